@@ -31,6 +31,7 @@ _OPTIONS = {
     "ca": "ssl.ca.location",
 }
 _AT_ONCE = 256  # messages of one commit
+_LONGEST_MS = 300_000  # for which a batch may wait for the log, until the group goes on without this member
 _WAIT = 0.5  # seconds
 _LAG_EVERY = 5.0
 _log = logging.getLogger("headwater.intakes.kafka")
@@ -61,6 +62,7 @@ class KafkaIntake:
             "bootstrap.servers": text_of(settings, "servers"), "group.id": text_of(settings, "group", "headwater"),
             "client.id": "headwater", "enable.auto.commit": False, "auto.offset.reset": self._begin, "isolation.level": "read_committed",
             "partition.assignment.strategy": "cooperative-sticky", "session.timeout.ms": 10_000,
+            "max.poll.interval.ms": _LONGEST_MS,
             **{known: text_of(settings, name) for name, known in _OPTIONS.items() if name in settings.options},
         }  # fmt: skip
         self._lag: int | None = None

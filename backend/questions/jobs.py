@@ -26,6 +26,7 @@ from headwater.backend.questions.wire import JOB, JobRequest, Part
 from headwater.backend.settings import Settings
 from headwater.errors import ConfigurationError, HeadwaterError, UnsupportedError
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
+from headwater.graph.trace.on_spark.errors import SparkJobError
 
 _EACH = 4  # jobs of one caller that wait or are at work
 _WAITING = 32  # of all callers; a tenant that has none may start one even so
@@ -167,7 +168,7 @@ class TraceJobs:
 
 def _told(error: Exception) -> str:
     """What a caller may know of why a job failed: how the operator has set up a cluster is none of it."""
-    if isinstance(error, HeadwaterError) and not isinstance(error, ConfigurationError):
+    if isinstance(error, HeadwaterError) and not isinstance(error, ConfigurationError | SparkJobError):
         return str(error)
     _log.error("a job failed", exc_info=error)
     return "Spark could not be used for it. The service's log says more."

@@ -24,11 +24,14 @@ _LEAST = (4, 0)  # the first version that takes and gives tables of Arrow
 def spark_session(master: str) -> Iterator[SparkSession]:
     """A session on a master (`local[*]`, `yarn`, `spark://…`), stopped afterwards; in a process that has a session, that one.
 
+    Spark's own pages, which need no key and show what is traced, are served only where Spark's settings ask for them.
+
     Raises:
         ConfigurationError: Spark cannot be started there.
     """
     import pyspark
     from py4j.protocol import Py4JError
+    from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -40,7 +43,9 @@ def spark_session(master: str) -> Iterator[SparkSession]:
     os.environ["HEADWATER_MODE"] = "off"
     logging.getLogger("SQLQueryContextLogger").disabled = True  # it would print the whole trace of a statement that is refused by name
     try:
-        spark = SparkSession.builder.master(master).appName("headwater trace").getOrCreate()
+        SparkContext._ensure_initialized()  # noqa: SLF001 - before, Spark's own settings are not known
+        shown = str(SparkConf().get("spark.ui.enabled", "false"))
+        spark = SparkSession.builder.master(master).appName("headwater trace").config("spark.ui.enabled", shown).getOrCreate()
     except (PySparkException, Py4JError, ValueError) as error:
         raise ConfigurationError(f"Spark cannot be started on {master!r}: {str(error).splitlines()[0]}.") from error
     try:

@@ -103,6 +103,7 @@ def test_every_pod_is_restricted(documents: list[dict[str, Any]]) -> None:
         assert security["runAsUser"] > 0
         assert security["seccompProfile"] == {"type": "RuntimeDefault"}
         assert pod["automountServiceAccountToken"] is False
+        assert pod["enableServiceLinks"] is False, "a service called headwater would set HEADWATER_PORT to an address"
         assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
         assert all({"emptyDir", "secret", "persistentVolumeClaim"} & volume.keys() for volume in pod.get("volumes", ()))
         for container in pod["containers"]:

@@ -17,12 +17,20 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.storagelevel import StorageLevel
 from sqlglot import exp
 
-from headwater.errors import UnavailableError, UnsupportedError
+from headwater.errors import UnsupportedError
+from headwater.graph.trace.on_spark.errors import SparkJobError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _PICKING = (exp.Window, exp.Limit, exp.Fetch, exp.First, exp.Last, exp.AnyValue, exp.ArrayAgg, exp.Rand, exp.Anonymous, exp.TableSample)
+# What a cluster's own settings must not change: a table that is missing or damaged, and a number that is too large, are faults.
+_OURS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.enforceReservedKeywords": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+}
 _HINT = "Ask for this trace without --on-spark."
 
 
@@ -61,7 +69,9 @@ class SparkConnection:
     """A Spark session in the place of a connection of DuckDB. `shares_files`: its executors read kept tables where this process does."""
 
     def __init__(self, spark: SparkSession, *, shares_files: bool = False) -> None:
-        self._spark = spark.newSession()  # whose views are its own
+        self._spark = spark.newSession()  # whose views and settings are its own
+        for name, value in _OURS.items():
+            self._spark.conf.set(name, value)
         self._shares_files = shares_files
         self._kept: dict[str, DataFrame] = {}  # tables of which lost parts are made again
 
@@ -174,7 +184,7 @@ def failing() -> Iterator[None]:
     """Say of a job that failed what Spark says.
 
     Raises:
-        UnavailableError: it failed.
+        SparkJobError: it failed.
     """
     from py4j.protocol import Py4JError
 
@@ -183,7 +193,7 @@ def failing() -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         reason = next((line for line in reversed(lines) if line.startswith("Caused by:")), lines[0] if lines else type(error).__name__)
-        raise UnavailableError(f"The Spark job of this trace failed: {reason[:500]}.", hint="Its log says more.") from error
+        raise SparkJobError(f"The Spark job of this trace failed: {reason[:500]}.", hint="Its log says more.") from error
 
 
 def _longs(column: pa.ChunkedArray) -> Any:

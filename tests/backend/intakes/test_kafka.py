@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from headwater.backend.intakes import kafka as kafka_intake
 from tests.backend.events import run_event
 from tests.backend.intakes.fetched import Fetching
 from tests.kafka_server import Kafka, kafka
@@ -64,6 +66,39 @@ def test_a_group_goes_on_where_it_was_and_shares_partitions(broker: Kafka, tmp_p
             number += 4
             one.until(lambda: both <= {*one.runs(), *other.runs()})
         assert not both & {*one.runs()} & {*other.runs()}  # none was read by both
+
+
+@pytest.mark.torture
+def test_partitions_that_are_taken_away_in_the_middle_of_a_batch_lose_nothing(
+    broker: Kafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_intake, "_LONGEST_MS", 10_000)
+    broker.topic("taken", 4)
+    one, other = (Fetching(tmp_path / name, stated(broker, "taken")) for name in ("one", "other"))
+    with one:
+        one.await_runs(runs := sent(broker, "taken", 0, 9999))
+        # Its log is locked by another process: a batch is in its hands and not durable for so long that the group goes on without it.
+        locked = sqlite3.connect(tmp_path / "one" / "ingest.db", isolation_level=None)
+        locked.execute("BEGIN IMMEDIATE")
+        later = [
+            run for partition in range(4) for run in sent(broker, "taken", partition, *range(100 * partition + 10, 100 * partition + 60))
+        ]
+        with other:
+            other.await_runs(later)
+            assert one.runs() == runs
+            locked.execute("ROLLBACK")
+            locked.close()
+            one.until(lambda: len(one.runs()) > 1)  # what it had in its hands
+            number, new = 1000, set[str]()
+            while not (new & {*one.runs()} and new & {*other.runs()}):  # until it is a member again
+                assert number < 9000
+                for partition in range(4):
+                    new.update(sent(broker, "taken", partition, number + partition))
+                number += 4
+                one.until(lambda: new <= {*one.runs(), *other.runs()})
+            for fetching in (one, other):
+                assert len(fetching.runs()) == len({*fetching.runs()})
+            one.until(lambda: one.intakes.state == other.intakes.state == "ok")
 
 
 def test_an_unknown_topic_is_told(broker: Kafka, tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -16,6 +19,7 @@ from headwater.errors import DamagedError, UnsupportedError
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
 from headwater.graph.trace.on_spark.connection import NotOnSparkError, SparkConnection, gives_the_same, spark_sql
+from headwater.graph.trace.on_spark.errors import SparkJobError
 from headwater.graph.trace.on_spark.walking import WalkOnSpark, walking
 from tests.backend.cli.command import headwater
 from tests.captured import capture_pipeline
@@ -128,6 +132,47 @@ async def test_a_damaged_table_is_told_by_its_name(spark, store, tmp_path: Path,
     request = TraceRequest(dataset=str(tmp_path / "enriched"), where="true", values=False)
     with pytest.raises(DamagedError, match=r"b\d+\.parquet"):
         await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark), few=0))
+
+
+@pytest.mark.parametrize(("setting", "spoil"), [("ignoreMissingFiles", "removed"), ("ignoreCorruptFiles", "cut")])
+async def test_a_cluster_that_passes_over_files_passes_over_no_kept_table(
+    spark, store, tmp_path: Path, monkeypatch, setting: str, spoil: str
+) -> None:
+    """Its operator may set so for other work: records would be missing from the answer, and nobody would be told."""
+    build(store, tmp_path, 1)
+    monkeypatch.setattr("headwater.graph.records.kept._CHECKED", -1)  # as of tables that are too large to be read once more before
+    settings = spark.sparkContext._jsc.sc().conf()
+    settings.set(f"spark.sql.files.{setting}", "true")
+    read = SparkConnection.read
+
+    def spoiled(connection: SparkConnection, name: str, uri: str) -> None:
+        read(connection, name, uri)
+        path = Path(uri.removeprefix("file:").replace("\\", ""))
+        content = path.read_bytes()
+        path.unlink()
+        if spoil == "cut":
+            path.write_bytes(content[:4] + b"x" * (len(content) - 4))
+
+    monkeypatch.setattr(SparkConnection, "read", spoiled)
+    request = TraceRequest(dataset=str(tmp_path / "enriched"), where="true", values=False)
+    try:
+        with pytest.raises((SparkJobError, DamagedError)):
+            await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark), few=0))
+    finally:
+        settings.remove(f"spark.sql.files.{setting}")
+
+
+@pytest.mark.parametrize("asked", [None, "true"], ids=["by default", "where Spark's settings ask for them"])
+def test_sparks_own_pages_are_served_only_where_its_settings_ask_for_them(asked: str | None) -> None:
+    program = (
+        "from headwater.backend.traces.on_spark import spark_session\n"
+        "with spark_session('local[1]') as spark: print('pages', spark.sparkContext.uiWebUrl is not None)"
+    )
+    options = f"--conf spark.ui.enabled={asked} --conf spark.ui.port=0 pyspark-shell" if asked else "pyspark-shell"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | {"PYSPARK_SUBMIT_ARGS": options}, capture_output=True, text=True, check=True
+    )
+    assert f"pages {asked is not None}" in done.stdout
 
 
 async def test_executors_elsewhere_need_tables_that_are_shared(spark, pipeline, monkeypatch) -> None:

@@ -31,6 +31,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{/* Of every pod: it may write to its volumes alone, and is nobody in particular. */}}
 {{- define "headwater.podSecurity" -}}
 automountServiceAccountToken: false
+enableServiceLinks: false # else a service called headwater sets HEADWATER_PORT=tcp://…, which is no port
 securityContext:
   runAsNonRoot: true
   runAsUser: 10001
