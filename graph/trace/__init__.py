@@ -14,7 +14,8 @@
                                   collisions (keys of one hash); choose and order for the rows that a function took; values that references
                                   stand for; lookup in kept tables, a search in memory or a statement of DuckDB
     where it is followed          estimate, how much a walk will look at
-    on Spark                      on_spark/: walking, the same steps over tables of Spark; connection, their statements in its words
+    on Spark                      on_spark/: walking, the same steps over tables of Spark; connection, their statements in its words;
+                                  errors, what goes wrong in a cluster
     what was not written          recomputed/: recompute finds groups again by spec (what makes a row), group_keys (which keys are meant),
                                   relation (joins below) and whole (all of a scan); keep keeps them while their source is
                                   there, or before anyone asks where large says so
