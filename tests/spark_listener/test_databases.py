@@ -78,7 +78,7 @@ class Shop(NamedTuple):
         return {name: {(entry["name"], entry["field"]) for entry in made["inputFields"]} for name, made in fields.items()}
 
 
-@pytest.fixture(scope="module", params=["coarse", "auto"])
+@pytest.fixture(scope="module", params=[pytest.param("coarse", marks=pytest.mark.torture), "auto"])
 def shop(tmp_path_factory: pytest.TempPathFactory, root: Path, request: pytest.FixtureRequest) -> Iterator[Shop]:
     with postgres() as server:
         server.run(*TABLES)
