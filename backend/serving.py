@@ -20,6 +20,7 @@ import requests
 import uvicorn
 
 import headwater
+from headwater.backend import tracing
 from headwater.backend.api.credentials import READING
 from headwater.backend.app import create_app, credentials_of
 from headwater.backend.connections import HEAD_BYTES, Limits, bounded_by
@@ -48,6 +49,7 @@ class LocalService:
 
     def __init__(self, settings: Settings, *, limits: Limits | None = None) -> None:
         self._home = settings.folder.create()
+        self._end_tracing = tracing.start(os.environ)
         # What is damaged is told here as an error: from within uvicorn it would be pages of traceback.
         require_shared(settings)
         open_log(settings).close()
@@ -104,6 +106,7 @@ class LocalService:
             gc.unfreeze()  # what stays frozen at the end of the process, extension modules take for a leak, and say so at length
             self._home.retract(os.getpid())
             self._socket.close()
+            self._end_tracing()
         if not self._server.started:
             raise UnavailableError("The service could not start.", hint="The lines above say why; `headwater doctor` checks this machine.")
 

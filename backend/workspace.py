@@ -20,6 +20,7 @@ from headwater.backend.home_settings import DEFAULT_TENANT, settings_of
 from headwater.backend.ingest_log import IngestLog
 from headwater.backend.ingest_log.registry import open_log
 from headwater.backend.intake.staging_quota import StagingQuota
+from headwater.backend.tracing.log import traced
 from headwater.backend.worker.projector import Projector
 from headwater.backend.worker.role import ProjectorRole, Role
 from headwater.errors import DamagedError, HeadwaterError, UnavailableError
@@ -86,7 +87,7 @@ class Workspace:
             _log.warning("the graph store is away; events are taken in, and projected when it is back: %s", error)
         registry = home.registry
         try:
-            log = open_log(settings)
+            log = traced(open_log(settings))
             records = association_store(settings, registry)
         except HeadwaterError:
             await graph.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import nullcontext
 from uuid import uuid4
 
 import structlog
@@ -15,6 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.backend.api.metrics import Metrics
+from headwater.backend.tracing import request_span
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -50,22 +52,27 @@ class RequestLog:
                 MutableHeaders(scope=message)["X-Request-Id"] = request_id
             await send(message)
 
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        spanned = nullcontext() if scope["path"] in _QUIET else request_span(method, Headers(scope=scope))
+        with structlog.contextvars.bound_contextvars(request_id=request_id), spanned as answered:
             try:
                 await self._app(scope, receive, with_id)
             except Exception:
                 status = 500 if status == _CLIENT_GONE else status
                 raise
             finally:
-                self._note(scope, status, time.perf_counter() - began)
+                # The route's pattern, not the path: a label a path would grow without bound, and a span's name would tell it.
+                route = getattr(scope.get("route"), "path", None) or ("/graphql" if scope["path"] == "/graphql" else "other")
+                self._metrics.requests.labels(method, route, str(status)).observe(time.perf_counter() - began)
+                if answered is not None:
+                    answered(route, status)
+                _note(scope, status, time.perf_counter() - began)
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        method, path = scope["method"], scope["path"]
-        # The route's pattern, not the path: a label a path would grow without bound.
-        route = getattr(scope.get("route"), "path", None) or ("/graphql" if path == "/graphql" else "other")
-        self._metrics.requests.labels(method if method in _METHODS else "other", route, str(status)).observe(seconds)
-        level = "debug" if path in _QUIET else "error" if status >= 500 else "info"
-        getattr(_log, level)("request", method=method, path=path, status=status, ms=round(seconds * 1000, 1))
+
+def _note(scope: Scope, status: int, seconds: float) -> None:
+    method, path = scope["method"], scope["path"]
+    level = "debug" if path in _QUIET else "error" if status >= 500 else "info"
+    getattr(_log, level)("request", method=method, path=path, status=status, ms=round(seconds * 1000, 1))
 
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

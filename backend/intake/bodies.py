@@ -6,6 +6,7 @@ import asyncio
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from typing import TypeVar
 
@@ -25,7 +26,7 @@ class BodyTooLargeError(InvalidInputError):
 
 async def apart(read: Callable[..., T], *arguments: object) -> T:
     """What `read` returns, in a thread for large bodies. Two are read at once; others wait."""
-    return await asyncio.get_running_loop().run_in_executor(_READERS, read, *arguments)
+    return await asyncio.get_running_loop().run_in_executor(_READERS, copy_context().run, read, *arguments)
 
 
 async def unpack_apart(body: bytes, *, encoding: str | None, limit: int, share: BodyShare) -> bytes:

@@ -20,6 +20,7 @@ from headwater.backend.questions.process import QuestionProcess
 from headwater.backend.questions.turns import Caller, Turns
 from headwater.backend.questions.wire import ExportRequest, MaskRequest, Part, Reply
 from headwater.backend.settings import DEFAULT_TENANT, Settings
+from headwater.backend.tracing import span
 from headwater.graph.prov import ProvFormat
 from headwater.graph.records.wanted import WantedTables
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
@@ -70,7 +71,8 @@ class QuestionPool:
         place = await self._turns.take(who, seconds)
         outcome = "ended"
         try:
-            reply = await self._reply(who, place, tenant, request, masks, seconds)
+            with span("question", kind=type(request).__name__):
+                reply = await self._reply(who, place, tenant, request, masks, seconds)
             outcome = "refused" if reply.error else "answered"
         finally:
             self._on_outcome(outcome, time.perf_counter() - began)

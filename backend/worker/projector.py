@@ -37,6 +37,7 @@ from headwater.backend.projection import (
     project_declaration,
     project_event,
 )
+from headwater.backend.tracing import links_to, span
 from headwater.backend.worker.leases import leased
 from headwater.errors import DamagedError, HeadwaterError, InvalidInputError
 from headwater.graph.associations import Manifest
@@ -163,7 +164,7 @@ class Projector:
             while not until() and (entries := await self._entries(tenant, offset)):
                 done = 0
                 async for attempt in self._retrying():
-                    with attempt:
+                    with attempt, span("projection", links_to(tenant, (entry.offset for entry in entries)), entries=len(entries)):
                         done = await self._project(tenant, entries)
                 offset = entries[done - 1].offset
                 yield done

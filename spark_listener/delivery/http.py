@@ -49,6 +49,9 @@ class HttpDelivery:
             InvalidInputError: the service refuses this item, for good.
             ConfigurationError: the service refuses us (the key).
         """
+        self._session.headers.pop("traceparent", None)
+        if folder.traceparent:
+            self._session.headers["traceparent"] = folder.traceparent
         try:
             if item.kind is ItemKind.EVENT:
                 self._post("lineage", item.body).raise_for_status()

@@ -18,11 +18,13 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from headwater.spark_listener.spool.log import Item, ItemKind, SpoolLog
 
+TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")  # W3C's Trace Context, version 00
 _MOST_OPEN = 1000  # runs at once that are kept for whoever finds the folder
 _UNBOUNDED = 1 << 62  # whoever clears up what is left adds no more than a statement of the end
 _MINE: set[Path] = set()  # POSIX locks do not exclude their own process
@@ -50,7 +52,10 @@ class SpoolFolder:
         lock = _hold(path)
         if lock is None:
             raise FileExistsError(f"{path} belongs to another process")
-        return cls(path, lock, limit=limit)
+        folder = cls(path, lock, limit=limit)
+        if TRACEPARENT.fullmatch(trace := os.environ.get("TRACEPARENT", "")):
+            folder.describe(traceparent=trace)  # who delivers it may be another program, of another trace
+        return folder
 
     @classmethod
     def take(cls, path: Path) -> SpoolFolder | None:
@@ -69,6 +74,12 @@ class SpoolFolder:
             _segment_bytes(item.body) for item in folder.pending() if item.kind is ItemKind.CAPTURE and item.segments is None
         )
         return folder
+
+    @cached_property
+    def traceparent(self) -> str | None:
+        """The trace that the application ran in, as W3C's header has it: what its environment said (`TRACEPARENT`)."""
+        stated = self.application.get("traceparent")
+        return stated if isinstance(stated, str) and TRACEPARENT.fullmatch(stated) else None
 
     @property
     def segments(self) -> Path:

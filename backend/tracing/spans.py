@@ -1,0 +1,130 @@
+"""Spans, where traces are on; nothing, where they are off."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import headwater
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.trace import Link, Span, SpanContext, Tracer
+
+Answered = Callable[[str, int], None]  # hears a request's route and status
+
+_REMEMBERED = 10_000  # appends of which projection is told who asked for them
+_MOST_LINKS = 64  # of one projection
+
+_tracer: Tracer | None = None
+_appended: OrderedDict[tuple[str, int], SpanContext] = OrderedDict()
+_lock = Lock()
+_OFF: AbstractContextManager[None] = nullcontext()
+
+
+def turn_on(provider: TracerProvider) -> None:
+    """Make spans from now on."""
+    global _tracer  # noqa: PLW0603 - one process has one; handed through all layers, every signature would bear it
+    _tracer = provider.get_tracer("headwater", headwater.__version__)
+
+
+def turn_off() -> None:
+    """Make no more spans."""
+    global _tracer  # noqa: PLW0603 - as above
+    _tracer = None
+    _appended.clear()
+
+
+def is_on() -> bool:
+    """Whether spans are made."""
+    return _tracer is not None
+
+
+def span(name: str, links: Sequence[Link] = (), **attributes: str | int) -> AbstractContextManager[Any]:
+    """A span around what is done within. `attributes` are counts and words of ours, never what a caller sent."""
+    return _OFF if _tracer is None else _spanned(_tracer, name, links, {f"headwater.{key}": value for key, value in attributes.items()})
+
+
+def request_span(method: str, headers: Mapping[str, str]) -> AbstractContextManager[Answered]:
+    """A span around a request, within the trace that its `traceparent` names. What it gives hears of the answer."""
+    return nullcontext(_unheard) if _tracer is None else _requested(_tracer, method, headers)
+
+
+def begun(name: str, **attributes: int) -> Span | None:
+    """A span of the current one, which whoever began it ends by `ended`, in whatever thread; None where traces are off."""
+    named = {f"headwater.{key}": value for key, value in attributes.items()}
+    return None if _tracer is None else _tracer.start_span(name, attributes=named)
+
+
+def ended(current: Span, error: BaseException | None) -> None:
+    """End a span that was begun."""
+    if error is not None:
+        _failed(current, type(error).__name__)
+    current.end()
+
+
+def note_appended(tenant: str, offsets: Iterable[int], context: SpanContext) -> None:
+    """Remember which span appended entries of the log: projection, which comes later and in another thread, links to it."""
+    with _lock:
+        for offset in offsets:
+            _appended[tenant, offset] = context
+        while len(_appended) > _REMEMBERED:
+            _appended.popitem(last=False)
+
+
+def links_to(tenant: str, offsets: Iterable[int]) -> list[Link]:
+    """Links to the spans that appended entries, as far as this process did."""
+    if _tracer is None:
+        return []
+    from opentelemetry.trace import Link
+
+    with _lock:
+        found = [context for offset in offsets if (context := _appended.pop((tenant, offset), None)) is not None]
+    return [Link(context) for context in {context.span_id: context for context in found}.values()][:_MOST_LINKS]
+
+
+@contextmanager
+def _spanned(tracer: Tracer, name: str, links: Sequence[Link], attributes: Mapping[str, str | int]) -> Iterator[Any]:
+    # A message of an error may hold a predicate or a value: of an error its kind is told.
+    with tracer.start_as_current_span(
+        name, links=links, attributes=attributes, record_exception=False, set_status_on_exception=False
+    ) as current:
+        try:
+            yield current
+        except BaseException as error:
+            _failed(current, type(error).__name__)
+            raise
+
+
+@contextmanager
+def _requested(tracer: Tracer, method: str, headers: Mapping[str, str]) -> Iterator[Answered]:
+    from opentelemetry.trace import SpanKind
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    sent = {name: value for name in ("traceparent", "tracestate") if (value := headers.get(name)) is not None}
+    with tracer.start_as_current_span(
+        method, TraceContextTextMapPropagator().extract(sent), kind=SpanKind.SERVER, attributes={"http.request.method": method},
+        record_exception=False, set_status_on_exception=False,
+    ) as current:  # fmt: skip
+
+        def answered(route: str, status: int) -> None:
+            current.update_name(f"{method} {route}")
+            current.set_attributes({"http.route": route, "http.response.status_code": status})
+            if status >= 500:
+                _failed(current, str(status))
+
+        yield answered
+
+
+def _failed(current: Any, kind: str) -> None:
+    from opentelemetry.trace import StatusCode
+
+    current.set_attribute("error.type", kind)
+    current.set_status(StatusCode.ERROR)
+
+
+def _unheard(route: str, status: int) -> None:
+    del route, status

@@ -1,0 +1,54 @@
+"""Whether the environment asks for traces, by OpenTelemetry's own variables, and what turns them on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from headwater.backend.tracing import spans
+from headwater.errors import ConfigurationError
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+
+
+def is_wanted(environment: Mapping[str, str]) -> bool:
+    """Whether traces are to be sent: `OTEL_TRACES_EXPORTER` says so, or a collector is named.
+
+    Raises:
+        ConfigurationError: they are to be sent in a way that there is none for.
+    """
+    if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return False
+    exporter = environment.get("OTEL_TRACES_EXPORTER", "").strip().lower()
+    if exporter not in ("", "none", "otlp"):
+        raise ConfigurationError(f"OTEL_TRACES_EXPORTER is {exporter[:100]!r}.", hint="Traces are sent by `otlp`; `none` turns them off.")
+    if exporter == "none" or not (exporter or any(environment.get(name, "").strip() for name in _ENDPOINTS)):
+        return False
+    protocol = next((stated for name in _PROTOCOLS if (stated := environment.get(name, "").strip())), "http/protobuf")
+    if protocol != "http/protobuf":
+        raise ConfigurationError(f"The protocol for traces is {protocol[:100]!r}.", hint="Headwater sends them by `http/protobuf`.")
+    return True
+
+
+def start(environment: Mapping[str, str]) -> Callable[[], None]:
+    """Turn traces on where they are wanted; what is returned sends what waits, and turns them off.
+
+    Raises:
+        ConfigurationError: they cannot be sent as the environment says, or a package is missing.
+    """
+    if not is_wanted(environment):
+        return lambda: None
+    try:
+        from headwater.backend.tracing.setup import provider_of
+    except ImportError as error:
+        raise ConfigurationError(
+            "OpenTelemetry's variables ask for traces, and its SDK is not installed.", hint='pip install "headwater[otel]"'
+        ) from error
+    provider = provider_of(environment)
+    spans.turn_on(provider)
+
+    def end() -> None:
+        spans.turn_off()
+        provider.shutdown()
+
+    return end
