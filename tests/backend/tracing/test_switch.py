@@ -29,5 +29,5 @@ def test_traces_are_sent_where_a_collector_is_named(environment: dict[str, str],
 
 @pytest.mark.parametrize("odd", [{"OTEL_TRACES_EXPORTER": "zipkin"}, {**HERE, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}])
 def test_what_there_is_no_way_for_is_refused(odd: dict[str, str]) -> None:
-    with pytest.raises(ConfigurationError, match="traces|TRACES"):
+    with pytest.raises(ConfigurationError, match=r"(?i)traces"):
         is_wanted(odd)
