@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from headwater.spark_listener.lineage.facets import ACTOR, EVENT_SCHEMA, PRODUCER, Facet, Ledger, facet, facets
+from headwater import __version__
+from headwater.spark_listener.lineage.facets import ACTOR, EVENT_SCHEMA, Facet, Ledger, facet, facets
 from headwater.spark_listener.lineage.parents import RunName
 from headwater.spark_listener.redact import redact
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from headwater.capture.data import Data
 
 _LONGEST_MESSAGE = 10_000
+_PRODUCER = f"headwater:/{__version__}/capture"
 
 
 def pipeline_event(kind: str, at: str, run: RunName, ledger: Ledger, parent: RunName | None, error: str | None) -> dict[str, Any]:
@@ -81,7 +83,7 @@ def _event(
         "job": {"namespace": run.namespace, "name": run.job, "facets": {"jobType": kinds, **job_facets}},
         "inputs": [],
         "outputs": [],
-        "producer": PRODUCER,
+        "producer": _PRODUCER,
         "schemaURL": EVENT_SCHEMA,
     }
 
@@ -91,7 +93,7 @@ def _named(data: Data) -> dict[str, Any]:
 
 
 def _parent(run: RunName) -> Facet:
-    return facet("parent", run={"runId": run.run_id}, job={"namespace": run.namespace, "name": run.job})
+    return {**facet("parent", run={"runId": run.run_id}, job={"namespace": run.namespace, "name": run.job}), "_producer": _PRODUCER}
 
 
 def _error(message: str | None) -> dict[str, Facet]:

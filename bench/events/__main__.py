@@ -12,6 +12,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def main() -> None:
         folder.mkdir(parents=True)
         _run(folder, only)
     # The transport that the reference is told to use is a further backend to us.
-    reference = [event for event in _lines(folder / "reference.json") if not event["producer"].startswith("urn:headwater:")]
+    reference = [event for event in _lines(folder / "reference.json") if not event["producer"].startswith("headwater:")]
     events_of = {"ours": _ours(folder / "home"), "reference": reference}
     times = json.loads((folder / "times.json").read_text())
     results: dict[str, Any] = {}
@@ -44,7 +45,7 @@ def main() -> None:
         if at["fault"]:
             print(f"{case.name}: did not run as it should: {at['fault']}")
         found = {agent: of_case(events, at["began"], at["ended"]) for agent, events in events_of.items()}
-        results[case.name] = {agent: verdicts(case, events, _faults(events)) for agent, events in found.items()}
+        results[case.name] = {agent: verdicts(case, events, _faults(events), _datahub(events)) for agent, events in found.items()}
     print(table(results))
     (folder.parent / "events.json").write_text(json.dumps(results, indent=1))
 
@@ -113,6 +114,21 @@ def _faults(events: list[Any]) -> list[str]:
         except KeyError as unknown:  # a schema of another version than openlineage-python has
             faults.append(f"no such schema: {unknown}")
     return faults
+
+
+def _datahub(events: list[Any]) -> list[str]:
+    """What DataHub would refuse, leave out or forget."""
+    rules = _rules()
+    runs: dict[str, list[Any]] = {}
+    for event in events:
+        runs.setdefault(event["run"]["runId"], []).append(event)
+    found = [fault for event in events for fault in (*rules["refusals"](event), *rules["unfit_names"](event))]
+    return found + [f"forgotten: {urn}" for run in runs.values() for urn in rules["forgotten"](run)]
+
+
+@cache
+def _rules() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "tests" / "datahub_rules.py"), run_name="datahub_rules")
 
 
 if __name__ == "__main__":

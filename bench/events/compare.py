@@ -9,13 +9,16 @@ from typing import Any
 
 from bench.events.cases import Case
 
-CATEGORIES = ("datasets", "state", "ended", "one run", "columns", "decides", "lifecycle", "rows", "schemas")
+CATEGORIES = ("datasets", "state", "ended", "one run", "columns", "decides", "lifecycle", "rows", "schemas", "datahub")
 _ENDS = ("COMPLETE", "FAIL", "ABORT")
 Event = Mapping[str, Any]
 
 
-def verdicts(case: Case, events: Sequence[Event], faults: Sequence[str]) -> dict[str, str | None]:
-    """For each category that the case is about, what is wrong; None: nothing. `faults`: where events are not what the schemas ask for."""
+def verdicts(case: Case, events: Sequence[Event], faults: Sequence[str], datahub: Sequence[str]) -> dict[str, str | None]:
+    """For each category that the case is about, what is wrong; None: nothing.
+
+    `faults`: where events are not what the schemas ask for. `datahub`: what DataHub would refuse, leave out or forget of them.
+    """
     runs = _runs(events)
     working = {run: sent for run, sent in runs.items() if any(event.get("inputs") or event.get("outputs") for event in sent)}
     result: dict[str, str | None] = {}
@@ -43,6 +46,7 @@ def verdicts(case: Case, events: Sequence[Event], faults: Sequence[str]) -> dict
         counts = {(item.get("outputFacets") or {}).get("outputStatistics", {}).get("rowCount") for item in outputs} - {None}
         result["rows"] = _unless(counts == {case.rows}, str(sorted(counts)))
     result["schemas"] = _unless(not faults, "; ".join(faults[:2]))
+    result["datahub"] = _unless(not datahub, "; ".join(datahub[:2]))
     return result
 
 

@@ -90,7 +90,7 @@ def _abort(start: Mapping[str, Any], at: str, damaged: int) -> dict[str, Any]:
     event = {**start, "eventType": "ABORT", "eventTime": at, "run": {**start["run"], "facets": dict(start["run"].get("facets", {}))}}
     facets = event["run"]["facets"]
     common = {
-        "_producer": start.get("producer", "urn:headwater"),
+        "_producer": start.get("producer", "headwater:/spark"),
         "_schemaURL": "https://openlineage.io/spec/facets/1-0-1/ErrorMessageRunFacet.json#/$defs/ErrorMessageRunFacet",
     }
     facets["errorMessage"] = {

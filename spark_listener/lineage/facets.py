@@ -12,7 +12,8 @@ from typing import Any
 
 from headwater import __version__
 
-PRODUCER = f"urn:headwater:{__version__}"
+# The last part of the path is the platform: DataHub's converter goes by it, and refuses an event whose producer has no path.
+PRODUCER = f"headwater:/{__version__}/spark"
 EVENT_SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 CAPTURE = "headwater_capture"
 INVOCATION = "headwater_invocation"

@@ -12,6 +12,7 @@ from textwrap import dedent
 from typing import Any
 
 from headwater.backend.workspace import deliver_spool
+from tests.datahub_rules import refusals
 from tests.jvm import submit
 from tests.openlineage_schemas import faults_of
 
@@ -38,7 +39,7 @@ def run(arguments: list[str], folder: Path, env: dict[str, str]) -> subprocess.C
 def logged(home: Path, kind: str = "event") -> list[dict[str, Any]]:
     """What the home's ingest log holds, in the order of acceptance, when its spool has been taken in.
 
-    Events are what OpenLineage's schemas ask for, whatever the test is about.
+    Events are what OpenLineage's schemas ask for, and DataHub takes them, whatever the test is about.
     """
     if not home.exists():
         return []
@@ -48,6 +49,7 @@ def logged(home: Path, kind: str = "event") -> list[dict[str, Any]]:
         found = [json.loads(body) for (body,) in connection.execute("SELECT body FROM entry WHERE kind = ? ORDER BY offset", (kind,))]
     for entry in found if kind == "event" else ():
         assert faults_of(entry) == [], entry
+        assert refusals(entry) == [], entry
     return found
 
 
