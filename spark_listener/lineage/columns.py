@@ -25,7 +25,7 @@ _RANKS = {"rank", "dense_rank", "percent_rank", "row_number", "cume_dist", "ntil
 _FIRST_KNOWN = {"coalesce", "nvl", "ifnull"}
 _AND = ("&&", "and")  # as Spark's expressions print, and as other manifests may have it
 _MOST_ROUNDS = 100  # of a recursion, until no round adds a column to another
-_ROW_SUBTYPES = {"Filter": "FILTER", "Join": "JOIN", "Sort": "SORT"}
+_ROW_SUBTYPES = {"Filter": "FILTER", "Join": "JOIN", "Sort": "SORT", "MergeIntoCommand": "JOIN", "DeleteCommand": "FILTER"}
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -135,6 +135,7 @@ public final class PlanDescription {
         if ((node instanceof Command || node instanceof TableWrite) && id == 0) {
             command = "execute " + node.nodeName();
             sink = SinkText.describe(node, operator);
+            ChangedColumns.describe(node, operator, sink, expressions);
         }
         if (node instanceof CTERelationDef) {
             operator.put("columns", OperatorText.columns(node)); // what refers to it has columns of its own, in this order
