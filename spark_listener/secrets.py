@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from headwater.spark_listener import sql_secrets
+
 MARK = "[redacted]"
 
 Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
@@ -84,6 +86,7 @@ _NAMED: Rule = (
 )
 # Rules for texts in which a secret's name stands.
 _TEXT: tuple[Rule, ...] = (
+    *sql_secrets.rules(_BROAD, _TAIL, _QUOTED, _mask),
     _NAMED,
     (re.compile(rf"(?i)((?<![\w-])--?[\w.\-]{{0,64}}?{_BROAD}{_TAIL}\s{{1,8}})(?!-)[^\s\"'\[]+"), rf"\1{MARK}"),
     # {"key": "password", "value": …}, in either order

@@ -18,11 +18,10 @@ from typing import Any
 
 from bench.events.cases import CASES
 from bench.events.compare import CATEGORIES, of_case, verdicts
+from bench.spark.reference import VERSION, reference_jar
 from headwater.backend.workspace import deliver_spool
 
 ROOT = Path(__file__).resolve().parents[2]
-VERSION = "1.53.0"
-_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 
 
 def main() -> None:
@@ -66,9 +65,8 @@ def table(results: dict[str, Any]) -> str:
 
 
 def _run(folder: Path, only: str) -> None:
-    jar = _reference()
     options = {
-        "spark.jars": jar, "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
+        "spark.jars": reference_jar(), "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
         "spark.openlineage.transport.type": "file", "spark.openlineage.transport.location": folder / "reference.json",
         "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.shuffle.partitions": "2",
     }  # fmt: skip
@@ -82,15 +80,6 @@ def _run(folder: Path, only: str) -> None:
     with (folder / "log").open("w") as log:
         command = [sys.executable, "-m", "headwater", "run", *program]
         subprocess.run(command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT, check=True, timeout=3600)
-
-
-def _reference() -> Path:
-    folder = ROOT / ".tools" / "reference"
-    jar = folder / f"openlineage-spark_2.13-{VERSION}.jar"
-    if not jar.is_file():
-        artifact = f"io.openlineage:openlineage-spark_2.13:{VERSION}"
-        subprocess.run(["mvn", "-q", "-B", _COPY, f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"], check=True)
-    return jar
 
 
 def _ours(home: Path) -> list[dict[str, Any]]:

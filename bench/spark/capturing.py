@@ -20,7 +20,7 @@ def capturing(spark: SparkSession, mode: str, home: Path) -> Iterator[SpoolWatch
     """Listener, rules and scribe of an application of its own, which has stated its start when this begins. No other rules rewrite.
 
     Raises:
-        RuntimeError: capture turned itself off.
+        RuntimeError: capture turned itself off, or missed events of Spark.
     """
     from headwater.spark_listener.application import Application
     from headwater.spark_listener.breaker import Breaker
@@ -42,6 +42,8 @@ def capturing(spark: SparkSession, mode: str, home: Path) -> Iterator[SpoolWatch
         finally:
             application.stopped()
             application.folder.close()
+    if lost := [reason for _, reason in application.tally.refused if "had no room" in reason]:
+        raise RuntimeError(f"what happened was not all seen in mode {mode}: {lost}")
     if not breaker.closed or breaker.faults:
         raise RuntimeError(f"capture failed in mode {mode}: {breaker.reason or breaker.faults}")
 

@@ -22,11 +22,17 @@ class Target:
     worst: float | None = None
     each: float | None = None
     keeping: float | None = None
+    to_disk: float | None = None  # milliseconds, of the slowest case
 
 
 def measures(arms: Sequence[str], cases: Sequence[str], targets: Mapping[str, Target]) -> tuple[Measure, ...]:
     """For every capturing arm: times, of all cases and of each; and what was counted."""
     return tuple(measure for arm in arms for measure in _of_arm(arm, cases, targets.get(arm, Target())))
+
+
+def times(arm: str, cases: Sequence[str]) -> tuple[Measure, ...]:
+    """Of an arm that is measured beside ours: its times, without a target."""
+    return tuple(measure for quantity in (PROCESSOR, SECONDS) for measure in _times(arm, cases, quantity, Target()))
 
 
 def _of_arm(arm: str, cases: Sequence[str], target: Target) -> list[Measure]:
@@ -64,4 +70,8 @@ def _counts(arm: str, cases: Sequence[str], target: Target) -> list[Measure]:
         share("after the query, of the job's processor", "cpu_seconds_after", PROCESSOR),
         over_cases(Statistic.MEDIAN, "planning_ms", _PLANNING_MS, "ms"),
         over_cases(Statistic.MOST, "planning_ms", _PLANNING_WORST_MS, "ms"),
+        *(
+            Measure(name=f"{arm}, end to disk", cases=cases, arm=arm, statistic=statistic, quantity="to_disk_ms", target=most, unit="ms")
+            for statistic, most in ((Statistic.MEDIAN, None), (Statistic.MOST, target.to_disk))
+        ),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ class SpoolWatch:
         self._spool = home / "spool"
         self._read = 0
         self._waiting: list[dict[str, Any]] = []
+        self._ended = ""
 
     def until_application_starts(self, timeout: float = 60.0) -> None:
         """Wait until the start of the application is spooled.
@@ -48,9 +50,15 @@ class SpoolWatch:
                 if item["kind"] == "capture":
                     manifests.append(item["body"])
                 elif item["body"].get("eventType") in {"COMPLETE", "FAIL", "ABORT"}:
+                    self._ended = str(item["body"].get("eventTime", ""))
                     return manifests
             time.sleep(_POLL_SECONDS)
         raise TimeoutError(f"no run ended in {self._spool} within {timeout:.0f} s: is capture on?")
+
+    def milliseconds_to_disk(self) -> float:
+        """From the end of the query whose end was waited for last, as Spark has it, to the last write of the log, which told that end."""
+        written = (self._application() / "log").stat().st_mtime
+        return 1000 * max(0.0, written - datetime.fromisoformat(self._ended).timestamp())
 
     def segments(self, capture: str) -> Path:
         """The folder of a capture's segments."""

@@ -16,6 +16,7 @@ from bench.processes import ProcessTree
 from bench.spark import keeping
 from bench.spark.capturing import capturing, without_rules
 from bench.spark.counts import counts
+from bench.spark.reference import listening
 from bench.spark.session import start, with_distinct_names
 from bench.suite import PROCESSOR, SECONDS, Sample
 
@@ -29,11 +30,12 @@ Program = Callable[["SparkSession"], "DataFrame | tuple[DataFrame, ...]"]
 
 PLAIN = ("plain", "control")
 CAPTURING = ("coarse", "lazy", "active", "auto")
+REFERENCE = "reference"  # OpenLineage's own integration in the place of ours
 _HEARD_MS = 60_000
 
 
 class SparkTurns:
-    """`programs` make the DataFrame of each case, lazily, over the `tables`. An arm is a plain one or a mode of capture."""
+    """`programs` make the DataFrame of each case, lazily, over the `tables`. An arm is a plain one, a mode of capture or the reference."""
 
     def __init__(self, folder: Path, programs: Mapping[str, Program], tables: Mapping[str, Path], *, memory: str = "3g") -> None:
         self._programs = programs
@@ -52,10 +54,14 @@ class SparkTurns:
         if arm in PLAIN:
             with without_rules(self.spark):
                 return self._timed(case, None)[0]
+        if arm == REFERENCE:
+            with without_rules(self.spark), listening(self.spark, self._folder / "reference.json"):
+                return self._timed(case, None)[0]
         home = self._folder / "home"
         try:
             with capturing(self.spark, arm, home) as watch:
                 sample, manifests = self._timed(case, watch)
+                sample["to_disk_ms"] = watch.milliseconds_to_disk()
                 if arm != "coarse":
                     sample |= self._counted(arm, case, turn, manifests, watch)
                 return sample

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 from bench.data.dialect import for_spark
 from bench.data.tpc import benchmark
-from bench.spark.measures import Target, measures
-from bench.spark.turns import CAPTURING, PLAIN, Program, SparkTurns
+from bench.spark.measures import Target, measures, times
+from bench.spark.turns import CAPTURING, PLAIN, REFERENCE, Program, SparkTurns
 from bench.suite import PairedSuite, Plan, Turns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SCALE = 1.0
+COARSE = Target(mean=1.01, to_disk=50)
 _TARGETS = {
+    "coarse": COARSE,
     "active": Target(mean=1.05, worst=1.20),
     "auto": Target(mean=1.02, worst=1.10, keeping=0.02),
     "lazy": Target(mean=1.01, worst=1.05),
@@ -31,11 +33,11 @@ class TpcSuite:
         self._benchmark, self._scale = name, scale
         self.plan = Plan(
             name=name if scale == usual else f"{name}-sf{scale:g}",
-            arms=(*PLAIN, *CAPTURING),
+            arms=(*PLAIN, *CAPTURING, REFERENCE),
             baseline=PLAIN[0],
             control=PLAIN[1],
             cases=cases,
-            measures=measures(CAPTURING, cases, targets),
+            measures=[*measures(CAPTURING, cases, targets), *times(REFERENCE, cases)],
             rounds=15,
             warm_up=3,
             asked=asked,

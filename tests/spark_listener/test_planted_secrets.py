@@ -49,9 +49,16 @@ PROGRAM = """
     comments = " ".join("/* " + text.replace("*/", "") + " */" for text in rest)
     commented = spark.sql("SELECT id " + comments + " FROM range(3)")
     commented.write.mode("overwrite").option("password", planted["words"].pop()).parquet("written")
-    literals = " OR ".join("password = '" + word + "'" for word in planted["words"][:20])
-    spark.sql("SELECT 'x' AS password").createOrReplaceTempView("users")
+    spark.sql("SELECT 'x' AS password, 1L AS pin_secret").write.parquet("users")
+    spark.read.parquet("users").createOrReplaceTempView("users")
+    literals = " OR ".join(form.format(word) for form, word in zip(planted["literals"], planted["words"][:20]))
     spark.sql("SELECT * FROM users WHERE " + literals).write.mode("overwrite").parquet("literal")
+    numbers = planted["numbers"]
+    spark.sql("SELECT * FROM users WHERE pin_secret IN (" + ", ".join(map(str, numbers[:4])) + ") OR pin_secret = " + str(numbers[4])
+              ).write.mode("overwrite").parquet("number")
+    spark.sql("CREATE TABLE people (name STRING, password STRING) USING parquet")
+    spark.sql("INSERT INTO people (name, password) VALUES ('ann', '" + planted["words"][42] + "')")
+    spark.sql("SELECT '" + planted["words"][43] + "' AS password, map('password', '" + planted["words"][44] + "') m").write.parquet("own")
     options = ", ".join("'password." + str(at) + "' = '" + word + "'" for at, word in enumerate(planted["words"][20:40]))
     spark.sql("CREATE TABLE t (id BIGINT) USING parquet TBLPROPERTIES (" + options + ")")
     for at, url in enumerate(planted["urls"]):
@@ -70,6 +77,10 @@ FORMS = [
     "IDENTIFIED BY '{}'", "x-amz-signature={}&y=1", "refresh_token={}", "client_secret={}", "passphrase={}", '\\"password\\": \\"{}\\"',
     "OPTIONS (password '{}')", "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----",
 ]  # fmt: skip
+LITERALS = [
+    "password = '{}'", "password == '{}'", "password <> '{}'", "'{}' = password", "password LIKE '{}%'", "password IN ('{}', 'x')",
+    "upper(password) = '{}'", "password <=> '{}'", "password BETWEEN '{}' AND 'x'", "password > '{}'",
+] * 2  # fmt: skip
 NAMES = [
     "spark.db{}.password", "spark.hadoop.fs.s3a.bucket.b{}.secret.key", "spark.hadoop.fs.s3a.bucket.b{}.access.key",
     "spark.x{}.apiKey", "spark.x{}.token",
@@ -98,7 +109,10 @@ class Planter:
         properties = {NAMES[at % len(NAMES)].format(at): self.word() for at in range(100)}
         properties |= {f"spark.plain{at}": FORMS[at % len(FORMS)].format(self.word()).replace("\n", " ") for at in range(25)}
         urls = [address.format(self.word()) for address in _ADDRESSES for _ in range(4)]
-        return {"texts": texts, "properties": properties, "urls": urls, "words": [self.word() for _ in range(60)]}
+        return {
+            "texts": texts, "properties": properties, "urls": urls, "words": [self.word() for _ in range(60)], "literals": LITERALS,
+            "numbers": [self.number() for _ in range(5)],
+        }  # fmt: skip
 
 
 _ADDRESSES = [

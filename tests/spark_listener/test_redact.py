@@ -1,5 +1,6 @@
 """Secrets do not leave the process; everything else does."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,46 @@ SECRET = "hunter2hunter2"
 def test_a_secret_in_a_text_goes(text: str) -> None:
     assert SECRET not in redact(text)
     assert "[redacted]" in redact(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password IN ('a', 'hunter2hunter2')", "t.api_key NOT IN (7310000001, 7310000002)", "password LIKE 'hunter2hunter2%'",
+        "password <> 'hunter2hunter2'", "password == 'hunter2hunter2'", "password <=> 7310000001", "'hunter2hunter2' = u.password",
+        "upper(password) = 'hunter2hunter2'", "cast(password as string) = 'hunter2hunter2'", "(password#12 = hunter2hunter2)",
+        "password#12L IN (hunter2hunter2,x)", "`password` BETWEEN 'hunter2hunter2' AND 'x'", "password IS DISTINCT FROM 'hunter2hunter2'",
+        "INSERT INTO users (name, password) VALUES ('ann', 'hunter2hunter2')",
+        "WHEN NOT MATCHED THEN INSERT (a, password) VALUES (1, 7310000001)",
+        "SELECT * FROM VALUES ('ann', 'hunter2hunter2') AS users(name, password)", "SELECT 'hunter2hunter2' AS password",
+        "map('password', 'hunter2hunter2')", "named_struct('x', 1, 'password', 7310000001)", 'read.option("password", "hunter2hunter2")',
+        "OPTIONS (url 'u', password 7310000001)",
+    ],
+)  # fmt: skip
+def test_a_literal_beside_a_secret_name_goes(text: str) -> None:
+    clean = redact(text)
+    assert "[redacted]" in clean
+    assert SECRET not in clean
+    assert "73100" not in clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT token, x FROM t WHERE x IN ('a') AND y = 'b'", "password IN (SELECT p FROM q WHERE r = 'keep')", "tokens > 5",
+        "select('token', 'x')", "a.key = b.token AND b.name = 'x'", "max(password) AS m, 'keep' AS b",
+        "INSERT INTO t (id, v) VALUES (1, 'keep'); SELECT password FROM u",
+    ],
+)  # fmt: skip
+def test_literals_elsewhere_stay(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize("part", ["password(", "values (", "'", '"\\', "password in ('", "'a' as password", "insert (password) values "])
+def test_a_text_of_any_shape_is_searched_in_little_time(part: str) -> None:
+    began = time.process_time()
+    redact(part * (20_000 // len(part)) + "password")
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(

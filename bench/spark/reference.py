@@ -1,0 +1,60 @@
+"""OpenLineage's own integration for Spark, which ours is measured beside: its jar, and its listener for as long as a query runs."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.results import ROOT
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+VERSION = "1.53.0"
+_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
+_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+
+
+def reference_jar() -> Path:
+    """The jar of the integration, fetched by Maven unless it is there."""
+    folder = ROOT / ".tools" / "reference"
+    jar = folder / f"openlineage-spark_2.13-{VERSION}.jar"
+    if not jar.is_file():
+        artifact = f"io.openlineage:openlineage-spark_2.13:{VERSION}"
+        subprocess.run(["mvn", "-q", "-B", _COPY, f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"], check=True)
+    return jar
+
+
+@contextmanager
+def listening(spark: SparkSession, events: Path) -> Iterator[None]:
+    """The integration listens, and writes its events to a file as they come; afterwards it is gone.
+
+    Raises:
+        RuntimeError: it wrote nothing, so that the figures would compare plain with plain.
+    """
+    context = spark.sparkContext._jsc.sc()  # noqa: SLF001  # PySpark has no public way
+    before = events.stat().st_size if events.exists() else 0
+    listener = _new(spark, events)
+    context.addSparkListener(listener)
+    try:
+        yield
+    finally:
+        context.listenerBus().waitUntilEmpty(60_000)
+        context.removeSparkListener(listener)
+    if not events.exists() or events.stat().st_size == before:
+        raise RuntimeError(f"OpenLineage's integration wrote nothing to {events}")
+
+
+def _new(spark: SparkSession, events: Path) -> Any:
+    """A listener with settings of its own: our agent would take those of the session for a backend that it is to send events to."""
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  # as above
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loader.addURL(jvm.java.net.URI(reference_jar().as_uri()).toURL())  # again does no harm
+    conf = spark.sparkContext._jsc.sc().getConf()  # noqa: SLF001  # a copy
+    conf.set("spark.openlineage.transport.type", "file").set("spark.openlineage.transport.location", str(events))
+    arguments = jvm.java.util.ArrayList()
+    arguments.add(conf)
+    return jvm.java.lang.Class.forName(_LISTENER, True, loader).getConstructors()[0].newInstance(arguments.toArray())
