@@ -154,7 +154,7 @@ class Recording:
         text = str(self._operators[operator]["text"])
         self._problems.setdefault(operator, []).append({"operator": text, "reason": reason, "kind": kind})
 
-    def told(self, report: SegmentReport) -> None:
+    def add_report(self, report: SegmentReport) -> None:
         """A task that counts told of its segment."""
         boundary = self._boundaries[report.boundary]
         before = boundary.reports.get(report.partition)

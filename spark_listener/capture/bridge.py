@@ -129,8 +129,8 @@ class Bridge:
 
     def described(self, plan: Any) -> dict[str, Any]:
         """A plan of the JVM, as the end of a query would tell it."""
-        told: dict[str, Any] = json.loads(self._java.described(plan))
-        return told
+        description: dict[str, Any] = json.loads(self._java.described(plan))
+        return description
 
     def files_read(self, rdd: Any, lines: bool) -> dict[str, Any]:  # the JVM takes it so
         """The files and splits that a JVM's RDD reads, as `lines` or otherwise (`HadoopFiles.java`)."""
@@ -148,8 +148,8 @@ class Bridge:
 
     def running(self, execution: int) -> dict[str, Any] | None:
         """What a query is that runs now: its `plan` (None: not known) and `stages` so far; None once it has ended."""
-        told = self._java.running(execution)
-        return None if told is None else json.loads(told)
+        description = self._java.running(execution)
+        return None if description is None else json.loads(description)
 
     def describing_seconds(self) -> float:
         """The processor time that the JVM took so far to describe what was drained."""

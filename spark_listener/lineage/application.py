@@ -32,11 +32,11 @@ def application_facets(
 ) -> dict[str, Facet]:
     """Run facets. `properties` are all of Spark's; `also` names further ones to tell, with commas; `recorded` are variables as recorded."""
     allowed = {*PROPERTIES, *(name.strip() for name in also.split(",") if name.strip())}
-    told = redact_mapping({name: properties[name] for name in sorted(allowed & properties.keys())})
+    stated = redact_mapping({name: properties[name] for name in sorted(allowed & properties.keys())})
     details = {ours: redact(properties[name]) for ours, name in _DETAILS.items() if properties.get(name)}
     variables = [{"name": name, "value": value} for name, value in recorded.items()]
     return facets(
-        spark_properties=facet("spark_properties", properties=told) if told else None,
+        spark_properties=facet("spark_properties", properties=stated) if stated else None,
         spark_applicationDetails=facet("spark_applicationDetails", **details) if details else None,
         environmentVariables=facet("environmentVariables", environmentVariables=variables) if variables else None,
         nominalTime=_nominal_time(environ),

@@ -33,12 +33,12 @@ class Connected:
 
 def connected(described: Mapping[str, Any]) -> Connected | None:
     """What a description names; None where it is of no connector that is known here."""
-    if isinstance(told := described.get("jdbc"), Mapping):
+    if isinstance(jdbc := described.get("jdbc"), Mapping):
         columns = tuple(str(column["name"]) for column in described.get("columns") or ())
         parts = tuple(str(part) for part in described.get("parts") or ())
-        return _of_jdbc(*(str(told.get(member) or "") for member in ("url", "dbtable", "query")), columns, parts)
-    if isinstance(told := described.get("kafka"), Mapping):
-        return _of_kafka(told)
+        return _of_jdbc(*(str(jdbc.get(member) or "") for member in ("url", "dbtable", "query")), columns, parts)
+    if isinstance(kafka := described.get("kafka"), Mapping):
+        return _of_kafka(kafka)
     return None
 
 
@@ -61,8 +61,8 @@ def _of_jdbc(url: str, table: str, query: str, columns: tuple[str, ...], parts: 
     return Connected(list(read.tables), read)
 
 
-def _of_kafka(told: Mapping[str, Any]) -> Connected:
-    servers, topics = str(told.get("servers") or ""), told.get("topics")
+def _of_kafka(kafka: Mapping[str, Any]) -> Connected:
+    servers, topics = str(kafka.get("servers") or ""), kafka.get("topics")
     names = [topic_name(servers, str(topic)) for topic in topics or ()]
     found = [name for name in names if name is not None]
     if not found:

@@ -96,8 +96,8 @@ def _state_accesses(plan: Mapping[str, Any], inputs: Mapping[tuple[str, str], Da
             if (namespace, name) == dataset:
                 fields.setdefault(path.partition(WITHIN)[0], set()).update(ways)
         if fields:
-            told = [{"name": name, "ways": sorted(ways)} for name, ways in fields.items()]
-            stated.part[FIELD_ACCESS] = facet(FIELD_ACCESS, fields=told)
+            read = [{"name": name, "ways": sorted(ways)} for name, ways in fields.items()]
+            stated.part[FIELD_ACCESS] = facet(FIELD_ACCESS, fields=read)
 
 
 def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None, *, changed: bool = True) -> Dataset | None:

@@ -41,10 +41,10 @@ def quality_of(plan: Mapping[str, Any], observed: Mapping[str, Any] | None) -> Q
         scan = _scan_below(operator, operators)
         names = {column["attr"]: column["name"] for column in scan.get("columns") or ()} if scan else {}
         written = _written(plan, operator, operators)
-        if scan and (told := _metrics(metrics, values, names)):
-            found.inputs.setdefault(scan["source"], {})["dataQualityMetrics"] = facet("input_dataQualityMetrics", **told)
-        if written is not None and (told := _metrics(metrics, values, written)):
-            found.output["dataQualityMetrics"] = facet("dataQualityMetrics", **told)
+        if scan and (of_input := _metrics(metrics, values, names)):
+            found.inputs.setdefault(scan["source"], {})["dataQualityMetrics"] = facet("input_dataQualityMetrics", **of_input)
+        if written is not None and (of_output := _metrics(metrics, values, written)):
+            found.output["dataQualityMetrics"] = facet("dataQualityMetrics", **of_output)
         truths = [metric for metric in metrics if isinstance(values[metric["name"]], bool)]
         if scan and truths:
             assertions = [_assertion(metric, values, names) for metric in truths]
@@ -100,8 +100,8 @@ def _metrics(metrics: Sequence[Mapping[str, Any]], values: Mapping[str, Any], na
     for known in columns.values():
         if rows is not None and "count" in known:  # a column's count is that of what is not null
             known["nullCount"] = rows - int(known["count"])
-    told: dict[str, Any] = {} if rows is None else {"rowCount": rows}
-    return {**told, "columnMetrics": columns} if told or columns else {}
+    of_rows: dict[str, Any] = {} if rows is None else {"rowCount": rows}
+    return {**of_rows, "columnMetrics": columns} if of_rows or columns else {}
 
 
 def _assertion(metric: Mapping[str, Any], values: Mapping[str, Any], names: Mapping[Any, str]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def inputs_of(plan: Mapping[str, Any]) -> dict[Any, Facet]:
     for scan in operators.values():
         if scan.get("op") == "Scan" and sources.get(scan.get("source")):
             found.setdefault(scan["source"], []).append(_condition(scan, above, sources[scan["source"]]))
-    conditions = {source: told[0] for source, told in found.items() if len(told) == 1}
+    conditions = {source: of_scans[0] for source, of_scans in found.items() if len(of_scans) == 1}
     return {source: facet("input_subset", inputCondition=condition) for source, condition in conditions.items() if condition}
 
 
@@ -68,11 +68,11 @@ def _comparison(part: Mapping[str, Any], names: Mapping[Any, str]) -> dict[str, 
     function = str(part.get("fn"))
     if function == "in" and 1 < len(arguments) <= _MOST_VALUES and _name(arguments[0], names):
         values = [_comparison({"fn": "=", "args": [arguments[0], value]}, names) for value in arguments[1:]]
-        told = [value for value in values if value is not None]
-        if len(told) < len(values):
+        known = [value for value in values if value is not None]
+        if len(known) < len(values):
             return None
-        whole = told[0]
-        for value in told[1:]:
+        whole = known[0]
+        for value in known[1:]:
             whole = _both("OR", whole, value)
         return whole
     if function not in _COMPARISONS or len(arguments) != 2:

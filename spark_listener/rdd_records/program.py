@@ -61,10 +61,10 @@ class Program:
         self._files_read = files_read
         self.sparing = sparing
         self._unlisted: dict[int, tuple[weakref.ref[Any], FileSource, Numbered | WholeFiles]] = {}
-        self._reports = reports_to(context, self._told)
+        self._reports = reports_to(context, self._add_report)
 
-    def _told(self, report: tuple[Any, ...]) -> None:
-        self.recording.told(SegmentReport(*report))
+    def _add_report(self, report: tuple[Any, ...]) -> None:
+        self.recording.add_report(SegmentReport(*report))
 
     # what is known of an RDD
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 
-def reports_to(context: Any, told: Callable[[tuple[Any, ...]], None]) -> Any:
-    """An accumulator of a context, to which tasks add tuples of reports; `told` gets each report."""
+def reports_to(context: Any, on_report: Callable[[tuple[Any, ...]], None]) -> Any:
+    """An accumulator of a context, to which tasks add tuples of reports; `on_report` gets each report."""
     from pyspark.accumulators import AccumulatorParam, AddingAccumulatorParam
 
     class Reports(AccumulatorParam[tuple[Any, ...]]):
@@ -18,7 +18,7 @@ def reports_to(context: Any, told: Callable[[tuple[Any, ...]], None]) -> Any:
 
         def addInPlace(self, value1: tuple[Any, ...], value2: tuple[Any, ...]) -> tuple[Any, ...]:  # noqa: N802, ARG002  # likewise
             for report in value2:
-                told(report)
+                on_report(report)
             return ()
 
         def __reduce__(self) -> tuple[Any, ...]:

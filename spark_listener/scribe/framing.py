@@ -57,9 +57,9 @@ class Framed:
             return {**event, "plan": {**plan, "sink": table or None}}, command
         inner, query = held
         sink = {**inner["plan"]["sink"], **{name: table[name] for name in _OF_COMMAND if table.get(name)}}
-        told = {"time": event["time"], "error": event.get("error") or inner.get("error"), "sql": inner.get("sql") or event.get("sql")}
-        started = query.started if query.run_told else command.started
-        return {**inner, **told, "plan": {**inner["plan"], "sink": sink}}, replace(query, started=started)
+        ending = {"time": event["time"], "error": event.get("error") or inner.get("error"), "sql": inner.get("sql") or event.get("sql")}
+        started = query.started if query.start_spooled else command.started
+        return {**inner, **ending, "plan": {**inner["plan"], "sink": sink}}, replace(query, started=started)
 
     def left(self) -> Iterator[Ended]:
         """Those whose command had not ended when the application did."""
@@ -92,6 +92,6 @@ def _filled(event: Mapping[str, Any], part: Mapping[str, Any] | None) -> Mapping
 
 def _asked(source: Mapping[str, Any], plan: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a database's catalog told of a source, where the plan of the query that was captured has the answer."""
-    told = source.get("jdbc")
-    known = (other["parts"] for other in plan.get("sources") or () if told and other.get("jdbc") == told and other.get("parts"))
+    jdbc = source.get("jdbc")
+    known = (other["parts"] for other in plan.get("sources") or () if jdbc and other.get("jdbc") == jdbc and other.get("parts"))
     return {"parts": parts} if (parts := next(known, None)) else {}

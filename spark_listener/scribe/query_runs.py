@@ -67,11 +67,11 @@ class QueryRuns:
             work = self._going_on(query, ask)
             if work is None:
                 continue
-            if query.run_told:
+            if query.start_spooled:
                 self._writer.progress(work)
             else:
                 self._writer.start(work)
-                query.run_told = True
+                query.start_spooled = True
 
     def end(self) -> None:
         """The application ended: write what waits for a command that had not."""
@@ -98,7 +98,7 @@ class QueryRuns:
         if self._framed.hold(event, running, above):
             return
         has_sink = bool((event.get("plan") or {}).get("sink"))
-        if not has_sink and not running.run_told and is_step(running, above):
+        if not has_sink and not running.start_spooled and is_step(running, above):
             self._tally.left_out[LeaveOut.NESTED] += 1
             return
         event, query = self._framed.whole(event, running)
@@ -149,7 +149,7 @@ class QueryRuns:
         self._tally.problems(work.ledger.problems)
         if query.manifest is not None:
             work = replace(work, ledger=self._writer.capture(query.manifest, work.ledger))
-        self._writer.end(work, started=running.run_told)
+        self._writer.end(work, started=running.start_spooled)
 
     def _stream_of(self, query: Running) -> Stream | None:
         """The stream that tells of a query: a batch of it, or what a function of the program's did in one. None where batches are told."""
@@ -169,7 +169,7 @@ class QueryRuns:
 def _no_run(query: Running, plan: Mapping[str, Any], *, failed: bool) -> LeaveOut | None:
     """Why a query is no run of its own, if it is none; one that was told already is one."""
     sink = plan.get("sink") or {}
-    if query.run_told or (sink and not sink.get("frames")):
+    if query.start_spooled or (sink and not sink.get("frames")):
         return None
     if query.looks_at_schema:
         return LeaveOut.SCHEMA

@@ -39,7 +39,7 @@ class RddJob:
     due: float
     number: int
     looks: bool = False  # for the schema of an RDD that is to become a DataFrame
-    run_told: bool = False  # its START is in the spool
+    start_spooled: bool = False  # its START is in the spool
 
     @property
     def operation(self) -> str:
@@ -49,7 +49,7 @@ class RddJob:
 
     def left_out(self, *, failed: bool) -> LeaveOut | None:
         """Why it is no run of its own, if it is none; one that was told already is one."""
-        if self.run_told:
+        if self.start_spooled:
             return None
         if self.looks or is_reader(self.call):
             return LeaveOut.SCHEMA
@@ -100,7 +100,7 @@ class RddJobs:
 
     def waiting(self) -> bool:
         """Whether a job is young, and so soon to be told."""
-        return any(not job.run_told and job.due != float("inf") for job in self._jobs.values())
+        return any(not job.start_spooled and job.due != float("inf") for job in self._jobs.values())
 
     def due(self) -> Iterator[RddJob]:
         """Those that last, each once."""

@@ -61,7 +61,7 @@ class RddRuns:
         for job in self._jobs.due():
             if job.left_out(failed=False) not in self._leave_out:
                 self._writer.start(self._work(job, ended="", outcome=Outcome(), stages=None))
-                job.run_told = True
+                job.start_spooled = True
 
     def _ended(self, event: Mapping[str, Any]) -> None:
         job = self._jobs.end(event["job"])
@@ -79,7 +79,7 @@ class RddRuns:
         work = self._work(job, ended=instant(event["time"]), outcome=outcome, stages=stages)
         self._tally.datasets(work.inputs, work.outputs)
         self._tally.problems(work.ledger.problems)
-        self._writer.end(work, started=job.run_told)
+        self._writer.end(work, started=job.start_spooled)
 
     def _work(self, job: RddJob, *, ended: str, outcome: Outcome, stages: Facet | None) -> Work:
         context = self._context

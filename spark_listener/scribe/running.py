@@ -40,7 +40,7 @@ class Running:
     run_id: str
     due: float
     pause: float = _PROGRESS
-    run_told: bool = False  # its START is in the spool
+    start_spooled: bool = False  # its START is in the spool
     nested_outputs: int = 0  # how many queries below this one wrote something
 
     @property

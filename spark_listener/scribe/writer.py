@@ -90,7 +90,7 @@ class Writer:
         if not self._folder.event(event, durable=durable):
             self._tally.dropped += 1
         elif dropped:
-            self._folder.told(dropped)
+            self._folder.drops_stated(dropped)
 
     def write_last(self, event: dict[str, Any]) -> None:
         """Write the last event of the application, for which the spool always has room."""

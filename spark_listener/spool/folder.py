@@ -145,7 +145,7 @@ class SpoolFolder:
         self._delete_segments(str(manifest["capture"]), segments)
         return False
 
-    def told(self, dropped: Mapping[str, int]) -> None:
+    def drops_stated(self, dropped: Mapping[str, int]) -> None:
         """An event that got through said so: these drops are accounted for."""
         for kind, count in dropped.items():
             left = self.dropped.get(kind, 0) - count

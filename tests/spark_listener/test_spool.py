@@ -109,7 +109,7 @@ def test_what_does_not_fit_is_refused_and_counted(tmp_path: Path) -> None:
     assert taken == [True] * taken.count(True) + [False] * taken.count(False)
     assert folder.dropped == {"events": taken.count(False)}
     assert (folder.path / "log").stat().st_size <= 500
-    folder.told({"events": 2})
+    folder.drops_stated({"events": 2})
     assert folder.dropped == {"events": taken.count(False) - 2}
 
 
