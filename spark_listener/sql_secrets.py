@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
 
-_NUMBER = r"(?<![\w.])-?\d[\w.]{0,64}+"
+_NUMBER = r"(?<![\w.#])-?\d[\w.]{0,64}+"
 # What may stand between a column's name and an operator: its number in a plan, a cast, quotes, the end of a call.
 _END = r"(?:#\d{1,20}L?)?(?:\s{1,8}as\s{1,8}\w{1,64})?[)`\"'\]]{0,4}\s{0,8}"
 _EQUALS = r"(?:<=>|==|<>|!=|=|is\s{1,8}(?:not\s{1,8})?distinct\s{1,8}from\b)"
@@ -43,6 +43,8 @@ def rules(name: str, tail: str, quoted: str, mark: Callable[[str], str]) -> tupl
         compiled(
             rf"({name}{tail}#\d{{1,20}}L?\s{{0,8}}(?:<=>|==|=|<|>)\s{{0,8}})([^\s(),\[\]]{{1,256}})"
         ),  # of a plan, which has no quotes
+        compiled(rf"(?<![\w#.])()([^\s(),\[\]#]{{1,256}}+)(\s{{1,8}}as\s{{1,8}}\w{{0,64}}?{name}{tail}#\d)"),  # likewise
+        compiled(rf"(\bkeys: \[[^\[\]]{{0,500}}?{name}[^\[\]]{{0,500}}\], values: \[)([^\]]{{1,2000}})"),  # of a map in a plan
         compiled(rf"()({short})(\s{{0,8}}{_EQUALS}\s{{0,8}}(?:\w{{1,64}}\.){{0,4}}[`\"]?\w{{0,64}}?{name})"),
         compiled(rf"()({short})(\s{{1,8}}as\s{{1,8}}[`\"]?\w{{0,64}}?{name})"),
         compiled(rf"(\b{_SETTERS}\s{{0,8}}\([^()]{{0,200}}?[\"'][\w.\-]{{0,64}}?{name}{tail}[\"'],?\s{{0,8}},\s{{0,8}})({literal})"),

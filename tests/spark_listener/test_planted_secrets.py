@@ -49,8 +49,8 @@ PROGRAM = """
     comments = " ".join("/* " + text.replace("*/", "") + " */" for text in rest)
     commented = spark.sql("SELECT id " + comments + " FROM range(3)")
     commented.write.mode("overwrite").option("password", planted["words"].pop()).parquet("written")
-    spark.sql("SELECT 'x' AS password, 1L AS pin_secret").write.parquet("users")
-    spark.read.parquet("users").createOrReplaceTempView("users")
+    # of rows of the program: what a plan over files computes with is in the manifest, by which traces find records
+    spark.sql("SELECT 'x' AS password, 1L AS pin_secret").createOrReplaceTempView("users")
     literals = " OR ".join(form.format(word) for form, word in zip(planted["literals"], planted["words"][:20]))
     spark.sql("SELECT * FROM users WHERE " + literals).write.mode("overwrite").parquet("literal")
     numbers = planted["numbers"]
@@ -58,7 +58,6 @@ PROGRAM = """
               ).write.mode("overwrite").parquet("number")
     spark.sql("CREATE TABLE people (name STRING, password STRING) USING parquet")
     spark.sql("INSERT INTO people (name, password) VALUES ('ann', '" + planted["words"][42] + "')")
-    spark.sql("SELECT '" + planted["words"][43] + "' AS password, map('password', '" + planted["words"][44] + "') m").write.parquet("own")
     options = ", ".join("'password." + str(at) + "' = '" + word + "'" for at, word in enumerate(planted["words"][20:40]))
     spark.sql("CREATE TABLE t (id BIGINT) USING parquet TBLPROPERTIES (" + options + ")")
     for at, url in enumerate(planted["urls"]):

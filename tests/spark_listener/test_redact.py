@@ -42,6 +42,7 @@ def test_a_secret_in_a_text_goes(text: str) -> None:
         "SELECT * FROM VALUES ('ann', 'hunter2hunter2') AS users(name, password)", "SELECT 'hunter2hunter2' AS password",
         "map('password', 'hunter2hunter2')", "named_struct('x', 1, 'password', 7310000001)", 'read.option("password", "hunter2hunter2")',
         "OPTIONS (url 'u', password 7310000001)",
+        "Project [hunter2hunter2 AS password#66]", "map(keys: [password], values: [hunter2hunter2]) AS m#67",
     ],
 )  # fmt: skip
 def test_a_literal_beside_a_secret_name_goes(text: str) -> None:
@@ -55,7 +56,7 @@ def test_a_literal_beside_a_secret_name_goes(text: str) -> None:
     "text",
     [
         "SELECT token, x FROM t WHERE x IN ('a') AND y = 'b'", "password IN (SELECT p FROM q WHERE r = 'keep')", "tokens > 5",
-        "select('token', 'x')", "a.key = b.token AND b.name = 'x'", "max(password) AS m, 'keep' AS b",
+        "[a#1 AS password#2]", "select('token', 'x')", "a.key = b.token AND b.name = 'x'", "max(password) AS m, 'keep' AS b",
         "INSERT INTO t (id, v) VALUES (1, 'keep'); SELECT password FROM u",
     ],
 )  # fmt: skip
