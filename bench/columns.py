@@ -1,80 +1,110 @@
-"""`python -m bench.columns [tpch|tpcds] [q1,q6]`: column lineage of TPC-H and TPC-DS, Headwater's against that of sqlglot.
+"""`python -m bench.columns`: column lineage of the queries of TPC-H and TPC-DS, Headwater's beside that of sqlglot over the same SQL.
 
-Nothing runs: Spark plans each query, its plan is described as at the end of a run, and sqlglot (`sqlglot.lineage`) reads the same SQL. Both
-give the columns of tables that an output column is made of. sqlglot has one kind; of ours, those that decide about the column alone
-(CONDITIONAL, WINDOW) are put to those that flow into it. Each difference has a reason in `bench.column_reasons`, or the command fails.
+No query runs: Spark plans each, and its plan is described as at the end of a run; sqlglot reads the text. Both give the columns of tables
+that an output column is made of. sqlglot has one kind of dependency. Of ours, those that decide about the column alone (CONDITIONAL,
+WINDOW) are put to those whose values flow into it; what decides about rows (JOIN, FILTER, SORT, GROUP_BY) has no counterpart. Each
+difference needs a reason (`REASONS`), or the command exits with 1. Written to bench/results/columns.json.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bench import results
 from bench.data.dialect import for_spark
 from bench.data.tpc import benchmark
 
-_SCALES = {"tpch": 0.01, "tpcds": 0.01}
+SUITES = ("tpch", "tpcds")
+REASONS = {
+    "grouping": "`grouping(x)` tells which grouping set made the row; no value of x flows into it. sqlglot lists x all the same.",
+}
+_SCALE = 0.01
+_GROUPING = re.compile(r"\bgrouping\s*\(\s*(?:\w+\.)?(\w+)\s*\)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """An output column of which the two say otherwise: what each has that the other has not, as `table.column`."""
+    """An output column of which the two say otherwise: what each has alone, as `table.column`, and why, by a key of `REASONS`."""
 
-    suite: str
     query: int
     column: str
-    ours: frozenset[str]
-    theirs: frozenset[str]
+    ours: tuple[str, ...]
+    theirs: tuple[str, ...]
+    reason: str | None
 
 
-def main() -> None:
-    """Compare, print what differs and what has no reason."""
-    suites = [word for word in sys.argv[1:] if word in _SCALES] or list(_SCALES)
-    chosen = {int(word.strip("q")) for argument in sys.argv[1:] if argument not in _SCALES for word in argument.split(",")}
-    from bench.column_reasons import reason
-
-    unexplained = 0
-    for suite in suites:
-        compared, found = compare(suite, chosen)
-        for difference in found:
-            why = reason(difference)
-            unexplained += why is None
-            parts = f"+{sorted(difference.ours)} -{sorted(difference.theirs)}"
-            print(f"{suite} q{difference.query} {difference.column}: {parts}: {why or 'NO REASON'}")
-        print(f"{suite}: {compared} output columns, {len(found)} differ")
-    sys.exit(bool(unexplained))
+def main() -> int:
+    """Compare, print, write."""
+    found = compare(SUITES)
+    content: dict[str, Any] = results.head("columns") | {"reasons": REASONS, "suites": {}}
+    for suite, (compared, differences) in found.items():
+        print(f"{suite}: {compared} output columns, {compared - len(differences)} alike")
+        for each in differences:
+            print(f"  q{each.query} {each.column}: ours +{list(each.ours)}, sqlglot +{list(each.theirs)}: {each.reason or 'NO REASON'}")
+        content["suites"][suite] = {"columns": compared, "differences": [asdict(each) for each in differences]}
+    print(f"written: {results.write(content)}")
+    return int(any(each.reason is None for _, differences in found.values() for each in differences))
 
 
-def compare(suite: str, chosen: set[int] | None = None) -> tuple[int, list[Difference]]:
-    """How many output columns were compared, and those that differ."""
-    made = benchmark(suite, _SCALES[suite])
+def compare(suites: Collection[str]) -> dict[str, tuple[int, list[Difference]]]:
+    """By suite: how many output columns were compared, and those that differ.
+
+    Raises:
+        ValueError: the two do not agree about how many columns a query has, or what they are called.
+    """
     with tempfile.TemporaryDirectory() as scratch:
-        from bench.spark.session import start
+        from bench.spark.session import register, start
         from headwater.spark_listener.capture import Bridge
 
-        spark = start(Path(scratch), memory="1g", tables=made.tables)
+        spark = start(Path(scratch), memory="1g")
         bridge = Bridge.listen(spark.sparkContext, mode="coarse", segments=scratch)
-        schema = {name: {field.name: field.dataType.simpleString() for field in spark.table(name).schema} for name in made.tables}
-        compared, found = 0, []
-        for number, text in made.queries.items():
-            if chosen and number not in chosen:
-                continue
-            sql = for_spark(text)
-            ours = list(_ours(bridge.described(spark.sql(sql)._jdf.queryExecution().optimizedPlan())))  # noqa: SLF001  # the frame of the JVM
-            theirs = list(_theirs(sql, schema))
-            named = zip(ours, theirs, strict=True)
-            odd = [(mine, other) for (mine, _), (other, _) in named if mine.lower() != other.lower() and not other.startswith("_col_")]
-            assert not odd, (suite, number, odd)  # noqa: S101
-            compared += len(ours)
-            for (column, mine), (_, other) in zip(ours, theirs, strict=True):
-                if mine != other:
-                    found.append(Difference(suite, number, column, frozenset(mine - other), frozenset(other - mine)))
+        found = {}
+        for suite in suites:
+            made = benchmark(suite, _SCALE)
+            register(spark, made.tables)
+            schema = {name: {field.name: field.dataType.simpleString() for field in spark.table(name).schema} for name in made.tables}
+            compared = 0
+            differences: list[Difference] = []
+            for number, text in made.queries.items():
+                sql = for_spark(text)
+                plan = bridge.described(spark.sql(sql)._jdf.queryExecution().optimizedPlan())  # noqa: SLF001  # the frame of the JVM
+                ours, theirs = list(_ours(plan)), list(_theirs(sql, schema))
+                _check_names(f"{suite} q{number}", ours, theirs)
+                compared += len(ours)
+                differences += _differences(number, sql, ours, theirs)
+            found[suite] = compared, differences
         spark.stop()
-    return compared, found
+    return found
+
+
+def reason_of(sql: str, ours: Collection[str], theirs: Collection[str]) -> str | None:
+    """Why sqlglot has other columns than we, by a key of `REASONS`."""
+    in_grouping = {name.lower() for name in _GROUPING.findall(sql)}
+    if not ours and {name.partition(".")[2] for name in theirs} <= in_grouping:
+        return "grouping"
+    return None
+
+
+_Columns = list[tuple[str, set[str]]]  # by place: the name, and what it is made of
+
+
+def _differences(number: int, sql: str, ours: _Columns, theirs: _Columns) -> Iterator[Difference]:
+    for (column, mine), (_, other) in zip(ours, theirs, strict=True):
+        if mine != other:
+            more, less = tuple(sorted(mine - other)), tuple(sorted(other - mine))
+            yield Difference(number, column, more, less, reason_of(sql, more, less))
+
+
+def _check_names(query: str, ours: _Columns, theirs: _Columns) -> None:
+    named = [(mine.lower(), other.lower()) for (mine, _), (other, _) in zip(ours, theirs, strict=True)]
+    if odd := [(mine, other) for mine, other in named if mine != other and not other.startswith("_col_")]:
+        raise ValueError(f"{query}: {odd}")
 
 
 def _ours(plan: Mapping[str, Any]) -> Iterator[tuple[str, set[str]]]:
@@ -82,10 +112,10 @@ def _ours(plan: Mapping[str, Any]) -> Iterator[tuple[str, set[str]]]:
     from headwater.spark_listener.lineage.datasets import sources_of
 
     output = plan["output"]
-    numbered = [{"name": place, "attr": column["attr"]} for place, column in enumerate(output)]
-    found = column_lineage({**plan, "sink": {"columns": numbered}}, sources_of(plan))
+    by_place = [{"name": str(place), "attr": column["attr"]} for place, column in enumerate(output)]  # two may have one name
+    found = column_lineage({**plan, "sink": {"columns": by_place}}, sources_of(plan))
     for place, column in enumerate(output):
-        yield column["name"], {f"{Path(name).name}.{field}" for _, name, field in found.columns[place]}
+        yield column["name"], {f"{Path(name).name}.{field}" for _, name, field in found.columns[str(place)]}
 
 
 def _theirs(sql: str, schema: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, set[str]]]:
@@ -96,8 +126,10 @@ def _theirs(sql: str, schema: Mapping[str, Mapping[str, str]]) -> Iterator[tuple
     from sqlglot.optimizer.scope import build_scope
     from sqlglot.schema import ensure_schema
 
-    known = ensure_schema(schema, dialect="spark")
-    tree = qualify(sqlglot.parse_one(sql, dialect="spark"), schema=known, dialect="spark", identify=False, validate_qualify_columns=False)
+    known = ensure_schema(dict(schema), dialect="spark")
+    tree: Any = qualify(
+        sqlglot.parse_one(sql, dialect="spark"), schema=known, dialect="spark", identify=False, validate_qualify_columns=False
+    )
     scope = build_scope(tree)
     assert scope is not None  # noqa: S101  # it is a query
     cache: dict[Any, Any] = {}
@@ -113,4 +145,4 @@ def _theirs(sql: str, schema: Mapping[str, Mapping[str, str]]) -> Iterator[tuple
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
