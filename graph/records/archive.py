@@ -31,6 +31,7 @@ KEPT = "kept.json"
 JOURNAL = "journal"
 _DIGITS = 13  # of milliseconds since the epoch, until the year 2286
 _TRIES = 5
+_LONGEST = 1 << 50  # bytes of a file; object stores take far less
 _GENERATION = re.compile(r"[0-9a-f]{32}")
 _FILE = re.compile(r"[a-z0-9_-]{1,40}\.(json|db|parquet)")
 
@@ -66,8 +67,17 @@ class KeptObject:
     @classmethod
     def of(cls, text: bytes) -> KeptObject:
         """Read the object. Raises `ValueError`, `KeyError` or `TypeError` where it is none."""
-        stated = json.loads(text)
-        files = {str(name): (int(length), str(digest)) for name, (length, digest) in stated["files"].items()}
+        try:
+            stated = json.loads(text)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
+        if not isinstance(stated, dict) or not isinstance(stated["files"], dict):
+            raise TypeError("it lists no files")
+        files = {}
+        for name, (length, digest) in stated["files"].items():
+            if type(length) is not int or not 0 <= length <= _LONGEST:
+                raise ValueError(f"it gives a file {str(length)[:40]} bytes")
+            files[name] = length, str(digest)
         pruned = Pruned.of(json.dumps(stated["pruned"]).encode()) if stated.get("pruned") else None
         return cls(str(stated["generation"]), str(stated["content"]), files, pruned)
 

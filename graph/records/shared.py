@@ -201,8 +201,8 @@ class SharedAssociationStore(AssociationStore):
             size = self.archive.left(tenant, capture, draft)
             if size is not None and (manifest := read_manifest(draft)).capture == capture:
                 self.catalog.put(tenant, manifest, read_files(draft), size=size)
-        except DamagedError:
-            pass  # this is damaged, too
+        except (DamagedError, ValueError, TypeError, OverflowError):
+            pass  # this is damaged, too, in whatever way: nothing says any more what was put
         finally:
             shutil.rmtree(draft, ignore_errors=True)
 
