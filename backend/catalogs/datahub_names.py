@@ -129,7 +129,10 @@ def _platform(namespace: str, instance: str | None) -> Platform:
 
 
 def _may_share_names(one: Platform, other: Platform) -> bool:
-    """Whether datasets of two namespaces may get one name. Instances are each the only one of their name, as buckets are."""
+    """Whether datasets of two namespaces may get one name. Instances are each the only one of their name; buckets may be nested."""
     if one.name != other.name or (one.instance and other.instance):
         return False
-    return bool(one.instance or other.instance) or one.bucket is None or one.bucket == other.bucket
+    if one.instance or other.instance or one.bucket is None or other.bucket is None:
+        return True
+    mine, theirs = f"{one.bucket}/", f"{other.bucket}/"
+    return mine.startswith(theirs) or theirs.startswith(mine)

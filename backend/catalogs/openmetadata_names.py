@@ -6,6 +6,7 @@ Two entities must never get one name: what is sent later would silently replace 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 
 from headwater.backend.catalogs.request import CatalogRequest
@@ -15,6 +16,9 @@ from headwater.graph.model import parse_id
 _LONGEST = 256
 _KEPT = 200  # letters of a longer name, before its hash
 _ONLY = "default"  # what has no database or no schema is in the one of this name
+_NONE = "unnamed"  # where most names have a schema, and one may be called `default`, those without are in this one
+# What a name is that reads like one that was spelt or cut here.
+_LIKE_OURS = re.compile(r"reserved__|~[0-9a-f]{32}$")
 
 # What no name may hold, in the spelling that OpenMetadata's own ingestion gives it.
 _SPELT = {
@@ -29,9 +33,12 @@ _TWO_PARTS = ("mysql", "mariadb", "hive", "db2", "teradata", "cassandra", "click
 
 def entity_name(name: str) -> str:
     """The name of a table, a job, a column or a tag, as OpenMetadata takes it."""
+    spelt = name
     for letters, spelling in _SPELT.items():
-        name = name.replace(letters, spelling)
-    return name if len(name) <= _LONGEST else f"{name[:_KEPT]}~{hashlib.sha256(name.encode()).hexdigest()[:32]}"
+        spelt = spelt.replace(letters, spelling)
+    if len(spelt) <= _LONGEST and not _LIKE_OURS.search(name):
+        return spelt
+    return f"{spelt[:_KEPT]}~{hashlib.sha256(name.encode()).hexdigest()[:32]}"
 
 
 def qualified(*parts: str) -> str:
@@ -64,12 +71,15 @@ class Names:
         """Service, database, schema and table of a dataset, by its id or that of a column."""
         namespace, name = parse_id(identifier)[1][:2]
         scheme, parts = namespace.partition("://")[0], name.split(".")
-        if all(parts) and scheme in _THREE_PARTS and len(parts) == 3:
+        database, schema, table = _ONLY, _ONLY, name
+        if not all(parts):
+            pass
+        elif scheme in _THREE_PARTS and len(parts) == 3 and parts[:2] != [_ONLY, _ONLY]:
             database, schema, table = parts
-        elif all(parts) and scheme in _TWO_PARTS and len(parts) == 2:
-            database, (schema, table) = _ONLY, parts
-        else:
-            database, schema, table = _ONLY, _ONLY, name
+        elif scheme in _TWO_PARTS and len(parts) == 2 and parts[0] != _NONE:
+            schema, table = parts
+        elif scheme in _TWO_PARTS and len(parts) == 1:
+            schema = _NONE
         return self.service(namespace), entity_name(database), entity_name(schema), entity_name(table)
 
     def table(self, identifier: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headwater.backend.catalogs import CatalogRequest, System, open_catalog
-from headwater.backend.catalogs.datahub_names import encoded
+from headwater.backend.catalogs.datahub_names import Urns, encoded
 from headwater.backend.projection import event_stamp, fold, project_event
 from headwater.errors import InvalidQueryError
 from headwater.graph.stores import GraphStore
@@ -107,6 +107,16 @@ async def test_databases_of_one_kind_need_a_name_each(export: Export, store: Gra
     )  # fmt: skip
     assert found[here, "dataPlatformInstance"]["instance"] == "urn:li:dataPlatformInstance:(urn:li:dataPlatform:postgres,main)"
     assert (there, "datasetProperties") in found
+
+
+@pytest.mark.parametrize(
+    "namespaces", [("s3", "s3://b"), ("s3://a", "s3://a/b"), ("gs://a/b", "gcs://a"), ("s3://a", "s3://a/")], ids="|".join
+)
+def test_buckets_whose_datasets_may_get_one_urn_are_refused(namespaces: tuple[str, str]) -> None:
+    for some in (namespaces, namespaces[::-1]):
+        with pytest.raises(InvalidQueryError, match="could have one name"):
+            Urns(CatalogRequest(), some)
+    Urns(CatalogRequest(), ("s3://a", "s3://ab", "s3://b"))
 
 
 def test_no_two_names_are_encoded_alike() -> None:

@@ -87,6 +87,21 @@ def test_names_are_those_that_are_taken_and_stay_apart() -> None:
     assert qualified("a.b", "c") == '"a.b".c'
 
 
+def test_a_name_that_reads_like_one_that_was_spelt_or_cut_is_another() -> None:
+    long = "x" * 300
+    for name in ("a::b", "::reserved__arrow__", long):
+        for other in (entity_name(name), "__reserved__colon>" if name.endswith("arrow__") else "a__reserved__colon__b"):
+            assert entity_name(other) != entity_name(name)
+            assert len(entity_name(other)) <= 256
+
+
+@pytest.mark.parametrize("namespace", ["hive://h", "postgres://h", "file"])
+def test_no_two_datasets_of_a_namespace_are_one_table(namespace: str) -> None:
+    names = ("x", "default.x", "default.default.x", "unnamed.x", "default.unnamed.x", "unnamed.default.x", "unnamed.unnamed.x", ".x")
+    tables = {Names(CatalogRequest(), [namespace]).table(node_id("dataset", namespace, name)) for name in names}
+    assert len(tables) == len(names)
+
+
 def test_namespaces_that_would_be_one_service_are_refused() -> None:
     with pytest.raises(InvalidQueryError, match="would be one service"):
         Names(CatalogRequest.of((), ["file=shop"], "PROD"), ["file", "shop"])
