@@ -63,10 +63,11 @@ def _damage_text(faults: Sequence[Fault], home: Path) -> str:
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def metrics(parts: Annotated[Service, Depends(service)]) -> Response:
-    """Measures for Prometheus."""
-    counts = await asyncio.to_thread(parts.workspace.log.counts, DEFAULT_TENANT)
-    parts.metrics.dead_letters.set(counts["dead_letters"])
+    """Measures for Prometheus, of all tenants together."""
+    log, projector = parts.workspace.log, parts.workspace.projector
+    parts.metrics.dead_letters.set(await asyncio.to_thread(log.buried))
     # Without the store nobody knows how much waits: the last number stays, and the state of the service is /readyz's to tell.
     with suppress(HeadwaterError):
-        parts.metrics.pending.set(await parts.workspace.projector.pending(DEFAULT_TENANT))
+        tenants = {*await asyncio.to_thread(log.tenants), DEFAULT_TENANT}
+        parts.metrics.pending.set(sum([await projector.pending(tenant) for tenant in tenants]))
     return Response(parts.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import ExitCode, Format, emit
 from headwater.backend.diagnosis import diagnose
+from headwater.backend.service_diagnosis import diagnose_service
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
-def doctor(home: Home = None, format: OutputFormat = Format.TABLE) -> None:
+def doctor(
+    service: Annotated[bool, typer.Option("--service", help="Look at the running service instead, by its own endpoints.")] = False,
+    home: Home = None,
+    format: OutputFormat = Format.TABLE,
+) -> None:
     """Check Java, Spark, the home folder, the key, the disk and the service of this machine, and say what to do.
 
-    Exits with 1 if something that is needed is missing; what is merely optional does not count.
+    With --service the one that HEADWATER_URL names, or that runs on the home, is asked what of it cannot work, how far the graph is behind,
+    whether the key opens it and what was refused. Exits with 1 if something that is needed is missing; what is merely optional does not
+    count.
     """
-    findings = diagnose(home)
+    findings = diagnose_service(home) if service else diagnose(home)
     emit(
         [{"check": finding.check, "state": finding.state, "detail": finding.detail, "advice": finding.advice} for finding in findings],
         columns=("check", "state", "detail", "advice"),

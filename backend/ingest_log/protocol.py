@@ -68,6 +68,9 @@ class IngestLog(Protocol):
     def refused(self, tenant: str) -> int:
         """How many accepted entries are dead letters of the projection."""
 
+    def buried(self) -> int:
+        """How many dead letters there are, of all tenants."""
+
     def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0, stage: Stage | None = None) -> list[DeadLetter]:
         """Dead letters with an id above `after`, oldest first; of one stage where it is given."""
 

@@ -149,6 +149,9 @@ class SqliteLog:
     def refused(self, tenant: str) -> int:
         return int(self._rows("SELECT count(*) FROM dead_letter WHERE tenant = ? AND stage = ?", tenant, Stage.PROJECTION)[0][0])
 
+    def buried(self) -> int:
+        return int(self._rows("SELECT count(*) FROM dead_letter")[0][0])
+
     def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0, stage: Stage | None = None) -> list[DeadLetter]:
         rows = self._rows(
             "SELECT stage, reason, body, field, offset, id, received, times FROM dead_letter WHERE tenant = ? AND id > ?"

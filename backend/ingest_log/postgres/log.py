@@ -137,6 +137,9 @@ class PostgresLog:
         statement = "SELECT count(*) FROM dead_letter WHERE tenant = :tenant AND stage = :stage"
         return self._number(statement, tenant=tenant, stage=Stage.PROJECTION.value)
 
+    def buried(self) -> int:
+        return self._number("SELECT count(*) FROM dead_letter")
+
     def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0, stage: Stage | None = None) -> list[DeadLetter]:
         rows = self._questions.ask(
             "SELECT stage, reason, body, field, number, id, received, times FROM dead_letter WHERE tenant = :tenant AND id > :after"

@@ -84,6 +84,8 @@ class LogContract:
         letter = DeadLetter(Stage.INTAKE, "not UTF-8", body, "$")
         log.bury("t", [letter]).result()
         log.bury("t", [letter, DeadLetter(Stage.PROJECTION, "boom", b"{}", offset=7)]).result()
+        log.bury("u", [letter]).result()
+        assert log.buried() == 3
         first, second = log.dead_letters("t")
         assert (first.body, first.reason, first.field, first.times) == (body, "not UTF-8", "$", 2)
         assert (second.stage, second.offset, second.times) == (Stage.PROJECTION, 7, 1)
