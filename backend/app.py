@@ -45,6 +45,7 @@ from headwater.backend.api.marquez.names import EncodedNames
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.api.permitted import PermittedDeclarations, PermittedReplays, PermittedTraceJobs, questions_of, tells_values
 from headwater.backend.api.requests import RequestLog
+from headwater.backend.api.small_events import SmallEvents
 from headwater.backend.api.tickets import OwnTickets, SharedTickets, Tickets
 from headwater.backend.audit.log import AuditLog
 from headwater.backend.intake.body_budget import BodyBudget
@@ -79,7 +80,7 @@ def create_app(
     """The ASGI application of one home. The workspace is open between start-up and shut-down.
 
     `serving`: for a service that others ask. A process for questions starts at once, so that the first question need not wait for it, and
-    all but the guard and `/healthz` runs on an event loop of its own.
+    all but the guard, small events and `/healthz` runs on an event loop of its own.
     """
     known = credentials or credentials_of(settings)
     metrics = Metrics()
@@ -130,6 +131,7 @@ def create_app(
     app.add_middleware(Attended, seconds=settings.question_seconds)
     if serving:
         app.add_middleware(OwnLoop, here={"/healthz"})
+    app.add_middleware(SmallEvents)
     app.add_middleware(
         Guard, credentials=known, hosts=(settings.host, *settings.allowed_hosts), limit=lambda path: _limit(settings, path),
         budget=budget, opened=settings.open_endpoints, audit=audit,

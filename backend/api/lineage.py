@@ -11,9 +11,10 @@ from starlette.responses import JSONResponse, Response
 
 from headwater.backend.api.context import Service, service, tenant
 from headwater.backend.intake.bodies import BodyTooLargeError, apart, unpack_apart
+from headwater.backend.intake.receive import Submission
 from headwater.errors import InvalidInputError
 
-_INLINE, _ARRAY_INLINE = 32 * 1024, 4 * 1024  # smaller bodies are read on the event loop: a thread's hand-over would cost more
+_INLINE, ARRAY_INLINE = 32 * 1024, 4 * 1024  # smaller bodies are read on the event loop: a thread's hand-over would cost more
 
 router = APIRouter(prefix="/api/v1", tags=["intake"])
 
@@ -54,8 +55,12 @@ async def post_lineage(request: Request, owner: Annotated[str, Depends(tenant)],
         raise
     events = parts.workspace.events
     # An array may hold thousands of documents in a few kilobytes.
-    inline = _ARRAY_INLINE if body.lstrip()[:1] == b"[" else _INLINE
-    submission = events.submit(owner, body) if len(body) < inline else await apart(events.submit, owner, body)
+    inline = ARRAY_INLINE if body.lstrip()[:1] == b"[" else _INLINE
+    return await answer_to(parts, events.submit(owner, body) if len(body) < inline else await apart(events.submit, owner, body))
+
+
+async def answer_to(parts: Service, submission: Submission) -> Response:
+    """The answer to what was submitted, once it is durable."""
     report = await submission.durable()
     parts.metrics.events.labels("accepted").inc(report.accepted - report.duplicates)
     parts.metrics.events.labels("duplicate").inc(report.duplicates)
