@@ -115,10 +115,12 @@ class RddTurns:
         before, began = self._processes.cpu_seconds(), time.perf_counter()
         self._save(self._programs[case](context), target)
         seconds = time.perf_counter() - began
+        returned, watching = self._processes.cpu_seconds(), time.thread_time()
         bus.waitUntilEmpty(_HEARD_MS)
         if watch is not None:
             self._manifests = watch.until_run_ends()
-        return {SECONDS: seconds, PROCESSOR: self._processes.cpu_seconds() - before}
+        after = self._processes.cpu_seconds() - returned - (time.thread_time() - watching)  # but for this thread, which only watches
+        return {SECONDS: seconds, PROCESSOR: returned - before + after}
 
     def _save(self, rdd: Any, target: str) -> None:
         """As the agent does it, around the program's call."""
