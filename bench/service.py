@@ -9,6 +9,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from bench.processes import ProcessTree
+
 _START_SECONDS = 60
 
 
@@ -49,6 +51,10 @@ class Service:
         """End it without a word to it."""
         self._process.kill()
         self._process.wait(timeout=30)
+
+    def processes(self) -> ProcessTree:
+        """It, with those that it started."""
+        return ProcessTree(self._process.pid)
 
     def stop(self) -> None:
         """End it."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.data.text import text
 from bench.service import Service
-from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic, Suite
+from bench.suite import PROCESSOR, SECONDS, Arm, Measure, Plan, Sample, Statistic, Suite
 from bench.suites.rdd import TERMS, TEXT_PROGRAMS
 
 _SIZE = 0.5
@@ -42,13 +42,21 @@ class TraceRddSuite:
             Measure(name=f"growth at ten times the data, {case}", cases=(case,), arm=_WHOLE, statistic=Statistic.RATIO, target=_GROWTH)
             for case in TEXT_PROGRAMS
         ]
+        processor = [
+            Measure(name=f"{name}, processor", cases=(case,), arm=_WHOLE, statistic=statistic, quantity=PROCESSOR, target=target)
+            for case in _TARGETS_MS
+            for name, statistic, target in (
+                (case, Statistic.P50, None),
+                (f"growth at ten times the data, {case}", Statistic.RATIO, _GROWTH),
+            )
+        ]
         self.plan = Plan(
             name=name,
             arms=(_WHOLE, _TENTH, "control"),
             baseline=_TENTH,
             control="control",
             cases=tuple(_TARGETS_MS),
-            measures=(*times, *growth),
+            measures=(*times, *growth, *processor),
             rounds=100,
             warm_up=20,
         )
@@ -71,6 +79,7 @@ class TraceRddSuite:
 class _LineArm:
     def __init__(self, home: Path, results: Path, source: Path) -> None:
         self._service = Service(home)
+        self._processes = self._service.processes()
         self._lines = {name: _lines_of(results / name) for name in TEXT_PROGRAMS} | {"raw record": _lines_of(source)}
         self._datasets = {name: results / name for name in TEXT_PROGRAMS} | {"raw record": source}
 
@@ -80,12 +89,13 @@ class _LineArm:
         files = self._lines[case]
         (file,) = chosen.choices(list(files), weights=list(files.values()))
         rows = [{"file": str(file), "row": chosen.randrange(files[file])}]
-        began = time.perf_counter()
+        before, began = self._processes.cpu_seconds(), time.perf_counter()
         answer: dict[str, Any] = self._service.client.execute(_TRACE, dataset=str(self._datasets[case]), rows=rows)["trace"]
         seconds = time.perf_counter() - began
+        processor = self._processes.cpu_seconds() - before
         if not (answer["exact"] and answer["records"] and answer["records"][0]["values"]):
             raise RuntimeError(f"the trace of {rows} gave {answer['total']} records: {answer['incomplete']} {answer['records'][:1]}")
-        return {SECONDS: seconds}
+        return {SECONDS: seconds, PROCESSOR: processor}
 
     def close(self) -> None:
         """Stop the service."""
