@@ -17,7 +17,9 @@ from typing import Any
 from headwater.spark_listener.rdd_records.known import Refused
 from headwater.spark_listener.settings import Mode
 
-LITTLE = 16 * 1024 * 1024  # bytes of the sources: what loops in Python add to them, or references that are sent along, is about a second
+# Bytes of the sources. Over 16 MB of text, loops in Python add 1.1 s of processor time to a word count (1.9 s without capture), 0.1 s to a grep
+# (0.6 s); those in C 0.2 s and less than 0.1 s.
+LITTLE = 16 * 1024 * 1024
 _OF_A_ROW = 64  # bytes that a row of the program's own is taken for
 
 
