@@ -17,8 +17,8 @@ from typing import Any
 from headwater.spark_listener.rdd_records.known import Refused
 from headwater.spark_listener.settings import Mode
 
-# Bytes of the sources. Over 16 MB of text, loops in Python add 1.1 s of processor time to a word count (1.9 s without capture), 0.1 s to a grep
-# (0.6 s); those in C 0.2 s and less than 0.1 s.
+# Bytes of the sources. Over 16 MB of text, loops in Python add 1.1 s of processor time to a word count (1.9 s without capture) and 0.1 s
+# to a grep (0.6 s); those in C add 0.2 s and less than 0.1 s.
 LITTLE = 16 * 1024 * 1024
 _OF_A_ROW = 64  # bytes that a row of the program's own is taken for
 
