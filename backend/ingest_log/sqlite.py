@@ -9,6 +9,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +27,7 @@ _WHAT = "The ingest log"
 _LOOK = "Check the disk (`headwater store check`); then send again."
 _Write = Callable[[sqlite3.Connection], Any]
 _BEYOND = (1 << 63) - 1  # greater than every offset
+_READ_BYTES = 64 << 20  # of entries that are read at once
 _PATIENCE = 30.0  # seconds that a write waits for those of other processes
 _MIGRATIONS = (
     # 1: the log and its dead letters. `key` is the hash of the canonical document; AUTOINCREMENT never gives an offset twice.
@@ -190,10 +192,16 @@ class SqliteLog:
             self._reader.close()
 
     def _entries(self, which: str, tenant: str, offset: int, limit: int) -> list[Entry]:
-        rows = self._rows(
-            f"SELECT offset, kind, key, received, body FROM entry WHERE tenant = ? AND {which} LIMIT ?", tenant, offset, limit
-        )
-        return [Entry(number, EntryKind(kind), key.hex(), received, body) for number, kind, key, received, body in rows]
+        entries: list[Entry] = []
+        size = 0
+        sql = f"SELECT offset, kind, key, received, body FROM entry WHERE tenant = ? AND {which} LIMIT ?"
+        with self._reading, translated(self.path, _WHAT), closing(self._reader.execute(sql, (tenant, offset, limit))) as rows:
+            for number, kind, key, received, body in rows:
+                size += len(body)
+                if entries and size > _READ_BYTES:
+                    break
+                entries.append(Entry(number, EntryKind(kind), key.hex(), received, body))
+        return entries
 
     def _rows(self, sql: str, *arguments: Any) -> list[tuple[Any, ...]]:
         with self._reading, translated(self.path, _WHAT):

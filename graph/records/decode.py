@@ -37,7 +37,7 @@ def decode_parts(segment: Segment, rows: int) -> Iterator[list[Longs]]:
         InvalidCaptureError: a block is damaged.
     """
     blocks: list[Block] = []
-    lists: dict[int, Longs] = {}  # of LISTED columns the values so far, by the column's place
+    lists: dict[int, _List] = {}  # of LISTED columns, by the column's place
     count = 0
     for block in segment.blocks():
         blocks.append(block)
@@ -60,7 +60,7 @@ def arrow_of(longs: Longs) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), len(longs), [None, pa.py_buffer(np.ascontiguousarray(longs, np.int64))])
 
 
-def _columns(name: str, blocks: Sequence[Block], rows: int, lists: dict[int, Longs]) -> list[Longs]:
+def _columns(name: str, blocks: Sequence[Block], rows: int, lists: dict[int, _List]) -> list[Longs]:
     width = len(blocks[0].columns)
     if any(len(block.columns) != width for block in blocks):
         raise InvalidCaptureError(f"Segment {name} is damaged: its blocks differ in their columns.", field=name)
@@ -69,8 +69,7 @@ def _columns(name: str, blocks: Sequence[Block], rows: int, lists: dict[int, Lon
     for block in blocks:
         for place, (whole, column) in enumerate(zip(columns, block.columns, strict=True)):
             if column.form == LISTED:
-                lists[place] = _longer(name, lists.get(place), column)
-                whole[at : at + block.rows] = _listed(name, column, lists[place])
+                whole[at : at + block.rows] = _listed(name, column, lists.setdefault(place, _List()).longer(name, column))
             else:
                 _unpack(name, column, whole[at : at + block.rows])
         at += block.rows
@@ -98,14 +97,24 @@ def _numbered(name: str, column: PackedColumn) -> Longs:
     return _chosen(name, np.frombuffer(column.values, _LONG), np.frombuffer(column.payload, _TYPES[column.width]))
 
 
-def _longer(name: str, listed: Longs | None, column: PackedColumn) -> Longs:
-    """The list of a column, with what a block adds to it."""
-    added = np.frombuffer(column.values, _LONG)
-    if listed is None or not len(added):
-        return added if listed is None else listed
-    if len(listed) + len(added) > MAX_LISTED:
-        raise _damaged(name, f"a column lists more than {MAX_LISTED} values")
-    return np.concatenate((listed, added))
+class _List:
+    """The values of a LISTED column, in all blocks so far. It has room for more: blocks may be as many as values."""
+
+    def __init__(self) -> None:
+        self._room = np.empty(0, np.int64)
+        self._count = 0
+
+    def longer(self, name: str, column: PackedColumn) -> Longs:
+        """The list, with what a block adds to it."""
+        added = np.frombuffer(column.values, _LONG)
+        count = self._count + len(added)
+        if count > MAX_LISTED:
+            raise _damaged(name, f"a column lists more than {MAX_LISTED} values")
+        if count > len(self._room):
+            self._room = np.concatenate((self._room[: self._count], np.empty(max(count, 2 * len(self._room)) - self._count, np.int64)))
+        self._room[self._count : count] = added
+        self._count = count
+        return self._room[:count]
 
 
 def _listed(name: str, column: PackedColumn, listed: Longs) -> Longs:

@@ -28,6 +28,7 @@ from headwater.graph.quality import OF_VALUES
 router = subject_router()
 
 _LOOKED_AT = 20_000  # entries of the log
+_LOOKED_AT_BYTES = 512 << 20  # of these
 _MOST_BYTES = 32 << 20  # of the events of a page
 
 
@@ -78,14 +79,16 @@ def _page(log: IngestLog, tenant: str, place: Place, between: tuple[str | None, 
 
 
 def _events(log: IngestLog, tenant: str, *, last: bool) -> Iterator[Entry]:
-    looked_at, offset = 0, None if last else 0
+    looked_at, size, offset = 0, 0, None if last else 0
     while True:
         entries: list[Entry] = log.read_back(tenant, before=offset) if last else log.read(tenant, after=offset or 0)
         for entry in entries:
-            looked_at += 1
-            if looked_at > _LOOKED_AT:
+            looked_at, size = looked_at + 1, size + len(entry.body)
+            if looked_at > _LOOKED_AT or size > _LOOKED_AT_BYTES:
                 raise InvalidQueryError(
-                    f"More than {_LOOKED_AT:,} entries of the log would be looked at.", field="offset", hint="Ask for a smaller offset."
+                    f"More than {_LOOKED_AT:,} entries of the log, or {_LOOKED_AT_BYTES >> 20} MiB, would be looked at.",
+                    field="offset",
+                    hint="Ask for a smaller offset, and without `before` and `after`.",
                 )
             if entry.kind is EntryKind.EVENT:
                 yield entry

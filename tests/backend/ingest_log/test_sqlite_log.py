@@ -79,3 +79,12 @@ def test_a_log_of_a_newer_release_is_refused(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(ConfigurationError, match="newer Headwater"):
         SqliteLog(tmp_path / "ingest.db")
+
+
+def test_many_large_entries_are_read_in_parts(log: IngestLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.backend.ingest_log.sqlite._READ_BYTES", 2500)
+    log.append("t", [_draft(str(n) * 1000) for n in range(5)]).result()
+    assert [entry.offset for entry in log.read("t", after=0)] == [1, 2]
+    assert [entry.offset for entry in log.read_back("t", before=None)] == [5, 4]
+    monkeypatch.setattr("headwater.backend.ingest_log.sqlite._READ_BYTES", 10)
+    assert [entry.offset for entry in log.read("t", after=2)] == [3]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from headwater.backend.api.marquez.asking import Asked
+from headwater.backend.api.marquez.asking import Asked, Place
 from headwater.backend.api.marquez.dataset_shape import bodies_of_datasets, bodies_of_versions
+from headwater.backend.api.marquez.events import _page
 from headwater.backend.api.marquez.run_shape import bodies_of_runs
+from headwater.backend.ingest_log.model import Draft, EntryKind
+from headwater.backend.ingest_log.sqlite import SqliteLog
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.stores import open_store
@@ -48,3 +53,17 @@ async def test_a_page_of_datasets_or_versions_is_refused_that_has_too_many_field
     with pytest.raises(InvalidQueryError, match="3 entries of this page have more than 20,000 fields"):
         await bodies_of_versions(ask, wide("a", 10_000), versions)
     assert [len(version["fields"]) for version in await bodies_of_versions(ask, wide("a", 10_000), versions[:2])] == [10_000, 10_000]
+
+
+def test_a_page_of_events_is_refused_where_too_much_would_be_read_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.backend.api.marquez.events._LOOKED_AT_BYTES", 4_500)
+    bodies = [json.dumps({"eventTime": "2026-01-01T00:00:00Z", "of": str(n) * 950}).encode() for n in range(8)]
+    log = SqliteLog(tmp_path / "ingest.db")
+    try:
+        log.append("t", [Draft(EntryKind.EVENT, sha256(body).digest(), body) for body in bodies]).result()
+        assert len(_page(log, "t", Place(2, 2), (None, None), last=True)[0]) == 2
+        for place, after in ((Place(2, 3), None), (Place(1, 0), "2026-01-01T00:00:00Z")):
+            with pytest.raises(InvalidQueryError, match="MiB, would be looked at"):
+                _page(log, "t", place, (after, None), last=True)
+    finally:
+        log.close()
