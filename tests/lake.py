@@ -243,7 +243,7 @@ def _die_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    from tests.readers import datahub, openmetadata
+    from tests.readers import datahub, dbt, openmetadata
 
     gateway()
     s3a_jars()
@@ -254,3 +254,4 @@ if __name__ == "__main__":
     helm()
     datahub()
     openmetadata()
+    dbt()

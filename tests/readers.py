@@ -1,6 +1,6 @@
-"""What reads our exports elsewhere: DataHub's own file source, and the models that OpenMetadata publishes. Each in an environment apart.
+"""Programs of others that tests run as they are published: readers of our exports (DataHub, OpenMetadata), and dbt, which sends events.
 
-Fetched once, into .tools, by uv. Both are tested as they are published, and neither is a dependency of the project.
+Fetched once, into .tools, by uv, each into an environment apart. None is a dependency of the project.
 """
 
 from __future__ import annotations
@@ -60,6 +60,11 @@ def openmetadata() -> Path:
     """The Python that has OpenMetadata's models, without what else their package asks for."""
     needed = ["pydantic>=2.12,<3", "email-validator>=2", "cached-property==1.5.2"]
     return _python("openmetadata", needed, ["--no-deps", f"openmetadata-ingestion=={OPENMETADATA}"])
+
+
+def dbt() -> Path:
+    """The Python beside which dbt and its wrapper for OpenLineage stand, over DuckDB."""
+    return _python("dbt", ["dbt-core==1.10.23", "dbt-duckdb==1.10.1", "openlineage-dbt==1.54.0"])
 
 
 def read_by_datahub(file: Path) -> list[tuple[str, str, dict[str, Any]]]:
