@@ -37,7 +37,7 @@ class Way:
         if self.fault == "redirect":
             return b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/stolen\r\nContent-Length: 0\r\n\r\n"
         status = {"403": "403 Forbidden", "404": "404 Not Found", "503": "503 Slow Down"}.get(str(self.fault), "500 Internal Server Error")
-        again = "Retry-After: 1\r\n" if self.fault == "503" else ""
+        again = "Retry-After: 60\r\n" if self.fault == "503" else ""
         return f"HTTP/1.1 {status}\r\n{again}Content-Length: 0\r\nConnection: close\r\n\r\n".encode()
 
 
