@@ -165,10 +165,24 @@ class WrittenFile(Wire):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NumberedFile(Wire):
+    """A file that a sink wrote, of a table that numbers its rows: the number of its first row, and the version of rows that have none.
+
+    `added` is the commit that brought it, as the table counts them.
+    """
+
+    path: str
+    first: int
+    version: int
+    added: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sink(Wire):
     """What was written, and how. `committed` are its files as the commit left them, where that changed their times (on object stores).
 
-    `merge`: the command was MERGE, `plain` or with clauses for rows that the source does not match (`by_source`).
+    `numbered` are those of them whose rows the table numbers, where they are few. `merge`: the command was MERGE, `plain` or with clauses
+    for rows that the source does not match (`by_source`).
     """
 
     boundary: int
@@ -180,6 +194,7 @@ class Sink(Wire):
     columns: tuple[SinkColumn, ...] = ()
     partition_columns: tuple[str, ...] = ()
     committed: tuple[WrittenFile, ...] = ()
+    numbered: tuple[NumberedFile, ...] = ()
     merge: str | None = None
 
 

@@ -242,6 +242,29 @@ class Catalog:
         ]  # fmt: skip
         return [(FileBlock(path, length, modified), capture) for length, modified, capture in rows]
 
+    def written_at(self, tenant: str, paths: Iterable[str]) -> dict[str, list[FileBlock]]:
+        """For each path the blocks that captures wrote there, the last one last."""
+        found: dict[str, list[FileBlock]] = {}
+        for part in batched(dict.fromkeys(paths), _BATCH):
+            rows = self._rows(
+                f"SELECT p.uri, t.length, t.modified FROM path p CROSS JOIN written t ON t.path = p.number "
+                f"WHERE p.tenant = ? AND p.uri IN ({', '.join('?' * len(part))}) GROUP BY 1, 2, 3 ORDER BY max(t.ended)", [tenant, *part],
+            )  # fmt: skip
+            for path, length, modified in rows:
+                found.setdefault(path, []).append(FileBlock(path, length, modified))
+        return found
+
+    def unwritten(self, tenant: str, folder: str) -> list[FileBlock]:
+        """The blocks below a folder that captures read and none wrote."""
+        begin = f"{folder.rstrip('/')}/"
+        rows = self._rows(
+            "SELECT DISTINCT p.uri, t.length, t.modified FROM path p CROSS JOIN consumed t ON t.path = p.number "
+            "WHERE p.tenant = ? AND p.uri >= ? AND p.uri < ? AND NOT EXISTS "
+            "(SELECT 1 FROM written w WHERE w.path = p.number AND w.length = t.length AND w.modified = t.modified)",
+            [tenant, begin, f"{begin[:-1]}0"],  # 0 is what follows the slash
+        )
+        return [FileBlock(*row) for row in rows]
+
     def next_unkept(self, tenant: str, after: int) -> tuple[int, str] | None:
         """The next capture that left groups to be found again and was not looked at since: a number to go on after, and its id."""
         rows = self._rows("SELECT number, capture FROM unkept WHERE tenant = ? AND number > ? ORDER BY number LIMIT 1", [tenant, after])

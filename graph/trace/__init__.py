@@ -9,6 +9,7 @@
     what stays between traces     tracer, session
     from capture to capture       upstream, downstream, ways (to a target), links, hops, path, expressions (on the way), merged (what MERGE
                                   did to a row); numbered and overlaps for records that name places; lift where only datasets are known
+    what unknown runs rewrote     rewritten/: former and later files of tables whose rows have numbers; tables, what a walk knows of them
     a captured plan               plan
     within one capture            step/: backward, forward; frames and windows, matches (semi-joins, subqueries), sets (EXCEPT ALL),
                                   collisions (keys of one hash); choose and order for the rows that a function took; values that references
@@ -24,7 +25,8 @@
                                   local, located; loaded for those that a library reads; lined, lines (marks of long files), unpacked
                                   (compressed) and textvalues for those of lines; places and scanned for the records that references
                                   stand for; footers of Parquet, and excerpts of its large columns, by pages, parquetfile and thrift;
-                                  deltalog and deletions for what a Delta table holds now
+                                  deltalog and deletions for what a Delta table holds now; rowids, with iceberglog and deltarows, for rows that
+                                  tables number themselves
     Spark's meaning in DuckDB     translate; database/: types, decimals, sql; in_memory for small tables
 """
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError
 from headwater.graph.associations import Manifest
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
-from headwater.graph.records import KnownDataset, uri_of
+from headwater.graph.records import FileBlock, KnownDataset, uri_of
 from headwater.graph.records.known import KnownDatasets
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import AsOf
@@ -116,10 +116,21 @@ def named_files(session: Session, dataset: Dataset, shape: Shape, paths: Iterabl
         spellings = [uri_of(path), uri_of(Path(os.path.abspath(path)))]
         known = [entry for uri in spellings for entry in session.store.catalog.last_known(session.tenant, uri)]
         block = next((block for block, capture in known if dataset.id in _datasets(session.capture(capture).manifest)), None)
+        block = block or _in_table(session, dataset, shape, spellings)
         if block is None:
             raise NotFoundError(f"{path} is no file of {dataset.name} that a capture knows.", hint="Name a file that a run read or wrote.")
         found.append(session.known(block, dataset.id, shape))
     return found
+
+
+def _in_table(session: Session, dataset: Dataset, shape: Shape, uris: Iterable[str]) -> FileBlock | None:
+    """A data file that a table's metadata name though no capture knows it, as it is now."""
+    try:
+        table = session.table_rows(shape.format, dataset.path)
+        uri = next((uri for uri in uris if table is not None and uri in table.files), None)
+        return session.look.block(uri) if uri is not None else None
+    except (HeadwaterError, OSError):
+        return None
 
 
 def _datasets(manifest: Manifest) -> set[str]:

@@ -29,6 +29,7 @@ from headwater.graph.trace.links import (
     writers,
 )
 from headwater.graph.trace.overlaps import as_read, counts_bytes
+from headwater.graph.trace.rewritten.later import Later
 from headwater.graph.trace.session import Capture, Session, mapped
 from headwater.graph.trace.step.forward import Forward
 
@@ -44,6 +45,7 @@ class Downstream:
         self.ends: list[str] = []
         self.visited: list[str] = []
         self._session = session
+        self._later = Later(session)
         self._to = to
         self._towards = towards  # the datasets that lead to `to`; None: all are followed
         self._seen: dict[str, list[str]] = {}
@@ -51,12 +53,13 @@ class Downstream:
     def run(self, begin: str) -> None:
         """From a table `origin, file, row`."""
         waiting = deque([begin])
+        carried: set[str] = set()  # what `later` gave, which is of all later files
         first = True
         while waiting:
             table = waiting.popleft()
             self.visited.append(table)
             files = [self._session.files[number] for number in self._session.files_of([table])]
-            if not first and files and files[0].dataset == self._to:
+            if not first and table not in carried and files and files[0].dataset == self._to:
                 self.reached.append(table)
                 continue
             read_by = readers(self._session, files, self._towards)
@@ -70,6 +73,9 @@ class Downstream:
             pruned = self._session.pruned(by_reader.keys())
             steps = [self._step(self._session.capture(reader), table, read) for reader, read in by_reader.items() if reader not in pruned]
             onward = [step for step in steps if step]
+            if table not in carried and (later := self._later.of(table, files)):
+                carried.add(later)
+                onward.append(later)
             waiting.extend(onward)
             if table != begin and (ends := self._ends(table, onward)):
                 self.ends.append(ends)

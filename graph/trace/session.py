@@ -24,6 +24,7 @@ from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns, Database
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import Reader, ReadFile, kept_rows
+from headwater.graph.trace.files.rowids import TableRows
 from headwater.graph.trace.files.shapes import Shape, partition_values
 from headwater.graph.trace.plan import Plan
 
@@ -143,7 +144,7 @@ class Session:
         self.store = store
         self.look = store.sources.look()
         self.tenant = tenant
-        self.database = Database(database)
+        self.database = self.here = Database(database)  # `here` is that of this process, wherever the walk goes on
         self.reader = reader
         self.kept_tables = kept_tables
         self._most = most
@@ -155,6 +156,7 @@ class Session:
         self.found_again: list[FoundAgain] = []
         self.recomputed: dict[tuple[str, int], list[tuple[Longs, str]]] = {}  # by boundary: keys, and a table of their rows, computed again
         self._numbers: dict[FileBlock, int] = {}
+        self._table_rows: dict[tuple[str, str], TableRows | None] = {}
         self._captures = captures
         self._tables = 0
         self._counts: dict[str, int] = {}
@@ -261,6 +263,12 @@ class Session:
             known = Capture(manifest, Plan(manifest), files, read)
             self._captures[identifier] = known
         return known
+
+    def table_rows(self, format_: str, path: str) -> TableRows | None:
+        """The files that a table at a path has and had. Raises as the format does."""
+        if (format_, path) not in self._table_rows:
+            self._table_rows[format_, path] = format_of(format_).table_rows(self.look, path)
+        return self._table_rows[format_, path]
 
     def refresh(self) -> None:
         """Learn what other services kept; where that cannot be told, the answer says so."""

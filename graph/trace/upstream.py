@@ -30,6 +30,7 @@ from headwater.graph.trace.links import (
 from headwater.graph.trace.merged import merged
 from headwater.graph.trace.numbered import by_numbers, is_shared
 from headwater.graph.trace.overlaps import by_writers
+from headwater.graph.trace.rewritten.former import Former
 from headwater.graph.trace.session import Capture, KnownFile, Session, places_among
 from headwater.graph.trace.step.backward import Backward
 
@@ -61,6 +62,7 @@ class Upstream:
         self.vague: set[int] = set()  # files of which it cannot be told any more which record it was
         self.blurred: list[str] = []  # tables `origin, file` of them
         self._session = session
+        self._former = Former(session)
         self._goal = goal
         self._witness = witness
         self._waiting: dict[tuple[str, Names], list[str]] = {}
@@ -163,10 +165,19 @@ class Upstream:
             self._waiting.setdefault((writer, needed), []).append(self._only(table, files, not vague and len(files) == len(numbers)))
         ends = {file.number for file in onward} - found.keys()
         if ends:
-            self.end_files |= ends
-            self.ends.append(self._only(table, ends, not vague and len(ends) == len(numbers)))
+            self._end(self._only(table, ends, not vague and len(ends) == len(numbers)), ends, ends - wrote.keys(), names)
             for number in ends if reader else ():
                 say_overwritten(session, session.files[number], reader)  # type: ignore[arg-type]
+
+    def _end(self, table: str, files: set[int], unwritten: set[int], names: Callable[[Capture], Names]) -> None:
+        """Records of which no known run wrote the file: ends, but for those that a run which is not known took over from other files."""
+        former = self._former.of(table, [self._session.files[number] for number in sorted(unwritten)])
+        for writer, records in former.by_writer:
+            needed = names(self._session.capture(writer)) if self._witness else None
+            self._waiting.setdefault((writer, needed), []).append(self._wanted(records))
+        if former.rest == table or self._session.count(former.rest):
+            self.end_files |= files if former.rest == table else self._session.files_of([former.rest])
+            self.ends.append(former.rest)
 
     def _sort_shared(
         self, table: str, files: Sequence[KnownFile], names: Callable[[Capture], Names], reader: Capture | None, source: Source | None

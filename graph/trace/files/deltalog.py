@@ -46,9 +46,9 @@ def table_files(look: Look, table: str, version: int | None = None) -> list[Data
     if not log:
         return None
     names = [block.path for block in log]
-    commits = {int(found[1]): name for name in names if (found := _COMMIT.search(name))}
+    commits = commits_of(names)
     last = max(commits, default=-1) if version is None else version
-    begin, parts = _checkpoint(names, last)
+    begin, parts = checkpoint_before(names, last)
     if begin is None and any(int(found[1]) <= last for name in names if (found := _NEWER.search(name))):
         raise UnsupportedError(f"The log of {table} has checkpoints of version 2, which are not read yet.")
     later = range(0 if begin is None else begin + 1, last + 1)
@@ -64,7 +64,12 @@ def table_files(look: Look, table: str, version: int | None = None) -> list[Data
     return sorted((_data_file(table, entry) for entry in files.values()), key=lambda file: file.block)
 
 
-def _checkpoint(names: Iterable[str], last: int) -> tuple[int | None, list[str]]:
+def commits_of(names: Iterable[str]) -> dict[int, str]:
+    """The commits of a log, by version."""
+    return {int(found[1]): name for name in names if (found := _COMMIT.search(name))}
+
+
+def checkpoint_before(names: Iterable[str], last: int) -> tuple[int | None, list[str]]:
     """The last whole checkpoint that is not after a version, and its parts."""
     found: dict[tuple[int, int], list[str]] = {}
     for name in names:
@@ -100,7 +105,11 @@ def _apply(action: Mapping[str, Any], files: dict[tuple[str, str], Mapping[str, 
 
 
 def _data_file(table: str, entry: Mapping[str, Any]) -> DataFile:
-    path = unquote(entry["path"])
-    uri = uri_of(path) if path.startswith("/") or _SCHEME.match(path) else f"{table.rstrip('/')}/{path}"
-    block = block_at(uri, int(entry["size"]), int(entry["modificationTime"]))
+    block = block_at(located(table, entry["path"]), int(entry["size"]), int(entry["modificationTime"]))
     return DataFile(block, entry.get("partitionValues") or {}, entry.get("deletionVector"))
+
+
+def located(table: str, path: str) -> str:
+    """Where a file of the log lies, as a URI."""
+    path = unquote(path)
+    return uri_of(path) if path.startswith("/") or _SCHEME.match(path) else f"{table.rstrip('/')}/{path}"

@@ -66,10 +66,14 @@ final class IcebergText {
         }
     }
 
-    /** Adds to a sink the snapshot that the write made, and the ids of the fields that it filled. */
+    /** Adds to a sink the snapshot that the write made, the numbers of its rows, and the ids of the fields that it filled. */
     static void written(TableCommit table, Map sink) {
         if (table.snapshot() != null) {
             sink.put("version", table.snapshot());
+        }
+        List numbered = table.numbered();
+        if (!numbered.isEmpty()) {
+            sink.put("numbered", numbered);
         }
         List columns = (List) sink.get("columns");
         for (int i = 0; columns != null && i < columns.size(); i++) {

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from headwater.graph.associations import Sink, Source
     from headwater.graph.trace.database.in_memory import Database
     from headwater.graph.trace.files.reader import Reader, ReadFile, Wanted
+    from headwater.graph.trace.files.rowids import TableRows
     from headwater.graph.trace.files.shapes import Shape
 
 
@@ -45,6 +46,7 @@ class Format:
     counts_bytes = False  # records are ranges of bytes, which others may take otherwise
     shares_files = False  # several captures may have written records of one file as it is
     has_snapshots = False  # a dataset is a table, whose folder also holds files and records that are not the table's any more
+    is_table = False  # a dataset is a table, whose metadata tell its files, and may number its rows (`table_rows`)
     gone: str | None = None  # why a file of a dataset may be gone though the dataset is there
     spark_gives_places = False  # Spark's reader gives the number of each row in its file
 
@@ -81,6 +83,17 @@ class Format:
         del shape
         found = look.listed(path)
         return None if found is None else [Listed(block) for block in found]
+
+    def table_rows(self, look: Look, path: str) -> TableRows | None:
+        """The files that a table at a path has and had, with the numbers of their rows; None where the format has no tables.
+
+        Raises:
+            UnsupportedError: they may not be read, or what says which they are is not understood.
+            SourceUnavailableError: their storage does not say.
+            OSError: they cannot be read.
+        """
+        del look, path
+        return None
 
     def first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
         """The number of the first record of the split that begins at byte `start`.

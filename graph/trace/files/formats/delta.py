@@ -10,12 +10,14 @@ from headwater.graph.records import Look
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import Untranslatable, quoted
 from headwater.graph.trace.database.types import duckdb_type
+from headwater.graph.trace.files import deltarows
 from headwater.graph.trace.files.deletions import deleted_rows
 from headwater.graph.trace.files.deltalog import table_files
 from headwater.graph.trace.files.footers import Footer, check_columns, footers
 from headwater.graph.trace.files.formats.base import Listed
 from headwater.graph.trace.files.formats.parquet import Parquet, few, many
 from headwater.graph.trace.files.reader import FILE, LINE, ROW, Reader, ReadFile, Wanted
+from headwater.graph.trace.files.rowids import TableRows
 from headwater.graph.trace.files.shapes import Shape
 
 _MODE, _NAME = "columnmapping", "physicalname."  # options that a capture states: how columns are mapped, and each one's name in the files
@@ -24,6 +26,7 @@ _MODE, _NAME = "columnmapping", "physicalname."  # options that a capture states
 class Delta(Parquet):
     """Columns by the names that the table's metadata has for them in files, rows by their index in the file."""
 
+    is_table = True
     gone = "VACUUM deletes files that the table does not hold any more"
 
     def numbering(self, options: Mapping[str, Any]) -> Hashable:
@@ -41,6 +44,9 @@ class Delta(Parquet):
             values = {names.get(name, name): value for name, value in file.partition.items()}
             found.append(Listed(file.block, values, None if file.vector is None else deleted_rows(look, path, file.vector)))
         return found
+
+    def table_rows(self, look: Look, path: str) -> TableRows | None:
+        return deltarows.table_rows(look, path)
 
     def check_values(
         self, database: Database, source: Source, shape: Shape, files: Sequence[ReadFile], attributes: Mapping[str, str]

@@ -18,10 +18,12 @@ from headwater.graph.records import Look
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import Untranslatable, quoted
 from headwater.graph.trace.database.types import duckdb_type
+from headwater.graph.trace.files import iceberglog
 from headwater.graph.trace.files.footers import Footer, alike, footers
 from headwater.graph.trace.files.formats.base import Listed
 from headwater.graph.trace.files.formats.parquet import Parquet, places_of
 from headwater.graph.trace.files.reader import FILE, HIDDEN, LINE, ROW, Reader, ReadFile, Wanted, places
+from headwater.graph.trace.files.rowids import TableRows
 from headwater.graph.trace.files.shapes import Shape
 
 _STRUCT = re.compile(r"\bstruct\s*<", re.IGNORECASE)  # its fields have ids of their own, which nothing here follows
@@ -35,6 +37,7 @@ class Iceberg(Parquet):
 
     names_columns = False  # by the names that the file has
     has_snapshots = True
+    is_table = True
     spark_gives_places = False
 
     def numbering(self, options: Mapping[str, Any]) -> Hashable:
@@ -48,6 +51,9 @@ class Iceberg(Parquet):
             f"Which records {path.removeprefix('file:')} has now is not known here: its folder holds those of other snapshots too.",
             hint="Name records by file and row.",
         )
+
+    def table_rows(self, look: Look, path: str) -> TableRows | None:
+        return iceberglog.table_rows(look, path)
 
     def check_values(
         self, database: Database, source: Source, shape: Shape, files: Sequence[ReadFile], attributes: Mapping[str, str]

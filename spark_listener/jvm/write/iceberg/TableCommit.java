@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -18,6 +19,7 @@ import java.util.Set;
  */
 public final class TableCommit {
     private static final int MOST = 1000;
+    private static final int MOST_NUMBERED = 500;
 
     private final Object table; // Iceberg's
     private final String application;
@@ -45,6 +47,42 @@ public final class TableCommit {
     /** The id of the field that a column of the table is; null where there is none. */
     public Object field(String column) {
         return fields.get(column);
+    }
+
+    /** The numbers of the first rows of the data files that the commit brought; empty where the table numbers none, or they are many. */
+    public List numbered() {
+        List result = new ArrayList();
+        try {
+            Object made = snapshot == null ? null : snapshot(Long.valueOf(snapshot));
+            if (made == null || Accessors.get(made, "firstRowId") == null) {
+                return result;
+            }
+            Iterator files = ((Iterable) added(made).invoke(made, new Object[] {DataFiles.known(table, "io")})).iterator();
+            while (files.hasNext() && result.size() <= MOST_NUMBERED) {
+                Object file = files.next();
+                Map entry = new LinkedHashMap();
+                entry.put("path", DataFiles.location(file));
+                entry.put("first", DataFiles.known(file, "firstRowId"));
+                entry.put("version", DataFiles.known(file, "dataSequenceNumber"));
+                entry.put("added", DataFiles.known(file, "fileSequenceNumber"));
+                result.add(entry);
+            }
+            return result.size() > MOST_NUMBERED ? new ArrayList() : result;
+        } catch (Throwable unknown) {
+            return new ArrayList();
+        }
+    }
+
+    /** What tells the data files that a snapshot added. */
+    private static Method added(Object snapshot) throws Exception {
+        Method[] methods = snapshot.getClass().getMethods();
+        for (int i = 0; i < methods.length; i++) {
+            if (methods[i].getName().equals("addedDataFiles") && methods[i].getParameterTypes().length == 1) {
+                methods[i].setAccessible(true);
+                return methods[i];
+            }
+        }
+        throw new NoSuchMethodException("addedDataFiles");
     }
 
     void begins() {
