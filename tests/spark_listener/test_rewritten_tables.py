@@ -113,8 +113,8 @@ def test_rows_are_found_through_compactions_that_nobody_captured(lake: Laborator
         i: expected[i] for i in (2, 3, 4, 5, 19, 30)
     }
     assert _exactly(lake, traced(lake, out)) == sorted({source for sources in expected.values() for source in sources})
-    witness = traced(lake, out, where="id = 3", column="id", semantics=Semantics.WITNESS)
-    assert _exactly(lake, witness) == [3]
+    witness = traced(lake, out, where="id = 4", column="id", semantics=Semantics.WITNESS)
+    assert _exactly(lake, witness) == [4]
     for source, reached in ((43, [3]), (4, [4]), (30, [30]), (7, [])):
         found = _forward(lake, source)
         assert [record.values["id"] for record in found.records if record.dataset.endswith(out)] == reached, (source, found)
