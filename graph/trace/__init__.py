@@ -25,8 +25,8 @@
                                   local, located; loaded for those that a library reads; lined, lines (marks of long files), unpacked
                                   (compressed) and textvalues for those of lines; places and scanned for the records that references
                                   stand for; footers of Parquet, and excerpts of its large columns, by pages, parquetfile and thrift;
-                                  deltalog and deletions for what a Delta table holds now; rowids, with iceberglog and deltarows, for rows that
-                                  tables number themselves
+                                  deltalog and deletions for what a Delta table holds now; rowids, with iceberglog and deltarows, for rows
+                                  that tables number themselves
     Spark's meaning in DuckDB     translate; database/: types, decimals, sql; in_memory for small tables
 """
 
