@@ -14,7 +14,7 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import ProxyHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from headwater import __version__
 from headwater.backend.diagnosis import Finding
@@ -108,11 +108,18 @@ def _exposed(url: str) -> Iterator[Finding]:
         yield Finding("TLS", "note", f"{address.hostname} is asked without TLS: keys travel in the clear", "Put a proxy with TLS in front.")
 
 
+class _Stays(HTTPRedirectHandler):
+    """Follows no redirect: the key would be shown to wherever it leads."""
+
+    def redirect_request(self, *_: object, **__: object) -> None:
+        return None
+
+
 def _get(url: str, key: str | None = None) -> tuple[int, str]:
     request = Request(url, headers={"Authorization": f"Bearer {key}"} if key else {})  # noqa: S310 - the address is the user's own
     try:
         # A proxy of the environment must not see loopback traffic.
-        with build_opener(ProxyHandler({})).open(request, timeout=_SECONDS) as response:
+        with build_opener(ProxyHandler({}), _Stays()).open(request, timeout=_SECONDS) as response:
             return int(response.status), response.read().decode("utf-8", "replace")
     except HTTPError as error:
         return error.code, error.read(100_000).decode("utf-8", "replace")

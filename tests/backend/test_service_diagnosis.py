@@ -95,3 +95,33 @@ def test_the_key_of_a_home_is_shown_to_its_own_service_alone(service: ServicePro
     assert (found["disk"][0], found["lag"][0], found["service"][0], found["log"][0]) == ("bad", "bad", "note", "ok")
     assert shown
     assert service.home.key() not in "".join(shown)
+
+
+def test_a_key_that_was_stated_follows_no_redirect(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    shown: list[tuple[str, str | None]] = []
+
+    class Redirects(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            shown.append((self.path, self.headers.get("Authorization")))
+            body = b'{"version": "1", "checks": {}}'
+            self.send_response(200 if self.path in ("/healthz", "/readyz") else 302)
+            self.send_header("Location", f"http://localhost:{server.server_port}/elsewhere")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Redirects)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    monkeypatch.setenv("HEADWATER_URL", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setenv("HEADWATER_API_KEY", "hw_secret")
+    found = states(tmp_path)
+    server.shutdown()
+    server.server_close()
+    thread.join()
+    assert found["key"] == ("bad", "the service refuses the key (302)")
+    assert ("/api/v1/session", "Bearer hw_secret") in shown
+    assert not [path for path, _ in shown if path == "/elsewhere"]
