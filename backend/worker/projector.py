@@ -7,7 +7,7 @@ store that is away is tried again, and while a disk is full or a store damaged, 
 each start of the service, by `headwater store repair` and by a rebuild: what refused them may have been mended.
 
 Of each tenant a batch is projected, then one of the next: what one sends holds up no other for long. What is wrong with one tenant's
-entries is raised after the others had their turns.
+entries is raised after the others had their turns; a store that is away is waited for where no other had one.
 
 Replicas that share a log share the work: who takes the lease of a tenant projects it until nothing waits. The lease spares work and no
 more: two that project the same entries at once come to the same graph.
@@ -21,6 +21,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, nullcontext
+from itertools import count
 from random import sample
 
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential
@@ -74,8 +75,20 @@ class Projector:
         """
         known = await asyncio.to_thread(self._ingest.tenants)
         tenants = list(dict.fromkeys([*known, DEFAULT_TENANT]))  # one of which the log has lost all has an offset still
-        done, fault = 0, None
-        self._waits = self._patience
+        self._waits = 0.0
+        done, faults = await self._in_turns(tenants, until)
+        away = [tenant for tenant, fault in faults.items() if _is_transient(fault)]
+        if away and not done:  # nobody else waits for the store that does not answer
+            self._waits = self._patience
+            done, again = await self._in_turns(away, _but_once_each(until, len(away)))
+            faults = {tenant: fault for tenant, fault in faults.items() if tenant not in away} | again
+        for fault in faults.values():
+            raise fault
+        return done
+
+    async def _in_turns(self, tenants: Sequence[str], until: Callable[[], bool]) -> tuple[int, dict[str, Exception]]:
+        """Project what waits of some tenants by turns; the number of entries, and what was wrong with whose."""
+        done, faults = 0, dict[str, Exception]()
         async with AsyncExitStack() as ended:
             # In any order: where all turns must end early, it is not always the same tenant that had the first.
             waiting = {tenant: self._batches(tenant, until) for tenant in sample(tenants, len(tenants))}
@@ -86,14 +99,12 @@ class Projector:
                     try:
                         entries = await anext(batches, None)
                     except Exception as error:  # noqa: BLE001 - whatever is wrong with one tenant's, the others have their turns
-                        entries, fault = None, fault or error
+                        entries, faults[tenant] = None, error
                         self._waits = 0.0  # a store that is away was waited for once
                     done += entries or 0
                     if entries is None:
                         del waiting[tenant]
-        if fault is not None:
-            raise fault
-        return done
+        return done, faults
 
     async def rebuild(self, tenant: str) -> int:
         """Forget the tenant's graph and make it again from the log; the number of entries."""
@@ -252,6 +263,12 @@ class Projector:
             wait=wait_exponential(multiplier=0.1, max=2.0),
             reraise=True,
         )
+
+
+def _but_once_each(until: Callable[[], bool], tenants: int) -> Callable[[], bool]:
+    """`until`, with a batch of each tenant first."""
+    asked = count()
+    return lambda: next(asked) >= tenants and until()
 
 
 def _is_transient(error: BaseException) -> bool:

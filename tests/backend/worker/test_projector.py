@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -135,10 +136,11 @@ async def test_a_body_that_is_not_json_stops_nobody(workspace: Workspace) -> Non
 
 
 class _Moody:
-    """A real graph store that answers only from the nth call of `apply` on, or never for one run."""
+    """A real graph store that answers only from the nth call of `apply` on (`of` one tenant), or never for one run."""
 
-    def __init__(self, graph: Any, *, away: int = 0, refuses: str = "") -> None:
+    def __init__(self, graph: Any, *, away: int = 0, refuses: str = "", of: str | None = None) -> None:
         self._graph = graph
+        self._of = of
         self._away = away
         self._refuses = refuses
 
@@ -146,7 +148,7 @@ class _Moody:
         return getattr(self._graph, name)
 
     async def apply(self, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:
-        if self._away:
+        if self._away and self._of in (None, tenant):
             self._away -= 1
             raise UnavailableError("The store is away.")
         if self._refuses and any(node.id == self._refuses for batch in batches for node in batch.nodes):
@@ -284,3 +286,17 @@ async def test_what_is_wrong_with_one_tenants_entries_holds_up_no_other(workspac
         with pytest.raises(DamagedError):
             await workspace.projector.catch_up()
         assert await workspace.projector.pending("good") == 0
+
+
+async def test_a_store_that_is_away_for_one_tenant_is_not_waited_for_while_others_have_turns(workspace: Workspace) -> None:
+    for tenant in ("away", "b", "c", "d"):
+        assert not workspace.events.submit(tenant, body(*(run_event(number) for number in range(300)))).result().rejected
+    projector = Projector(workspace.log, _Moody(workspace.graph, away=10**6, of="away"), workspace.records, patience=15.0)
+    began = time.monotonic()
+
+    def spent() -> bool:  # as the worker asks: a turn of all tenants takes no longer than the patience
+        return time.monotonic() - began > 10.0
+
+    with pytest.raises(UnavailableError):
+        await projector.catch_up(until=spent)
+    assert [await workspace.projector.pending(tenant) for tenant in ("away", "b", "c", "d")] == [300, 0, 0, 0]
