@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.spark_listener.rdd_records.sparing import LITTLE, Sparing
+from headwater.spark_listener.rdd_records.sparing import LITTLE, SENT, Sparing
 
 
 @pytest.mark.parametrize(
     ("compiled", "sends", "size", "followed"),
     [
-        (True, False, LITTLE * 1000, True), (True, True, LITTLE, True), (True, True, LITTLE + 1, False), (False, False, LITTLE, True),
-        (False, False, LITTLE + 1, False), (False, True, LITTLE, True),
+        (True, False, LITTLE * 1000, True), (True, True, LITTLE // SENT, True), (True, True, LITTLE // SENT + 1, False),
+        (False, False, LITTLE, True), (False, False, LITTLE + 1, False), (False, True, LITTLE // SENT, True),
+        (False, True, LITTLE // SENT + 1, False),
     ],
 )  # fmt: skip
 def test_little_data_is_followed_and_more_where_it_is_cheap(compiled: bool, sends: bool, size: int, followed: bool) -> None:
