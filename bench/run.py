@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import math
 import pkgutil
 import subprocess
@@ -22,6 +23,7 @@ from bench import suites
 from bench.suite import PairedSuite, Plan, Suite
 
 FIGURES = ("start", "tpch", "pigmix", "grep", "wordcount")
+TABLES = ("orc", "json", "csv", "avro", "delta", "hive-orc", "iceberg-v2", "iceberg-v3", "s3")  # as bench/truth/layouts.py makes them
 _QUIET = 0.1  # of the machine's processors
 
 
@@ -30,13 +32,16 @@ def names() -> list[str]:
     return sorted(info.name for info in pkgutil.iter_modules(suites.__path__))
 
 
-def load(name: str, scale: float | None = None) -> Suite | PairedSuite:
-    """A suite by its name; `scale` is that of its data, where it has one.
+def load(name: str, scale: float | None = None, tables: str | None = None) -> Suite | PairedSuite:
+    """A suite by its name; `scale` is that of its data, where it has one, `tables` the format of its tables, where it has a choice.
 
     Raises:
-        ValueError: the suite does not come in that scale.
+        ValueError: the suite does not come in that scale, or has no choice of formats.
     """
-    suite: Suite | PairedSuite = importlib.import_module(f"bench.suites.{name}").suite(scale)
+    made = importlib.import_module(f"bench.suites.{name}").suite
+    if tables is not None and "tables" not in inspect.signature(made).parameters:
+        raise ValueError(f"{name} has tables of one format alone")
+    suite: Suite | PairedSuite = made(scale) if tables is None else made(scale, tables)
     return suite
 
 
@@ -51,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.suite == "figures":
         return _figures(options)
     try:
-        suite = load(options.suite, options.scale)
+        suite = load(options.suite, options.scale, options.tables)
         plan = suite.plan.only(arms=_listed(options.arms), cases=_listed(options.cases))
     except ValueError as error:
         parser.error(str(error))
@@ -160,6 +165,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--arms", help="some of the arms, as active,coarse; the plain ones always run")
     parser.add_argument("--cases", help="some of the cases, as q1,q6")
     parser.add_argument("--scale", type=float, help="size of the data, where the suite has a choice")
+    parser.add_argument("--tables", choices=TABLES, help="of tpch: the format of tables and answers, if not Parquet of this machine")
     parser.add_argument("--truth", action="store_true", help="of tpch and tpcds: whether the lineage is true, instead of what it costs")
     parser.add_argument("--results", type=Path, help="folder to write to (default bench/results; of a part build/bench)")
     return parser

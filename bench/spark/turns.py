@@ -19,6 +19,7 @@ from bench.spark.counts import counts
 from bench.spark.reference import listening
 from bench.spark.session import start, with_distinct_names
 from bench.suite import PROCESSOR, SECONDS, Sample
+from bench.truth.layouts import Files, named
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,13 +36,31 @@ _HEARD_MS = 60_000
 
 
 class SparkTurns:
-    """`programs` make the DataFrame of each case, lazily, over the `tables`. An arm is a plain one, a mode of capture or the reference."""
+    """`programs` make the DataFrame of each case, lazily, over the `tables`. An arm is a plain one, a mode of capture or the reference.
 
-    def __init__(self, folder: Path, programs: Mapping[str, Program], tables: Mapping[str, Path], *, memory: str = "3g") -> None:
+    With a `layout` (bench/truth/layouts.py), tables and answers lie as that says; else they are Parquet of this machine.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        programs: Mapping[str, Program],
+        tables: Mapping[str, Path],
+        *,
+        memory: str = "3g",
+        layout: Callable[[Path], Files] | None = None,
+    ) -> None:
         self._programs = programs
         self._folder = folder / "turns"
         self._folder.mkdir()
-        self.spark = start(self._folder, memory=memory, tables=tables)
+        self._layout = layout(self._folder) if layout else None
+        if self._layout is None:
+            self.spark = start(self._folder, memory=memory, tables=tables)
+        else:
+            conf = {name: value for name, value in self._layout.conf.items() if not name.startswith("spark.sql.files.")}  # splits as usual
+            self.spark = start(self._folder, memory=memory, java=f"-Dderby.system.home={self._folder}", conf=conf)
+            self._layout.prepared(self.spark, tables)
+            self._layout.register(self.spark)
         self._processes = ProcessTree()
         self._kept: set[tuple[str, str]] = set()
 
@@ -51,6 +70,9 @@ class SparkTurns:
         Raises:
             RuntimeError: the query was not captured, so that the figures would compare plain with plain.
         """
+        if self._layout is not None:
+            for number, frame in enumerate(self._frames(case)):
+                self._layout.make_room(frame, f"{case}_{number}")
         if arm in PLAIN:
             with without_rules(self.spark):
                 return self._timed(case, None)[0]
@@ -73,21 +95,29 @@ class SparkTurns:
         self.spark.stop()
 
     def _timed(self, case: str, watch: SpoolWatch | None) -> tuple[dict[str, float], list[Mapping[str, Any]]]:
-        program, target = self._programs[case], str(self._folder / "out" / case)
+        target = str(self._folder / "out" / case)
         bus = self.spark.sparkContext._jsc.sc().listenerBus()  # noqa: SLF001  # PySpark has no public way
         bus.waitUntilEmpty(_HEARD_MS)
         self.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]  # noqa: SLF001  # what earlier runs left in the heap
         before, began = self._processes.cpu_seconds(), time.perf_counter()
-        made = program(self.spark)
-        frames = made if isinstance(made, tuple) else (made,)
+        frames = self._frames(case)
         for number, frame in enumerate(frames):
-            with_distinct_names(frame).write.mode("overwrite").parquet(f"{target}-{number}")
+            if self._layout is not None:
+                self._layout.write(frame, f"{case}_{number}")
+            else:
+                frame.write.mode("overwrite").parquet(f"{target}-{number}")
         seconds = time.perf_counter() - began
         returned, watching = self._processes.cpu_seconds(), time.thread_time()
         bus.waitUntilEmpty(_HEARD_MS)
         manifests = [manifest for _ in frames for manifest in watch.until_run_ends()] if watch else []
         after = self._processes.cpu_seconds() - returned - (time.thread_time() - watching)  # but for this thread, which only watches
         return {SECONDS: seconds, PROCESSOR: returned - before + after, "cpu_seconds_after": after}, manifests
+
+    def _frames(self, case: str) -> tuple[DataFrame, ...]:
+        """What a case writes, under names that its format takes."""
+        made = self._programs[case](self.spark)
+        frames = made if isinstance(made, tuple) else (made,)
+        return tuple(with_distinct_names(frame) if self._layout is None else named(frame) for frame in frames)
 
     def _counted(self, arm: str, case: str, turn: int, manifests: list[Mapping[str, Any]], watch: SpoolWatch) -> dict[str, float]:
         if not manifests:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from bench.data.tpc import benchmark
 from bench.spark.measures import Target, measures, times
 from bench.spark.turns import CAPTURING, PLAIN, REFERENCE, Program, SparkTurns
 from bench.suite import PairedSuite, Plan, Turns
+from bench.truth.layouts import LAYOUTS, Files, server_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,9 +30,14 @@ _TARGETS = {
 class TpcSuite:
     """TPC-H or TPC-DS; its queries are the cases, by number: `q1`."""
 
-    def __init__(self, name: str, queries: int, *, scale: float, usual: float, asked: Sequence[str], targets: Mapping[str, Target]) -> None:
+    def __init__(
+        self, name: str, queries: int, *, scale: float, usual: float, asked: Sequence[str], targets: Mapping[str, Target],
+        tables: str | None = None,
+    ) -> None:  # fmt: skip
+        self._tables, self._server = tables, ExitStack()
+        name, benchmark_name = (f"{name}-{tables}" if tables else name), name
         cases = [f"q{number}" for number in range(1, queries + 1)]
-        self._benchmark, self._scale = name, scale
+        self._benchmark, self._scale = benchmark_name, scale
         self.plan = Plan(
             name=name if scale == usual else f"{name}-sf{scale:g}",
             arms=(*PLAIN, *CAPTURING, REFERENCE),
@@ -51,7 +58,13 @@ class TpcSuite:
         """Start a JVM."""
         made = benchmark(self._benchmark, self._scale)
         programs = {f"q{number}": query(for_spark(text)) for number, text in made.queries.items()}
-        return SparkTurns(folder, programs, made.tables)
+        return SparkTurns(folder, programs, made.tables, layout=self._layout if self._tables else None)
+
+    def _layout(self, folder: Path) -> Files:
+        """Tables of another format; what runs beside Spark for it ends with this process."""
+        kind = str(self._tables)
+        server = self._server.enter_context(server_of(kind, folder))
+        return LAYOUTS[kind](folder, server)
 
 
 def query(text: str) -> Program:
@@ -63,6 +76,7 @@ def query(text: str) -> Program:
     return program
 
 
-def suite(scale: float | None = None) -> PairedSuite:
-    """The suite, at scale factor 1 unless another is asked for."""
-    return TpcSuite("tpch", 22, scale=scale or _SCALE, usual=_SCALE, asked=("active", "auto", "lazy"), targets=_TARGETS)
+def suite(scale: float | None = None, tables: str | None = None) -> PairedSuite:
+    """The suite, at scale factor 1 unless another is asked for; `tables` says in which format tables and answers lie, if not in Parquet."""
+    asked, targets = (("active",), {"active": _TARGETS["active"]}) if tables else (("active", "auto", "lazy"), _TARGETS)
+    return TpcSuite("tpch", 22, scale=scale or _SCALE, usual=_SCALE, asked=asked, targets=targets, tables=tables)

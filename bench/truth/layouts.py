@@ -132,8 +132,10 @@ class HiveTables(Files):
             spark.sql(f"CREATE EXTERNAL TABLE {name} ({columns}) STORED AS ORC LOCATION '{uri}'")
         self._there = True  # sessions share the metastore
 
-    def write(self, frame: DataFrame, name: str) -> str:
+    def make_room(self, frame: DataFrame, name: str) -> None:
         frame.sparkSession.sql(f"DROP TABLE IF EXISTS {name}")
+
+    def write(self, frame: DataFrame, name: str) -> str:
         frame.createOrReplaceTempView("to_be_written")
         frame.sparkSession.sql(f"CREATE TABLE {name} STORED AS ORC AS SELECT * FROM to_be_written")
         return f"file:{self._folder / 'warehouse' / name}"
