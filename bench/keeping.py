@@ -4,7 +4,8 @@ python -m bench.keeping [--rows 10000000] [--cases groups,shuffled]
 
 *groups*: rows of a scan go into groups by the hash of their key, in random order, ten to a group; a row of the output refers to a
 group. *shuffled*: each row of the output refers to a row of the scan, in random order, as after a sort. *in order*: the same, without
-the sort. Each has as many associations as `--rows` says. Peak memory is that of the process, with what it has loaded.
+the sort. Each has as many associations as `--rows` says. Peak memory is that of the process, with what it has loaded; of its own is what
+no file stands behind.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 import zlib
 from collections.abc import Iterator, Sequence
@@ -32,6 +34,7 @@ from headwater.graph.associations.segment import BLOCK, COLUMN, LENGTH, MAGIC, R
 _CASES = ("in order", "shuffled", "groups")
 _SEGMENT = 5_000_000  # rows of a task
 _BLOCK = 65_536
+_LOOK_SECONDS = 0.02
 _EACH = 10  # rows of a group
 _ATTRS = {"k": 1, "v": 2}
 
@@ -62,7 +65,7 @@ def _keep(folder: Path) -> dict[str, float]:
 
     manifest = Manifest.from_json(json.loads((folder / "manifest.json").read_text()))
     store = AssociationStore(folder / "associations", sources=ANYWHERE)
-    loaded = _peak()
+    loaded, most = _peak(), _OwnMemory()
     began, processor = time.perf_counter(), time.process_time()
     for entry in manifest.segments:
         store.stage_segment("default", manifest.capture, entry.name, folder / entry.name)
@@ -71,7 +74,7 @@ def _keep(folder: Path) -> dict[str, float]:
     store.close()
     kept = sum(path.stat().st_size for path in (folder / "associations" / "default").rglob("*.parquet"))
     return {name: round(value, 1) for name, value in found.items()} | {
-        "peak_megabytes": _peak(), "before_megabytes": loaded, "kept_megabytes": kept // 1_000_000, "load": round(os.getloadavg()[0], 1),
+        "peak_megabytes": _peak(), "own_megabytes": most.megabytes, "before_megabytes": loaded, "kept_megabytes": kept // 1_000_000, "load": round(os.getloadavg()[0], 1),
     }  # fmt: skip
 
 
@@ -79,6 +82,21 @@ def _peak() -> int:
     """The most memory that this process has had, in megabytes: not of what it was made from, as `getrusage` says it."""
     stated = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
     return int(stated[1]) // 1000 if stated else 0
+
+
+class _OwnMemory(threading.Thread):
+    """Watches how much memory this process has beside the files that it maps, which the system may take from it."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.megabytes = 0
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            stated = re.search(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
+            self.megabytes = max(self.megabytes, int(stated[1]) // 1000 if stated else 0)
+            time.sleep(_LOOK_SECONDS)
 
 
 def _make(folder: Path, case: str, rows: int) -> None:
