@@ -74,7 +74,8 @@ def _keep(folder: Path) -> dict[str, float]:
     store.close()
     kept = sum(path.stat().st_size for path in (folder / "associations" / "default").rglob("*.parquet"))
     return {name: round(value, 1) for name, value in found.items()} | {
-        "peak_megabytes": _peak(), "own_megabytes": most.megabytes, "before_megabytes": loaded, "kept_megabytes": kept // 1_000_000, "load": round(os.getloadavg()[0], 1),
+        "peak_megabytes": _peak(), "own_megabytes": most.megabytes, "before_megabytes": loaded, "kept_megabytes": kept // 1_000_000,
+        "load": round(os.getloadavg()[0], 1),
     }  # fmt: skip
 
 
