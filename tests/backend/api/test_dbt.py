@@ -69,7 +69,7 @@ def _loaded_by_spark() -> dict[str, object]:
 
 
 def test_what_dbt_made_leads_back_through_its_job_to_what_spark_read(reader: httpx.Client) -> None:
-    asked = {"nodeId": "dataset:duckdb://shop.duckdb:shop.main.sums", "depth": 10}
+    asked = {"nodeId": "dataset:duckdb://shop.duckdb:shop.main.sums", "depth": "10"}
     graph = {node["id"] for node in reader.get("/api/v1/lineage", params=asked).json()["graph"]}
     assert graph >= {
         "dataset:s3://lake:raw/orders", "job:nightly:load.orders", "dataset:duckdb://shop.duckdb:shop.main.orders",
