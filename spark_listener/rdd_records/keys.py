@@ -53,9 +53,12 @@ def check_hash(key: Any) -> int:
         return key
     if key is None:
         return _NONE
-    if type(key) is tuple:
+    if isinstance(key, tuple) and getattr(type(key), "__eq__") is getattr(tuple, "__eq__"):  # noqa: B009  # as above
         # Python's hash of a number is that of others, too, but for small ones.
         return hash((_TUPLE, *(half for found in map(check_hash, key) for half in (found >> 32 & _HALF, found & _HALF))))
+    if isinstance(key, enum.Enum):  # pickle finds no class of the program's own in a worker
+        kind, of_flags = type(key), key.value if isinstance(key, enum.Flag) else ""
+        return hash(f"{kind.__module__}.{kind.__qualname__}.{key.name} {of_flags}")
     return int.from_bytes(hashlib.blake2b(pickle.dumps(key), digest_size=8).digest(), "little", signed=True)
 
 

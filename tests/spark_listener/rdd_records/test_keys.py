@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import enum
 import math
 import os
+import pickle
 import subprocess
 import sys
 from decimal import Decimal
+from typing import NamedTuple
 
 import pytest
 
@@ -62,3 +65,24 @@ def test_a_key_without_a_stable_hash_is_refused():
 
     with pytest.raises(UnstableKeyError, match="Own"):
         stable_hash((1, Own()))
+
+
+def test_named_tuples_and_enumerations_of_the_program_are_keys():
+    class Pair(NamedTuple):
+        a: int
+        b: str
+
+    class Colour(enum.Enum):
+        RED = 1
+        BLUE = 2
+
+    class Right(enum.Flag):
+        READ = 1
+        WRITE = 2
+
+    keys = [Pair(1, "x"), Pair(2, "x"), (1, Colour.RED), Colour.RED, Colour.BLUE, Right.READ, Right.READ | Right.WRITE]
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        pickle.dumps(keys[0])
+    assert len(set(map(stable_hash, keys))) == len(keys)
+    assert len(set(map(check_hash, keys))) == len(keys)
+    assert check_hash(Pair(1, "x")) == check_hash((1, "x"))  # they are one group
