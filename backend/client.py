@@ -120,8 +120,13 @@ class RestClient:
     async def _chunks(self, path: str, asked: Mapping[str, Any]) -> AsyncIterator[bytes]:
         response = await asyncio.to_thread(self._ask, "GET", path, params=asked, stream=True)
         chunks = response.iter_content(_CHUNK)
-        while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
-            yield chunk
+        try:
+            while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
+                yield chunk
+        except requests.RequestException as error:
+            raise UnavailableError(
+                f"The service at {self._url} ended its answer before it was whole.", hint="Ask again; its log says why it ended."
+            ) from error
 
     def _ask(self, method: str, path: str, taken: Collection[int] = (), **options: Any) -> requests.Response:
         """The response, if it is a success or one of the statuses that are `taken` as answers."""

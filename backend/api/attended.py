@@ -1,23 +1,27 @@
 """Questions end when nobody waits for them: at their deadline, and when the client goes.
 
 Starlette lets a handler run on after its client has gone. What asks (GraphQL, and every GET below `/api` and `/v3`) is cancelled instead,
-and has until the deadline to begin its answer. What brings data is left alone: its acknowledgement is the sender's to ask for again.
+and has until the deadline to begin its answer; its client has ten times as long to take each piece of it. What brings data is left
+alone: its acknowledgement is the sender's to ask for again.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.backend.api.errors import error_response
 from headwater.backend.questions import QuestionEndedError
 
 _AFTER = 0.5  # seconds: a question that is ended by itself says better why
+_TAKEN = 10  # times the deadline for each piece of an answer: people look through an export page by page
 
 
 class Attended:
-    """ASGI middleware. An answer begins within `seconds`, or the request is ended."""
+    """ASGI middleware. An answer begins within `seconds`, and each piece of it is taken soon, or the request is ended."""
 
     def __init__(self, app: ASGIApp, *, seconds: float) -> None:
         self._app = app
@@ -27,7 +31,7 @@ class Attended:
         if scope["type"] != "http" or not _asks(scope["method"], scope["path"]):
             await self._app(scope, receive, send)
             return
-        client = _Client(receive, send)
+        client = _Client(receive, send, self._seconds * _TAKEN)
         await client.begin()
         work = asyncio.ensure_future(self._app(scope, client.receive, client.send))
         gone = asyncio.ensure_future(client.gone())
@@ -36,7 +40,8 @@ class Attended:
             if not done and client.has_begun:
                 done, _ = await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
             if work in done:
-                work.result()
+                with suppress(ClientDisconnect):
+                    work.result()
             elif not done:
                 await _ended(work)
                 await error_response(_too_long(self._seconds))(scope, receive, send)
@@ -48,9 +53,10 @@ class Attended:
 class _Client:
     """The client's side of a request, which hears when the client goes: once the whole body is here, nothing else can come."""
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, receive: Receive, send: Send, seconds: float) -> None:
         self._receive = receive
         self._send = send
+        self._seconds = seconds
         self._all_here = asyncio.Event()
         self._left = asyncio.Event()
         self._first: Message | None = None
@@ -79,7 +85,11 @@ class _Client:
 
     async def send(self, message: Message) -> None:
         self.has_begun = True
-        await self._send(message)
+        try:
+            async with asyncio.timeout(self._seconds):
+                await self._send(message)
+        except TimeoutError:  # whoever does not read would keep his question's place for ever
+            raise ClientDisconnect from None
 
     async def gone(self) -> None:
         """Wait until the client has gone."""

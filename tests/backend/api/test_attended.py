@@ -76,6 +76,30 @@ async def test_an_answer_that_has_begun_has_no_deadline() -> None:
     await asyncio.wait_for(running, 5)
 
 
+async def test_a_client_that_takes_nothing_of_its_answer_ends_its_question() -> None:
+    exchange = _Exchange(method="GET", path="/api/v1/prov")
+    ended = asyncio.Event()
+
+    async def answer(_: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            while True:
+                await send({"type": "http.response.body", "body": b"x", "more_body": True})
+        finally:
+            ended.set()
+
+    async def full(message: Message) -> None:
+        exchange.sent.append(message)
+        if len(exchange.sent) > 3:
+            await asyncio.Event().wait()
+
+    to_come: asyncio.Queue[Message] = asyncio.Queue()
+    to_come.put_nowait({"type": "http.request", "body": b"", "more_body": False})
+    await asyncio.wait_for(Attended(answer, seconds=0.05)(exchange.scope, to_come.get, full), 5)
+    assert ended.is_set()
+    assert len(exchange.sent) == 4
+
+
 async def test_what_brings_data_is_left_alone() -> None:
     exchange = _Exchange(path="/api/v1/lineage")
     running = asyncio.ensure_future(exchange.run(0.01))
