@@ -46,8 +46,9 @@ async def open_datahub(graph: GraphStore, tenant: str, request: CatalogRequest) 
 
     async def proposals() -> AsyncIterator[list[Proposal]]:
         yield [
-            _proposal("tag", tag_urn(name), "tagProperties", {"name": name, **_given(description=about)})
+            _proposal("tag", tag_urn(name), "tagProperties", {"name": name, "description": about})
             for name, about in await reading.tags(graph, tenant)
+            if about is not None  # else what people say of the tag in DataHub would go
         ]
         for namespace in filter(request.holds, known):
             async for datasets in reading.datasets(graph, tenant, namespace):

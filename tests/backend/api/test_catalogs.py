@@ -40,7 +40,7 @@ def company(service: ServiceProcess) -> Iterator[httpx.Client]:
 def test_each_export_is_a_document_of_its_own_type(company: httpx.Client) -> None:
     proposals = company.get(DATAHUB, params={"namespace": ["s3://*", "nightly"], "environment": "DEV"})
     assert proposals.headers["content-type"] == "application/json"
-    assert {each["entityType"] for each in proposals.json()} == {"tag", "dataset", "dataFlow", "dataJob"}
+    assert {each["entityType"] for each in proposals.json()} == {"dataset", "dataFlow", "dataJob"}
     assert all(each["entityUrn"].endswith(",DEV)") for each in proposals.json() if each["entityType"] == "dataset")
     requests = company.get(OPENMETADATA, params={"known_as": "postgres://db:5432=shop"})
     assert requests.headers["content-type"].partition(";")[0] == "application/x-ndjson"

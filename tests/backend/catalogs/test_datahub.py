@@ -10,7 +10,9 @@ import pytest
 from headwater.backend.catalogs import CatalogRequest, System, open_catalog
 from headwater.backend.catalogs.datahub_names import Urns, encoded
 from headwater.backend.projection import event_stamp, fold, project_event
+from headwater.backend.projection.declaration import declaration_stamp, project_declaration
 from headwater.errors import InvalidQueryError
+from headwater.graph.model.declaration import Declaration
 from headwater.graph.stores import GraphStore
 from tests.backend.catalogs.conftest import Export
 from tests.backend.catalogs.lake import TENANT, dataset, event
@@ -79,6 +81,15 @@ async def test_owners_tags_and_terms_are_of_events_and_of_people_and_none_is_sen
     assert found[TOPIC, "datasetProperties"]["customProperties"]["headwater.retention"] == "P7Y"
     assert not {aspect for urn, aspect in found if urn == CUSTOMERS} & {"ownership", "globalTags", "glossaryTerms"}
     assert {found[OLD, "status"]["removed"], found[SUMS, "status"]["removed"]} == {True, False}
+
+
+async def test_a_tag_that_nobody_described_replaces_no_description(export: Export, store: GraphStore) -> None:
+    assert not [urn for urn, aspect in await aspects(export) if aspect == "tagProperties"]
+    description = {"id": "tag:gold", "aspect": "description", "value": "may be sold"}
+    declared = Declaration.from_json({"declared": "2026-01-03T00:00:00Z", "by": "ann", "descriptions": [description]})
+    await fold(store, TENANT, [project_declaration(declared, declaration_stamp(declared, "gold"))])
+    told = {urn: content for (urn, aspect), content in (await aspects(export)).items() if aspect == "tagProperties"}
+    assert told == {"urn:li:tag:gold": {"name": "gold", "description": "may be sold"}}
 
 
 async def test_what_steps_say_of_values_is_not_exported(export: Export) -> None:
