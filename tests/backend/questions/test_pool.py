@@ -68,7 +68,7 @@ async def test_a_question_beyond_its_deadline_is_ended_and_the_next_is_answered(
 
 
 async def test_a_process_that_does_not_give_up_is_replaced(opened: Opened) -> None:
-    async with opened(question_seconds=0.2, question_processes=1) as pool:
+    async with opened(question_seconds=2.0, question_processes=1) as pool:
         await _warmed(pool)
         (stuck,) = pool.pids
         os.kill(stuck, signal.SIGSTOP)
