@@ -8,25 +8,35 @@ attempts that Spark counted are known here: their reports come with the tasks' r
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from uuid import uuid4
+
+_log = logging.getLogger("headwater.recording")
 
 # The first number of an operator, a boundary or a source. Those of plans of Spark SQL are smaller, so that a capture may hold both
 # (jvm/rewrite/kept/RecordedRows.java).
 FIRST = 1_000_000
 _PLAN = 100_000  # numbers that are set aside for a plan of Spark SQL
 _MOST_PLANS = 10_000
+_MOST_OPERATORS = 50_000  # what a program did is known as long as it runs, about a kB an operator
+_MOST_REPORTS = 500_000
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentReport:
-    """What a task said of its segment of one boundary. `rows` 0: it has none, and there is no segment."""
+    """What a task said of its segment of one boundary. `rows` 0: it has none, and there is no segment.
+
+    `partly`: of the records of a partition up to the last that a function asked for. `content` is a digest of its rows: where that is
+    another, they may still be the same, encoded otherwise or in another order.
+    """
 
     boundary: int
     partition: int
@@ -37,6 +47,8 @@ class SegmentReport:
     sha256: str
     name: str
     fault: str | None
+    partly: bool = False
+    content: str = ""
 
 
 @dataclass(slots=True)
@@ -44,7 +56,7 @@ class _Boundary:
     described: dict[str, Any]
     partitions: int | None  # tasks that must have told; None: not known
     reports: dict[int, SegmentReport] = field(default_factory=dict)
-    changed: bool = False  # whether a partition was computed more than once, with other results
+    replaced: list[tuple[SegmentReport, SegmentReport]] = field(default_factory=list)  # where a partition was computed again, otherwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +82,18 @@ class Recording:
         self._sources: dict[int, dict[str, Any]] = {}
         self._problems: dict[int, list[dict[str, str]]] = {}
         self._plans: dict[int, Callable[[int, str], Mapping[str, Any]]] = {}
+        self._reports = 0
+        self._lock = Lock()  # the program's threads define RDDs at once
         self._next = FIRST
 
     @property
-    def is_full(self) -> bool:
-        """Whether the pool has reached its bound, so that nothing more should be recorded."""
-        return self._bytes >= self._limit
+    def bound_reached(self) -> str | None:
+        """Why nothing more should be recorded; None: it may."""
+        if self._bytes >= self._limit:
+            return "what was recorded of RDDs has reached HEADWATER_SPOOL_BYTES"
+        if len(self._operators) >= _MOST_OPERATORS or self._reports >= _MOST_REPORTS:
+            return f"the program has made more than {_MOST_OPERATORS:,} RDDs, or its tasks have recorded more than {_MOST_REPORTS:,} parts"
+        return None
 
     def operator(self, op: str, text: str, children: Iterable[int], **more: Any) -> int:
         """A new operator; its number."""
@@ -94,8 +112,7 @@ class Recording:
         """
         if len(self._plans) >= _MOST_PLANS:
             return None
-        number = self._number()
-        self._next += _PLAN
+        number = self._number(_PLAN)
         self._plans[number] = parts
         return number
 
@@ -138,14 +155,14 @@ class Recording:
         """What is wrong with what was recorded of some operators."""
         chosen = set(operators)
         found = [problem for operator in chosen for problem in self._problems.get(operator, ())]
-        lacks = [self._lacks(number) for number, known in self._boundaries.items() if known.described["operator"] in chosen]
+        lacks = [self._lacks(number) for number, known in list(self._boundaries.items()) if known.described["operator"] in chosen]
         return [*found, *(problem for lack in lacks for problem in lack)]
 
     def recorded(self, operator: int, kind: str) -> tuple[list[Mapping[str, Any]], list[tuple[int, Path]]]:
         """The columns of an operator's boundary of a kind, and its segments by partition; none where there is no such boundary."""
-        for known in self._boundaries.values():
+        for known in list(self._boundaries.values()):
             if known.described["operator"] == operator and known.described["kind"] == kind:
-                reports = [report for report in known.reports.values() if report.rows]
+                reports = [report for report in list(known.reports.values()) if report.rows]
                 return known.described["columns"], [(report.partition, self.folder / self.pool / report.name) for report in reports]
         return [], []
 
@@ -155,10 +172,19 @@ class Recording:
         self._problems.setdefault(operator, []).append({"operator": text, "reason": reason, "kind": kind})
 
     def add_report(self, report: SegmentReport) -> None:
-        """A task that counts told of its segment."""
-        boundary = self._boundaries[report.boundary]
+        """A task that counts told of its segment. Never raises: the thread that calls it adds up the program's own accumulators, too."""
+        boundary = self._boundaries.get(report.boundary)
+        if boundary is None:
+            _log.warning("A task told of boundary %s, which is not known.", report.boundary)
+            return
         before = boundary.reports.get(report.partition)
-        boundary.changed |= before is not None and before.sha256 != report.sha256 and before.rows > 0
+        self._reports += 1
+        if before is None:
+            pass
+        elif report.partly and report.fault is None and (not before.partly or before.rows > report.rows):
+            return  # a job that wanted only some of what the function gives, as `take` does
+        elif before.fault is None and not before.partly and (before.rows, before.content) != (report.rows, report.content):
+            boundary.replaced.append((before, report))
         boundary.reports[report.partition] = report
         self._bytes += report.bytes
 
@@ -194,7 +220,9 @@ class Recording:
     def _parts(self, capture: str, roots: Sequence[int], sink: int | None) -> dict[str, list[Any]]:
         """What a manifest of a capture says of some operators and all that feed them. `sink`: the one sink that is of the capture."""
         operators, plans = self._with_plans(roots, capture)
-        kinds = {number: known.described["kind"] for number, known in self._boundaries.items() if known.described["operator"] in operators}
+        chosen = set(operators)
+        known_ones = list(self._boundaries.items())
+        kinds = {number: known.described["kind"] for number, known in known_ones if known.described["operator"] in chosen}
         boundaries = [number for number, kind in kinds.items() if kind != "sink" or number == sink]
         problems = [problem for operator in operators for problem in self._problems.get(operator, ())]
         problems += [problem for number in boundaries for problem in self._lacks(number)]
@@ -217,9 +245,11 @@ class Recording:
         """Nothing more is captured: the pool goes."""
         shutil.rmtree(self.folder / self.pool, ignore_errors=True)
 
-    def _number(self) -> int:
-        self._next += 1
-        return self._next
+    def _number(self, more: int = 0) -> int:
+        """A number, and so many after it."""
+        with self._lock:
+            self._next += 1 + more
+            return self._next - more
 
     def _with_plans(self, roots: Iterable[int], capture: str) -> tuple[list[int], list[Mapping[str, Any]]]:
         """Operators and all that feed them, from above, each once; and the parts of plans of Spark SQL among them."""
@@ -251,18 +281,29 @@ class Recording:
     def _lacks(self, boundary: int) -> Iterable[dict[str, str]]:
         known = self._boundaries[boundary]
         text = str(self._operators[known.described["operator"]]["text"])
-        faults = {report.fault for report in known.reports.values() if report.fault}
+        reports = list(known.reports.values())
+        faults = {report.fault for report in reports if report.fault}
         yield from ({"operator": text, "reason": fault, "kind": "refused"} for fault in sorted(faults))
-        if known.partitions is not None and (missing := known.partitions - len(known.reports)) > 0:
+        if known.partitions is not None and (missing := known.partitions - len(reports)) > 0:
             reason = f"{missing} of {known.partitions} tasks did not tell what they recorded"
-            yield {
-                "operator": text,
-                "reason": reason,
-                "kind": "missing" if known.reports or known.described["kind"] == "check" else "refused",
-            }
-        if known.changed and known.described["kind"] == "rows":
+            kind = "missing" if reports or known.described["kind"] == "check" else "refused"
+            yield {"operator": text, "reason": reason, "kind": kind}
+        if self._changed(known):
             reason = "a partition was computed more than once, with different results, and it is not known which of them was read"
             yield {"operator": text, "reason": reason, "kind": "refused"}
+
+    def _changed(self, boundary: _Boundary) -> bool:
+        """Whether a partition was computed more than once, with other results. Where order says nothing, another order is no difference."""
+        kind = boundary.described["kind"]
+        if not boundary.replaced or kind not in ("group", "rows"):
+            return False
+        from headwater.spark_listener.same_rows import same_rows  # loads pyarrow
+
+        pool = self.folder / self.pool
+        for pair in list(boundary.replaced):
+            if same_rows(*(pool / one.name if one.rows else None for one in pair), in_order=kind == "rows"):
+                boundary.replaced.remove(pair)
+        return bool(boundary.replaced)
 
     def _segment(self, capture: str, report: SegmentReport) -> dict[str, Any] | None:
         if not report.rows:

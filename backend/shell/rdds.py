@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from headwater.backend.shell.frames import LineageWarning
-from headwater.backend.shell.rdd_steps import Point, Points, united
+from headwater.backend.shell.rdd_steps import Point, Points, References, united
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.records.decode import Longs
 from headwater.spark_listener.attach import program_of
@@ -158,9 +158,7 @@ class LineageRDD:
 
     def _way_on(self, point: Point, operator: int, place: int) -> Callable[[], LineageRDD]:
         def forward() -> Longs:
-            references = self._references[place]
-            self._say([point.operator])
-            return point.forward({operator: references})
+            return self._forward(point, {operator: self._references[place]})
 
         return lambda: self._to(point, forward)
 
@@ -171,9 +169,19 @@ class LineageRDD:
 
     def _backward(self, point: Point, references: Longs) -> list[Longs]:
         self._say([point.operator])
-        if point.collides(references):
-            _warn(f"{point.name}: two keys have one hash, so that what one was made of may be of the other (superset)")
+        self._say_collisions(point, references)
         return point.backward(references)
+
+    def _forward(self, point: Point, given: References) -> Longs:
+        self._say([point.operator])
+        found = point.forward(given)
+        self._say_collisions(point, found)
+        return found
+
+    @staticmethod
+    def _say_collisions(point: Point, references: Longs) -> None:
+        if point.collides(references):
+            _warn(f"{point.name}: two groups have one hash, so that what one was made of may be of the other (superset)")
 
     def _down_to(self, source: Point) -> Longs:
         if self._point is not None:
@@ -192,8 +200,7 @@ class LineageRDD:
         passed = {point for operator in list(found) for point in self._points.between(root.operators, operator)}
         for point in sorted(passed, key=lambda point: point.operator):
             if any(operator in found for operator in point.below):
-                self._say([point.operator])
-                found = united([*found.items(), (point.operator, point.forward(found))])
+                found = united([*found.items(), (point.operator, self._forward(point, found))])
         return {place: found.get(operator, np.empty(0, np.int64)) for place, operator in enumerate(root.operators)}
 
     def _say(self, operators: Sequence[int]) -> None:

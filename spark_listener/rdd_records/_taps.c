@@ -36,7 +36,7 @@ typedef struct {
 typedef struct {
     Counter counter;
     PyObject *flush, *odd, *check, *fail;
-    int64_t *hashes, *checks;
+    int64_t *hashes, *checks, of_split; /* makes another of each second hash */
     Py_ssize_t count, size;
     int noting;
 } Groups;
@@ -64,7 +64,9 @@ static PyObject *counter_over(Counter *self, PyObject *iterable) {
 
 static PyObject *counter_next(Counter *self) {
     if (self->iterator == NULL) return NULL;
-    PyObject *record = Py_TYPE(self->iterator)->tp_iternext(self->iterator);
+    PyObject *iterator = Py_NewRef(self->iterator); /* the program has this counter for its iterator, and may call `over` */
+    PyObject *record = Py_TYPE(iterator)->tp_iternext(iterator);
+    Py_DECREF(iterator);
     if (record != NULL) self->current = self->next++;
     return record;
 }
@@ -335,6 +337,7 @@ static int note_group(Groups *self, PyObject *record) {
     int64_t hash, second = 0;
     int done = hash_of(self->odd, key, &hash);
     if (done == 0) done = check_of(self->check, key, &second);
+    if (done == 0) second ^= self->of_split; /* `check` does the same */
     if (done > 0) {
         PyObject *found = PyObject_CallOneArg(self->check, key);
         second = found == NULL ? -1 : PyLong_AsLongLong(found);
@@ -353,7 +356,9 @@ static int note_group(Groups *self, PyObject *record) {
 
 static PyObject *groups_next(Groups *self) {
     if (self->counter.iterator == NULL) return NULL;
-    PyObject *record = Py_TYPE(self->counter.iterator)->tp_iternext(self->counter.iterator);
+    PyObject *iterator = Py_NewRef(self->counter.iterator);
+    PyObject *record = Py_TYPE(iterator)->tp_iternext(iterator);
+    Py_DECREF(iterator);
     if (record == NULL || !self->noting || note_group(self, record) == 0) return record;
     self->counter.current = NONE;
     if (failed(self->fail, &self->noting) == 0) return record;
@@ -370,10 +375,11 @@ static PyObject *groups_drain(Groups *self, PyObject *nothing) {
 }
 
 static PyObject *groups_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"size", "flush", "fail", "odd", "check", NULL};
+    static char *names[] = {"size", "flush", "fail", "odd", "check", "of_split", NULL};
     PyObject *flush, *fail, *odd, *check;
     Py_ssize_t size;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nOOOO", names, &size, &flush, &fail, &odd, &check)) return NULL;
+    long long of_split;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nOOOOL", names, &size, &flush, &fail, &odd, &check, &of_split)) return NULL;
     if (size < 1) {
         PyErr_SetString(PyExc_ValueError, "size must be positive");
         return NULL;
@@ -385,6 +391,7 @@ static PyObject *groups_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self->fail = Py_NewRef(fail);
     self->odd = Py_NewRef(odd);
     self->check = Py_NewRef(check);
+    self->of_split = of_split;
     self->size = size;
     self->noting = 1;
     self->hashes = PyMem_Malloc(size * sizeof(int64_t));
@@ -703,7 +710,7 @@ PyMODINIT_FUNC PyInit__taps(void) {
     if (module == NULL) return NULL;
     if (PyModule_AddType(module, &CounterType) < 0 || PyModule_AddType(module, &GroupsType) < 0 || PyModule_AddType(module, &KeysType) < 0 ||
         PyModule_AddType(module, &ReferencesType) < 0 || PyModule_AddType(module, &ColumnType) < 0 ||
-        PyModule_AddIntConstant(module, "VERSION", 2) < 0) {
+        PyModule_AddIntConstant(module, "VERSION", 3) < 0) {
         Py_DECREF(module);
         return NULL;
     }

@@ -15,7 +15,7 @@ class Counter(Iterator[Any]):
 class Groups(Counter):
     def __init__(
         self, size: int, flush: Callable[[bytes, bytes], None], fail: Callable[[Exception], None], odd: Callable[[Any], int],
-        check: Callable[[Any], int],
+        check: Callable[[Any], int], of_split: int,
     ) -> None: ...  # fmt: skip
     def drain(self) -> None: ...
 

@@ -24,7 +24,7 @@ _MOST_STORED = 128 * 1024  # bytes of a zstd block that is not compressed
 _NUMBER = 2  # bytes of the number of a value, where a block has more than 256
 _TRIED = 4_096  # rows: where nearly all of them have values of their own, numbers would save nothing
 COMPILED = True  # whether the encoding in C is used where a worker has it
-_VERSION = 2  # of what it offers: a worker may have another Headwater than the driver
+_VERSION = 3  # of what it offers: a worker may have another Headwater than the driver
 _CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _WRAP = (1 << 64) - 1
 
@@ -40,6 +40,7 @@ class SegmentWriter:
         self._path = os.path.join(folder, self.name)
         self._columns = [array("q") for _ in roles]
         self._encoders: Sequence[Callable[[array[int]], bytes]] = ()
+        self.content = ""  # the digest of what `finish` wrote but for the footer, which says who wrote it
         self._file: Any = None
         self._digest = hashlib.sha256()
         self._rows = self._bytes = 0
@@ -62,6 +63,7 @@ class SegmentWriter:
             self._block(self._columns, small=self._rows == 0 and len(self._columns[0]) <= _SMALL)
         if self._file is None:
             return 0, 0, ""
+        self.content = self._digest.hexdigest()
         footer = {
             "capture": self._capture, "boundary": self._boundary, "stage": self._stage, "stage_attempt": 0, "partition": self.split,
             "attempt": self._attempt, "rows": self._rows, "columns": self._roles,

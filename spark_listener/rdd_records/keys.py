@@ -14,16 +14,27 @@ import pickle
 import uuid
 from array import array
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 _NONE, _NAN, _MINUS_ONE, _TUPLE = 0x6A09E667F3BCC908, 0x3C6EF372FE94F82B, 0x510E527FADE682D1, 0x1F83D9ABFB41BD6B
-_STABLE = (str, bytes, int, float, dt.date, dt.time, dt.timedelta, decimal.Decimal, uuid.UUID, enum.Enum)
+_STABLE = (str, bytes, int, float, dt.date, dt.datetime, dt.time, dt.timedelta, decimal.Decimal, uuid.UUID, enum.Enum)
+_COMPARED = {(kind.__hash__, kind.__eq__) for kind in _STABLE}  # a class that is made of one may hash and compare in its own way
+_LIBRARIES = ("numpy", "pandas")
+_REMEMBERED = (float, bool, dt.date, dt.datetime, dt.time, dt.timedelta, decimal.Decimal, uuid.UUID)  # small, and slow to hash
 _HALF = (1 << 32) - 1
 _MOST = 100_000  # keys whose hashes are remembered
+_LONGEST = 256  # characters of a text that is kept until it is hashed
 
 
 class UnstableKeyError(Exception):
     """A key of a type whose hash may differ from worker to worker."""
+
+
+class Hashed(NamedTuple):
+    """Stands for a key that may be large, so that it is not kept: its hash, and the second one where that is needed."""
+
+    hash: int
+    check: int = 0
 
 
 def stable_hash(key: Any) -> int:
@@ -37,7 +48,7 @@ def stable_hash(key: Any) -> int:
     kind = type(key)
     if isinstance(key, tuple) and getattr(kind, "__hash__") is getattr(tuple, "__hash__"):  # noqa: B009  # mypy takes them to differ
         return hash(tuple(map(stable_hash, key)))
-    if not isinstance(key, _STABLE) and kind.__module__ != "numpy":
+    if (getattr(kind, "__hash__"), getattr(kind, "__eq__")) not in _COMPARED and kind.__module__.partition(".")[0] not in _LIBRARIES:  # noqa: B009
         raise UnstableKeyError(f"keys of the type {kind.__module__}.{kind.__qualname__} have no hash that is the same in every worker")
     if key != key:  # noqa: PLR0124  # NaN, whose own hash is its address
         return _NAN
@@ -60,6 +71,11 @@ def check_hash(key: Any) -> int:
         kind, of_flags = type(key), key.value if isinstance(key, enum.Flag) else ""
         return hash(f"{kind.__module__}.{kind.__qualname__}.{key.name} {of_flags}")
     return int.from_bytes(hashlib.blake2b(pickle.dumps(key), digest_size=8).digest(), "little", signed=True)
+
+
+def is_small(key: Any) -> bool:
+    """Whether a key may be kept for a while."""
+    return type(key) is int or (type(key) is str and len(key) <= _LONGEST)
 
 
 def equals_itself_alone(key: Any) -> bool:
@@ -89,7 +105,16 @@ class KeyHashes:
         return array("q", map(self.of_one, keys))
 
     def of_one(self, key: Any) -> int:
-        """The hash of a key, remembered."""
+        """The hash of a key. Large ones are not remembered."""
+        kind = type(key)
+        if kind is str or kind is bytes:
+            return hash(key)
+        if kind is Hashed:
+            return int(key.hash)
+        if kind is tuple:
+            return hash(tuple(map(self.of_one, key)))
+        if kind not in _REMEMBERED:
+            return stable_hash(key)
         found = self._known.get(key)
         if found is None:
             if len(self._known) > _MOST:

@@ -31,7 +31,6 @@ _JOINS = ("join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin")
 _HANDS_ON = {"partitionBy": "pair", "repartitionAndSortWithinPartitions": "pair", "coalesce": "record", "repartition": "record"}
 _SHUFFLES = (*_GROUPS, *_COGROUPS, *_JOINS, "partitionBy", "repartitionAndSortWithinPartitions", "sortByKey", "subtractByKey")
 _PERSISTS = ("persist", "cache", "checkpoint", "localCheckpoint")
-_REFUSED = ("barrier",)
 _inside = threading.local()
 
 Begin = Callable[["Program", Sequence[Any], tuple[Any, ...]], Step | Refused]
@@ -52,8 +51,6 @@ class Hooks:
         for name in _ROW_WISE:
             self._result(rdd, name, lambda program, of, made: program.row_wise(of, made))
         self._result(rdd, "randomSplit", lambda program, of, made: [program.row_wise(of, one) for one in made])
-        for name in _REFUSED:
-            self._result(rdd, name, functools.partial(_refused, name))
         for name in _GROUPS:
             self._step(rdd, name, lambda program, rdds, _args: program.grouped(rdds), sides=1)
         for name in _COGROUPS:
@@ -65,8 +62,8 @@ class Hooks:
         self._step(rdd, "sortByKey", _sorted, sides=1)
         self._step(rdd, "subtractByKey", lambda program, rdds, _args: program.carried(rdds, "loose"), sides=1)
         self._step(rdd, "union", lambda program, rdds, _args: program.carried(rdds, "union"))
-        for name in ("cartesian", "zip"):
-            self._step(rdd, name, lambda program, rdds, _args: program.carried(rdds, "both"))
+        for name, shape in (("cartesian", "pairs"), ("zip", "both")):
+            self._step(rdd, name, functools.partial(_handed_on, shape))
         for name in ("mapPartitions", "mapPartitionsWithIndex"):
             self._step(rdd, name, _over_partitions, sides=1, by_program_only=True)
         self._step(rdd, "pipe", lambda program, rdds, _args: program.whole_partition(rdds[0]), sides=1)
@@ -75,6 +72,9 @@ class Hooks:
             self._before(rdd, name, lambda program, of: program.persists(of))
         self._after(rdd, "unpersist", lambda program, of: program.unpersisted(of))
 
+        barrier = getattr(sys.modules[rdd.__module__], "RDDBarrier", None)
+        for name in ("mapPartitions", "mapPartitionsWithIndex"):
+            self._together(barrier, name)
         self._rows_of_frames(rdd)
 
     def install_context(self, context: type) -> None:
@@ -82,6 +82,7 @@ class Hooks:
         for name in sources.NAMES:
             self._made(context, name, functools.partial(_of_files, name))
         self._made(context, "parallelize", lambda program, made, args, _: program.local_rows(made, int(made.getNumPartitions()), *args[:1]))
+        self._made(context, "emptyRDD", lambda program, made, _args, _named: program.local_rows(made, 0))
         self._union(context)
 
     def _begun(self, rdd: Any) -> Program | None:
@@ -143,6 +144,28 @@ class Hooks:
 
         hooks = self
         setattr(owner, name, hooked)
+
+    def _together(self, barrier: Any, name: str) -> None:
+        """A method of RDDBarrier, whose functions may tell each other of their partitions."""
+        original = getattr(barrier, name, None)
+        if original is None:
+            return
+
+        @functools.wraps(original)
+        def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+            program = hooks._begun(self.rdd)
+            if program is None:
+                return original(self, *args, **kwargs)
+            step: Step | Refused = hooks._guarded("barrier", lambda: program.whole_partition(self.rdd, together=True), _FAULT)
+
+            def called(given: Sequence[Any], _more: Mapping[str, Any]) -> Any:
+                with _nested():
+                    return original(type(self)(given[0]), *args, **kwargs)
+
+            return hooks._stepped(program, "barrier", step, [self.rdd], called)
+
+        hooks = self
+        setattr(barrier, name, hooked)
 
     def _before(self, owner: type, name: str, note: Callable[[Program, Any], None]) -> None:
         original = getattr(owner, name)
@@ -273,10 +296,6 @@ def unseen() -> Iterator[None]:
     """What is called of RDDs in here is ours, and not the program's."""
     with _nested():
         yield
-
-
-def _refused(name: str, program: Program, _of: Any, made: Any) -> Any:
-    return program.refuse(made, "records are not followed through it", name)
 
 
 def _of_files(name: str, program: Program, made: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:

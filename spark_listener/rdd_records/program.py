@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.spark_listener.declared import RowWise
+from headwater.spark_listener.rdd_records.batches import AsIfBare, AsRead, Noting
 from headwater.spark_listener.rdd_records.calls import call_site
 from headwater.spark_listener.rdd_records.checked import Checked
 from headwater.spark_listener.rdd_records.chosen import Chosen, Wanted
@@ -22,7 +23,7 @@ from headwater.spark_listener.rdd_records.known import PERSISTED as _PERSISTED
 from headwater.spark_listener.rdd_records.known import SIDES, Known, Refused, Step
 from headwater.spark_listener.rdd_records.sources import FileSource
 from headwater.spark_listener.rdd_records.sparing import Sparing
-from headwater.spark_listener.rdd_records.starts import Carried, Keyed, Numbered, Parted
+from headwater.spark_listener.rdd_records.starts import Carried, Keyed, Numbered, Parted, Start
 from headwater.spark_listener.rdd_records.taps import Carrying, Gathering, Grouping, Kept, Report, Tap, Written
 from headwater.spark_listener.rdd_records.whole_files import WholeFiles
 from headwater.spark_listener.recording import Recording, SegmentReport
@@ -70,6 +71,8 @@ class Program:
 
     def of(self, rdd: Any) -> Known | Refused:
         """What is known of the records that a function over `rdd` gets to see."""
+        if (full := self._full()) is not None:
+            return full
         if _is_pipelined(rdd) and not _pipelines(rdd):
             persisted: Known | Refused | None = getattr(rdd, _PERSISTED, None)
             return persisted or Refused("persist", "it was computed before it was persisted, or has resources of its own")
@@ -77,6 +80,10 @@ class Program:
         if known is None:
             return Refused("RDD", "it is not known what made it")
         return known
+
+    def _full(self) -> Refused | None:
+        reached = self.recording.bound_reached
+        return None if reached is None else Refused("capture", reached)
 
     def mark(self, rdd: Any, known: Known | Refused) -> Any:
         """Note what is known of an RDD; the RDD."""
@@ -93,6 +100,8 @@ class Program:
 
     def of_files(self, rdd: Any, source: FileSource) -> Any:
         """An RDD of the records of files, as SparkContext gives it."""
+        if (full := self._full()) is not None:
+            return self.mark(rdd, full)
         scan = self._scan()
         start = WholeFiles() if source.whole else Numbered()
         self._unlisted[scan] = (weakref.ref(rdd), source, start)
@@ -100,6 +109,8 @@ class Program:
 
     def local_rows(self, rdd: Any, partitions: int, data: Any = ()) -> Any:
         """An RDD of the program's own rows, as `parallelize` gives it of `data`."""
+        if (full := self._full()) is not None:
+            return self.mark(rdd, full)
         scan = self._scan()
         if self.sparing is not None:
             self.sparing.rows(scan, data)
@@ -174,20 +185,26 @@ class Program:
         return Step(taps, finish)
 
     def carried(self, sides: Sequence[Any], shape: str) -> Step | Refused:
-        """RDDs whose records are handed on as they are carry references with them, in the place that `shape` says (see `Carried`)."""
+        """RDDs whose records are handed on as they are carry references with them, in the place that `shape` says (see `Carried`).
+
+        `pairs` is `both`, where the sizes of batches decide the order of what is made.
+        """
         known = self.known(sides, sends=True)
         if isinstance(known, Refused):
             return known
         united = shape == "union"
         operator = self.recording.operator("RDD", self._text(), [side.top for side in known], **_moved(shape, len(known)))
         total = sum(side.width for side in known)
-        within = {"join": "loose", "both": "record", "union": "record", "loose": "loose"}.get(shape, shape)
+        within = {"join": "loose", "both": "record", "pairs": "record", "union": "record", "loose": "loose"}.get(shape, shape)
         taps, first = [], 0
         for side, about in zip(sides, known, strict=True):
             widths = {"before": first, "after": total - first - about.width} if united else {}
-            taps.append(tapped(side, Carrying(about.start, inner(side), reads=about.reads, shape=within, **widths)))
+            tap = tapped(side, Carrying(about.start, inner(side), reads=about.reads, shape=within, **widths))
+            taps.append(_batched_alike(side, tap) if shape == "pairs" else tap)
             first += about.width
-        start = Carried({"union": "record", "loose": "pair"}.get(shape, shape), [total] if united else [side.width for side in known])
+        start = Carried(
+            {"union": "record", "loose": "pair", "pairs": "both"}.get(shape, shape), [total] if united else [side.width for side in known]
+        )
         operators = tuple(one for side in known for one in side.operators)
 
         def finish(made: Any) -> Any:
@@ -198,8 +215,11 @@ class Program:
 
         return Step(taps, finish)
 
-    def whole_partition(self, rdd: Any, *, exact: bool = False) -> Step | Refused:
-        """An RDD goes through a function over whole partitions: its results are made of any record of theirs, for all that is known."""
+    def whole_partition(self, rdd: Any, *, exact: bool = False, together: bool = False) -> Step | Refused:
+        """An RDD goes through a function over whole partitions: its results are made of any record of theirs, for all that is known.
+
+        `together`: or of another partition's, since the functions run at once and may send each other what they see.
+        """
         known = self.known([rdd])
         if isinstance(known, Refused):
             return known
@@ -207,14 +227,15 @@ class Program:
         does = _group() if exact else {"behaviour": "opaque"}
         operator = self.recording.operator("RDD", self._text(), [about.top], **does)
         if not exact:
-            reason = "a function over a whole partition does not say which records a result is made of; all of the partition's are given"
+            whose = "all" if together else "all of the partition's"
+            reason = f"a function over a whole partition does not say which records a result is made of; {whose} that it pulled are given"
             self.recording.problem(operator, reason, "superset")
         columns: list[dict[str, Any]] = [{"role": "key"}, *({"role": "ref", "operator": one} for one in about.operators)]
         report = self._boundary("group", operator, columns, _partitions(rdd))
-        tap = tapped(rdd, Gathering(about.start, inner(rdd), report, reads=about.reads))
+        tap = tapped(rdd, Gathering(about.start, inner(rdd), report, reads=about.reads, together=together))
 
         def finish(made: Any) -> Any:
-            start = Parted()
+            start = Parted(together=together)
             return self.mark(pipelined(made, start), Known((operator,), start, reads=False, top=operator))
 
         return Step([tap], finish)
@@ -245,6 +266,11 @@ class Program:
             setattr(rdd, _PERSISTED, all_known)
             return
         known = all_known[0]
+        if not isinstance(known.start, Numbered | WholeFiles) and _speculates(rdd.ctx):
+            # A task that was overtaken may have put its rows into the cache, in the order in which a shuffle gave them to it.
+            reason = "with spark.speculation it is not known which of two tasks' rows a cache has"
+            setattr(rdd, _PERSISTED, Refused("persist", reason))
+            return
         operator = self.recording.operator("RDD", self._text(), [known.top], behaviour="kept")
         report = self._boundary("rows", operator, [{"role": "ref", "operator": one} for one in known.operators], _partitions(rdd))
         rdd._headwater_plain = rdd.func  # noqa: SLF001  # ours
@@ -285,8 +311,6 @@ class Program:
 
         `sends`: the tap sends references along with the records.
         """
-        if self.recording.is_full:
-            return Refused("capture", "what was recorded of RDDs has reached HEADWATER_SPOOL_BYTES")
         found: list[Known] = []
         for rdd in rdds:
             known = self.of(rdd)
@@ -320,6 +344,10 @@ def _made_of(sides: Sequence[Any], rdd: Any) -> Any:
     return rdd
 
 
+def _speculates(context: Any) -> bool:
+    return str(context.getConf().get("spark.speculation", "false")).lower() == "true"
+
+
 def _is_pipelined(rdd: Any) -> bool:
     return hasattr(rdd, "_is_pipelinable")
 
@@ -342,6 +370,19 @@ def tapped(rdd: Any, tap: Tap) -> Any:
     made = pipelined(rdd, tap)
     made.func = tap
     return made
+
+
+def _batched_alike(rdd: Any, tap: Any) -> Any:
+    """A tap over an RDD that writes its records in the batches that the RDD's own are in."""
+    from pyspark.serializers import AutoBatchedSerializer, CartesianDeserializer
+
+    plain = rdd.prev if isinstance(inner(rdd), Start) else rdd  # where what we put between does nothing but take references off
+    if inner(plain) is None and not isinstance(plain._jrdd_deserializer, CartesianDeserializer):  # noqa: SLF001  # its batches are large
+        read = Noting(plain._jrdd_deserializer)  # noqa: SLF001  # PySpark has no other way to ask
+        tap._prev_jrdd_deserializer, tap._jrdd_deserializer = read, AsRead(read)  # noqa: SLF001  # nor to say
+    elif isinstance(rdd.ctx.serializer, AutoBatchedSerializer):  # else batches have the same number of records with references
+        tap._jrdd_deserializer = AsIfBare()  # noqa: SLF001
+    return tap
 
 
 def pipelined(rdd: Any, function: Any) -> Any:

@@ -31,7 +31,7 @@ def ship_by_value() -> None:
     """Have PySpark's cloudpickle send what workers run along with the program's functions: they may not have it installed."""
     from pyspark import cloudpickle
 
-    from headwater.spark_listener.rdd_records import blocks, checked, chosen, keys, starts, taps, whole_files
+    from headwater.spark_listener.rdd_records import batches, blocks, checked, chosen, keys, starts, taps, whole_files
 
-    for module in (blocks, checked, chosen, keys, starts, taps, whole_files):
+    for module in (batches, blocks, checked, chosen, keys, starts, taps, whole_files):
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # as PySpark ships it

@@ -14,13 +14,14 @@ from itertools import chain, islice, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from headwater.spark_listener.rdd_records.keys import KeyHashes, check_hash, equals_itself_alone
+from headwater.spark_listener.rdd_records.keys import Hashed, KeyHashes, check_hash, equals_itself_alone, is_small
 
 NONE = -(2**63)
 COMPILED = True  # whether the loops in C are used where a worker has them
-_VERSION = 2  # of what they offer: a worker may have another Headwater than the driver
+_VERSION = 3  # of what they offer: a worker may have another Headwater than the driver
 _MOST_COUNTED = 65_536  # groups that the compiled loops gather: a block of a segment
 _CHUNK = 4096  # pulls between two looks at what was noted
+_ODD = 0x9E3779B97F4A7C15  # spreads the numbers of partitions over 64 bits
 
 
 class Counter(NamedTuple):
@@ -99,8 +100,11 @@ class Start:
         """References of the record pulled last before those that are noted."""
         return [NONE] * self.width if self._last is None else self._last
 
-    def finish(self) -> None:
-        """The pass is over."""
+    def called(self, split: int) -> None:
+        """A function may pull records of a partition, or none."""
+
+    def finish(self, *, partly: bool = False) -> None:
+        """The pass is over. `partly`: it did not come to the partition's end, and counts up to there."""
 
     def abandon(self) -> None:
         """It ended before, if `finish` was not called: nobody wants the rest of the partition."""
@@ -193,23 +197,29 @@ class Numbered(Start):
 
 
 class Keyed(Start):
-    """Records of groups, `(key, …)`, by the hash of their key. Tells the second hash of each."""
+    """Records of groups, `(key, …)`, by the hash of their key. Tells the second hash of each, and its partition along with that.
+
+    A key has groups in several partitions where the program's own function chose these by something else than the key. They share what they
+    are made of, as keys of one hash do.
+    """
 
     def __init__(self, checks: Any) -> None:
         super().__init__()
         self._checks = checks  # a Report of the boundary above the groups
 
-    def counter(self, split: int) -> Counter | None:  # noqa: ARG002  # references are hashes
+    def counter(self, split: int) -> Counter | None:
         loops = _compiled()
         if loops is None:
             return None
-        return Counter(loops.Groups(_MOST_COUNTED, self._add, self._checks.fail, KeyHashes().of_one, self._check), loops)
+        groups = loops.Groups(_MOST_COUNTED, self._add, self._checks.fail, KeyHashes().of_one, self._check, spread(split))
+        return Counter(groups, loops)
 
     def arm(self, split: int, out: list[Any] | None, counter: Any = None, wanted: Mapping[int, frozenset[int]] | None = None) -> None:
         super().arm(split, out, counter, wanted)
         self._hashes = KeyHashes()
         self._alone = 0
         self._compiled = counter
+        self._of_split = spread(split)
         self._checks.begin(split)
 
     def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
@@ -221,20 +231,31 @@ class Keyed(Start):
         note = self._noted.append
         for record in iterator:
             mark(len(out))
-            note(record[0])
+            key = record[0]
+            note(key if is_small(key) else self._hashed(key))
             yield record
 
     def references(self, noted: Sequence[Any], first: int, count: int) -> list[Sequence[int]]:  # noqa: ARG002  # for others
         return [self._hashes.of(noted)] if count else [()]
 
+    def _hashed(self, key: Any) -> Hashed:
+        try:
+            return Hashed(self._hashes.of_one(key), self._check(key))
+        except Exception as fault:  # noqa: BLE001  # the program's records go on; the capture says why it is not whole
+            self._checks.fail(fault)
+            return Hashed(NONE)
+
     def _settle_marks(self) -> None:
         self._told(self._noted)
         super()._settle_marks()
 
-    def finish(self) -> None:
+    def called(self, split: int) -> None:
+        self._checks.called(split)
+
+    def finish(self, *, partly: bool = False) -> None:
         if self._compiled is not None:
             self._compiled.drain()
-        self._checks.finish()
+        self._checks.finish(partly=partly)
 
     def abandon(self) -> None:
         self._checks.abandon()
@@ -252,21 +273,40 @@ class Keyed(Start):
         return hashes
 
     def _check(self, key: Any) -> int:
-        if type(key) is str or type(key) is int or not equals_itself_alone(key):
-            return check_hash(key)
+        kind = type(key)
+        if kind is Hashed:
+            return int(key.check)
+        if kind is str or kind is int or not equals_itself_alone(key):
+            return check_hash(key) ^ self._of_split
         self._alone += 1  # groups of NaN share a hash, and each is told from the others, as those are whose hashes meet by chance
         return self._split << 40 | self._alone
 
 
+def spread(split: int) -> int:
+    """A number of 64 bits for a partition, which makes another of the second hashes there."""
+    return (split * _ODD + 2**63) % 2**64 - 2**63
+
+
 class Parted(Start):
-    """Results of a function over a whole partition: each may be made of any record there, so the partition stands for them."""
+    """Results of a function over a whole partition: each may be made of any record there, so the partition stands for them.
+
+    `together`: of any record of any partition.
+    """
+
+    def __init__(self, *, together: bool = False) -> None:
+        super().__init__()
+        self._together = together
 
     def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
-        self.current = (self._split,)
+        self.current = (self._group,)
         return iterator
 
     def references(self, noted: Sequence[Any], first: int, count: int) -> list[Sequence[int]]:  # noqa: ARG002  # for others
-        return [array("q", [self._split]) * count]
+        return [array("q", [self._group]) * count]
+
+    @property
+    def _group(self) -> int:
+        return 0 if self._together else self._split
 
 
 class Carried(Start):

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import Any
 
 from headwater.spark_listener.rdd_records.blocks import SegmentWriter
-from headwater.spark_listener.rdd_records.keys import KeyHashes
+from headwater.spark_listener.rdd_records.keys import Hashed, KeyHashes, is_small
 from headwater.spark_listener.rdd_records.starts import NONE, Start
 
 _MOST_NOTED = 1024  # records, of which it is then worked out together what they were made of
@@ -41,6 +41,11 @@ class Report:
         if context is not None:  # else nothing is told of this partition, which is then missing
             self._writer = SegmentWriter(*self._spec, (int(context.stageId()), split, int(context.taskAttemptId())))
 
+    def called(self, split: int) -> None:
+        """A function may pull records of a partition, or none: until there is more to tell, it has pulled none."""
+        self.begin(split)
+        self.finish(partly=True)
+
     def add(self, columns: Sequence[array[int]]) -> None:
         """Rows, a column after the other."""
         if self._writer is not None and self._fault is None:
@@ -53,8 +58,8 @@ class Report:
         if self._writer is not None:
             self._writer.abandon()
 
-    def finish(self) -> None:
-        """The pass is over: publish, and tell the driver."""
+    def finish(self, *, partly: bool = False) -> None:
+        """The pass is over: publish, and tell the driver. `partly`: it did not come to the partition's end."""
         writer = self._writer
         if writer is None:
             return
@@ -64,7 +69,8 @@ class Report:
                 rows, size, digest = writer.finish()
         except Exception as fault:  # noqa: BLE001  # see the module's docstring
             self.fail(fault)
-        self._told.add(((self.boundary, writer.split, *writer.place, rows, size, digest, writer.name, self._fault),))
+        told = (self.boundary, writer.split, *writer.place, rows, size, digest, writer.name, self._fault, partly, writer.content)
+        self._told.add((told,))
         self._writer = None
 
     def abandon(self) -> None:
@@ -75,7 +81,10 @@ class Report:
 
 
 class Tap:
-    """Encloses `inner`, the functions of a stage (None: there are none). `reads`: the stage's input passes `start` first."""
+    """Encloses `inner`, the functions of a stage (None: there are none). `reads`: the stage's input passes `start` first.
+
+    When PySpark calls it, it calls them, as PySpark would: a function over a partition may do its work before its records are asked for.
+    """
 
     def __init__(self, start: Start, inner: Function | None, *, reads: bool) -> None:
         self._start, self._inner, self._reads = start, inner, reads
@@ -101,8 +110,17 @@ class Carrying(Tap):
         self._before, self._after = (NONE,) * before, (NONE,) * after
 
     def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:
+        return self._passing(self._armed(split, iterator, None))
+
+    def _passing(self, records: Iterator[Any]) -> Iterator[Any]:
+        try:
+            yield from self._carried(records)
+            self._start.finish()
+        finally:
+            self._start.abandon()  # nothing to do where the pass came to its end
+
+    def _carried(self, records: Iterator[Any]) -> Iterator[Any]:
         start, before, after = self._start, self._before, self._after
-        records = self._armed(split, iterator, None)
         if self._shape == "pair":
             for key, value in records:
                 yield key, (value, (*before, *start.current, *after))
@@ -112,7 +130,6 @@ class Carrying(Tap):
         else:
             for record in records:
                 yield record, (*before, *start.current, *after)
-        start.finish()
 
 
 class Recording(Tap):
@@ -121,6 +138,7 @@ class Recording(Tap):
     `offset` is added to the number of the partition, where several RDDs write the rows of one boundary.
     """
 
+    partly = False  # whether what passed counts where nobody wants the rest
     in_batches = True  # whether what records were made of is worked out for many at once: where whatever follows takes all of them
 
     def __init__(self, start: Start, inner: Function | None, report: Report, *, reads: bool, offset: int = 0) -> None:
@@ -140,29 +158,38 @@ class Recording(Tap):
         return counter.loops.References(records, counter.of, _MOST_COUNTED, self._add_references, self._report.fail)
 
     def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:
-        # `chain` asks for the next part only when one is at its end, so that nothing of ours runs between two records of a part.
-        return chain.from_iterable(self._parts(split, iterator))
-
-    def _parts(self, split: int, iterator: Iterable[Any]) -> Iterator[Iterable[Any]]:
         self._split = split
         self._report.begin(self._offset + split)
         counter = self._start.counter(split)
-        parts = self._counted if counter is not None else self._as_they_come if self.in_batches else self._one_by_one
+        if counter is not None:
+            parts = self._counted(self._armed(split, iterator, None, counter.of), counter)
+        elif self.in_batches:
+            out: list[Any] = []
+            parts = self._as_they_come(self._armed(split, iterator, out), out)
+        else:
+            parts = self._one_by_one(self._armed(split, iterator, None))
+        # `chain` asks for the next part only when one is at its end, so that nothing of ours runs between two records of a part.
+        return chain.from_iterable(self._parts(parts))
+
+    def _parts(self, parts: Iterator[Iterable[Any]]) -> Iterator[Iterable[Any]]:
         try:
-            yield from parts(split, iterator, counter)
+            yield from parts
             self._finish()
         finally:
-            self._report.abandon()  # nothing to do where the pass came to its end
+            self._stop()  # nothing to do where the pass came to its end
 
-    def _counted(self, split: int, iterator: Iterable[Any], counter: Any) -> Iterator[Iterable[Any]]:
-        passing = self.compiled(self._armed(split, iterator, None, counter.of), counter)
-        yield passing
-        passing.drain()
+    def _counted(self, records: Iterator[Any], counter: Any) -> Iterator[Iterable[Any]]:
+        passing = self.compiled(records, counter)
+        ended = False
+        try:
+            yield passing
+            ended = True
+        finally:
+            if ended or self.partly:
+                passing.drain()
 
-    def _as_they_come(self, split: int, iterator: Iterable[Any], _counter: Any) -> Iterator[Iterable[Any]]:
+    def _as_they_come(self, records: Iterator[Any], out: list[Any]) -> Iterator[Iterable[Any]]:
         """Hand each record on before the program's function runs again, which may change what it gave; remember only what `noted` gives."""
-        out: list[Any] = []
-        records = self._armed(split, iterator, out)
         while True:
             yield self._noting(islice(records, _MOST_NOTED), out)
             last = len(out) < _MOST_NOTED
@@ -181,20 +208,22 @@ class Recording(Tap):
                 self._report.fail(fault)
             yield record
 
-    def _one_by_one(self, split: int, iterator: Iterable[Any], _counter: Any) -> Iterator[Iterable[Any]]:
-        yield self._taking(self._armed(split, iterator, None))
+    def _one_by_one(self, records: Iterator[Any]) -> Iterator[Iterable[Any]]:
+        yield self._taking(records)
 
     def _taking(self, records: Iterator[Any]) -> Iterator[Any]:
         start = self._start
         columns = [array("q") for _ in range(start.width)]
-        for count, record in enumerate(records, 1):
-            for column, reference in zip(columns, start.current, strict=True):
-                column.append(reference)
-            if not count & 0xFFF:
-                self._add(columns)
-                columns = [array("q") for _ in range(start.width)]
-            yield record
-        self._add(columns)
+        try:
+            for count, record in enumerate(records, 1):
+                for column, reference in zip(columns, start.current, strict=True):
+                    column.append(reference)
+                if not count & 0xFFF:
+                    self._add(columns)
+                    columns = [array("q") for _ in range(start.width)]
+                yield record
+        finally:
+            self._add(columns)
 
     def _record(self, noted: list[Any]) -> None:
         try:
@@ -214,6 +243,11 @@ class Recording(Tap):
     def _finish(self) -> None:
         self._start.finish()
         self._report.finish()
+
+    def _stop(self) -> None:
+        """Nobody wants the rest of the partition."""
+        self._start.abandon()
+        self._report.abandon()
 
 
 class Kept(Recording):
@@ -235,13 +269,15 @@ class Grouping(Recording):
     def noted(self, record: Any) -> Any:
         if not isinstance(record, (tuple, list)):
             raise TypeError(f"a record of the type {type(record).__qualname__} is no pair")
-        return record[0]
+        key = record[0]
+        return key if is_small(key) else Hashed(self._hashes.of_one(key))
 
     def _noting(self, records: Iterator[Any], out: list[Any]) -> Iterator[Any]:
         note, noted = out.append, self.noted
         for record in records:
             try:
-                note(record[0] if type(record) is tuple else noted(record))
+                key = record[0] if type(record) is tuple else None
+                note(key if is_small(key) else noted(record))
             except Exception as fault:  # noqa: BLE001  # see the module's docstring
                 note(None)
                 self._report.fail(fault)
@@ -263,13 +299,30 @@ class Grouping(Recording):
 
 
 class Gathering(Recording):
-    """Records on their way into a function over the whole partition: the partition's number, and references."""
+    """Records on their way into a function over the whole partition: the partition's number, and references of those that it pulls.
 
+    `together`: 0 in the place of the number, where functions over several partitions see each other's.
+    """
+
+    partly = True
     in_batches = False
+
+    def __init__(self, start: Start, inner: Function | None, report: Report, *, reads: bool, together: bool = False) -> None:
+        super().__init__(start, inner, report, reads=reads)
+        self._together = together
+
+    def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:
+        self._start.called(split)
+        self._report.called(self._offset + split)
+        return super().__call__(split, iterator)
+
+    def _stop(self) -> None:
+        self._start.finish(partly=True)
+        self._report.finish(partly=True)
 
     def rows(self, noted: Sequence[Any], references: list[array[int]]) -> list[array[int]]:
         del noted
-        return [array("q", [self._split]) * len(references[0]), *references]
+        return [array("q", [0 if self._together else self._split]) * len(references[0]), *references]
 
 
 class Written(Recording):
@@ -306,7 +359,10 @@ def _text(record: Any) -> bytes:
     """What PySpark makes of a record, which leaves bytes as they are."""
     if isinstance(record, bytes):
         return record
-    return record.encode("utf-8") if isinstance(record, str) else str(record).encode("utf-8")
+    try:
+        return record.encode("utf-8") if isinstance(record, str) else str(record).encode("utf-8")
+    except StopIteration as stopped:  # would end the partition; in the generator that PySpark has here it is an error
+        raise RuntimeError("generator raised StopIteration") from stopped
 
 
 def _lines(record: bytes) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pyspark import RDD, SparkConf, SparkContext, cloudpickle
+from pyspark import RDD, RDDBarrier, SparkConf, SparkContext, cloudpickle
 from pyspark.sql import DataFrame, SparkSession, functions
 
 from bench.truth.published import publish
@@ -129,7 +129,7 @@ def rdd_laboratory(folder: Path, master: str = "local[2]", **conf: str) -> Itera
     bridge = Bridge.install(session, mode="active", segments=str(folder / "segments"))
     store = AssociationStore(folder / "associations", sources=ANYWHERE)
     laboratory = RddLaboratory(context, session, bridge, folder, store)
-    put_back = [(owner, dict(vars(owner))) for owner in (RDD, SparkContext)]
+    put_back = [(owner, dict(vars(owner))) for owner in (RDD, RDDBarrier, SparkContext)]
     hooks = Hooks(lambda _: laboratory.program, lambda doing, error: laboratory.faults.append(f"{doing}: {error!r}"))
     hooks.install_rdd(RDD)
     hooks.install_context(SparkContext)

@@ -192,11 +192,27 @@ def test_a_function_that_is_not_what_it_is_declared_to_be_is_found_out(laborator
         assert "declared row-wise" in capture["problems"][0]["reason"]
 
 
+def _computed_before(lines: Any) -> Any:
+    rdd = lines.map(str.strip)
+    rdd.id()
+    return rdd.persist()
+
+
+def test_functions_that_run_together_are_of_all_that_they_pulled_and_say_so(laboratory: RddLaboratory, six: Any) -> None:
+    made, exact = _made(laboratory, six.barrier().mapPartitions(lambda lines: [",".join(lines)]).filter(len))
+    assert (made, exact) == (Counter({("0,1,2,3", frozenset(range(6))): 1, ("4,5", frozenset(range(6))): 1}), False)
+
+
+def test_a_function_that_stops_early_is_of_what_it_pulled(laboratory: RddLaboratory, six: Any) -> None:
+    made, exact = _made(laboratory, six.mapPartitions(lambda lines: [next(lines)]))
+    assert (made, exact) == (Counter({("0", frozenset({0})): 1, ("4", frozenset({4})): 1}), False)
+
+
 def test_what_is_not_covered_is_refused_by_its_name(laboratory: RddLaboratory, six: Any) -> None:
-    _, staged = laboratory.save(six.barrier().mapPartitions(lambda lines: lines))
-    assert isinstance(staged, SavedRDD)
-    assert staged.refused is not None
-    assert staged.refused["operator"] in ("barrier", "RDD"), staged.refused
+    _, kept = laboratory.save(_computed_before(six))
+    assert isinstance(kept, SavedRDD)
+    assert kept.refused is not None
+    assert kept.refused["operator"] == "persist"
 
     class Own:
         def __init__(self, key: int) -> None:
@@ -274,3 +290,32 @@ def test_files_that_an_input_format_of_hadoop_reads_are_known_by_record(laborato
     for lines in (old, new, context.hadoopRDD(text[0].format("mapred"), *text[1:], conf=conf)):
         made, exact = _made(laboratory, lines.map(lambda pair: pair[1]))
         assert (made, exact) == (Counter((str(n), frozenset({n})) for n in range(6)), True)
+
+
+@pytest.mark.parametrize("name", ["textinputformat.record.delimiter", "mapreduce.input.linerecordreader.line.maxlength"])
+def test_lines_that_a_read_takes_for_something_else_are_refused_by_the_name_of_its_setting(
+    laboratory: RddLaboratory, six: Any, name: str
+) -> None:
+    del six
+    file, context = str(laboratory.folder / "six.txt"), laboratory.context
+    value = "3" if name.endswith("delimiter") else "7"
+    kinds = "org.apache.hadoop.io.LongWritable", "org.apache.hadoop.io.Text"
+    new: Any = context.newAPIHadoopFile(file, "org.apache.hadoop.mapreduce.lib.input.TextInputFormat", *kinds, conf={name: value})
+    old: Any = context.hadoopFile(file, "org.apache.hadoop.mapred.TextInputFormat", *kinds, conf={name: value})
+    for lines in (new, old):
+        _, capture = laboratory.save(lines.map(lambda pair: pair[1]))
+        assert isinstance(capture, dict)
+        assert capture["status"] == "refused"
+        assert name in capture["problems"][0]["reason"]
+
+
+def test_an_empty_rdd_is_known(laboratory: RddLaboratory, six: Any) -> None:
+    empty = laboratory.context.emptyRDD()
+    both = empty.union(six).union(laboratory.context.union([laboratory.context.emptyRDD(), six]))
+    assert _made(laboratory, both) == (Counter({(str(n), frozenset({n})): 2 for n in range(6)}), True)
+
+
+def test_a_key_with_groups_in_several_partitions_is_a_superset_that_says_so(laboratory: RddLaboratory, six: Any) -> None:
+    parted = six.map(lambda x: (int(x), 1)).partitionBy(2).mapPartitions(row_wise(lambda pairs: (("all", 1) for _ in pairs)), True)
+    made, exact = _made(laboratory, parted.reduceByKey(lambda a, b: a + b, 2).map(str))
+    assert (made, exact) == (Counter({("('all', 3)", frozenset(range(6))): 2}), False)

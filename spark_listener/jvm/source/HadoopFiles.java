@@ -22,6 +22,8 @@ import org.apache.spark.rdd.RDD;
 
 /** The files that an RDD of Hadoop's reads, and those that one has written, as JSON: one call from Python instead of one a file. */
 public final class HadoopFiles {
+    /** Settings by which Hadoop's reader of lines gives something else than each line. */
+    private static final String[] NO_LINES = {"textinputformat.record.delimiter", "mapreduce.input.linerecordreader.line.maxlength"};
     private final Configuration conf;
     private final Map numbers = new LinkedHashMap(); // Path -> Integer
     private final List files = new ArrayList();
@@ -36,12 +38,24 @@ public final class HadoopFiles {
      */
     public static String read(RDD rdd, boolean lines, Configuration conf) throws Exception {
         Map result;
-        if (lines && conf.get("textinputformat.record.delimiter") != null) {
-            result = problem("textinputformat.record.delimiter makes records of something else than lines");
+        String set = lines ? noLines(rdd) : null;
+        if (set != null) {
+            result = problem(set + " makes records of something else than lines");
         } else {
             result = new HadoopFiles(conf).read(rdd);
         }
         return new ObjectMapper().writeValueAsString(result);
+    }
+
+    /** The setting by which the records of an RDD are not the lines of its files; null: they are. A program may give each read its own. */
+    private static String noLines(RDD rdd) throws Exception {
+        Configuration read = settings(rdd);
+        for (int i = 0; read != null && i < NO_LINES.length; i++) {
+            if (read.get(NO_LINES[i]) != null) {
+                return NO_LINES[i];
+            }
+        }
+        return null;
     }
 
     private Map read(RDD rdd) throws Exception {
@@ -118,15 +132,20 @@ public final class HadoopFiles {
 
     /** What the program named, as Hadoop has it; the first of several. Null where it is not known. */
     private static String path(RDD rdd) throws Exception {
+        Configuration read = settings(rdd);
+        Path[] paths = read == null ? new Path[0] : FileInputFormat.getInputPaths(new JobConf(read));
+        return paths.length == 0 ? null : paths[0].toString();
+    }
+
+    /** What an RDD reads its files with; null where it reads none. */
+    private static Configuration settings(RDD rdd) throws Exception {
         while (!(rdd instanceof HadoopRDD) && !(rdd instanceof NewHadoopRDD) && rdd.dependencies().size() == 1) {
             rdd = ((Dependency) rdd.dependencies().apply(0)).rdd();
         }
-        JobConf job = rdd instanceof HadoopRDD ? ((HadoopRDD) rdd).getJobConf() : null;
         if (rdd instanceof NewHadoopRDD) {
-            job = new JobConf(((NewHadoopRDD) rdd).getConf());
+            return ((NewHadoopRDD) rdd).getConf();
         }
-        Path[] paths = job == null ? new Path[0] : FileInputFormat.getInputPaths(job);
-        return paths.length == 0 ? null : paths[0].toString();
+        return rdd instanceof HadoopRDD ? ((HadoopRDD) rdd).getJobConf() : null;
     }
 
     /** [[path, length, modified]] of the files of a folder. */

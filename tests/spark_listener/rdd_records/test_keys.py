@@ -86,3 +86,43 @@ def test_named_tuples_and_enumerations_of_the_program_are_keys():
     assert len(set(map(stable_hash, keys))) == len(keys)
     assert len(set(map(check_hash, keys))) == len(keys)
     assert check_hash(Pair(1, "x")) == check_hash((1, "x"))  # they are one group
+
+
+class Shouted(str):
+    """Text that compares without case, and hashes by its address."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and self.upper() == other.upper()
+
+    __hash__ = object.__hash__
+
+
+class Size(enum.IntEnum):
+    """A number with a name."""
+
+    SMALL = 1
+
+
+class Colour(enum.Enum):
+    """A name."""
+
+    RED = "red"
+
+
+def test_a_class_that_hashes_in_its_own_way_is_refused_even_where_it_is_made_of_one_that_does_not():
+    with pytest.raises(UnstableKeyError, match="Shouted"):
+        stable_hash(Shouted("a"))
+    with pytest.raises(UnstableKeyError, match="Shouted"):
+        KeyHashes().of_one(("a", Shouted("a")))
+    assert stable_hash(Size.SMALL) == stable_hash(1)
+    assert stable_hash(Colour.RED) == hash(Colour.RED)
+    assert stable_hash(dt.datetime(2026, 1, 1, tzinfo=dt.UTC)) == hash(dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+
+
+def test_large_keys_are_not_remembered():
+    hashes = KeyHashes()
+    keys = [b"x" * 1000, "x" * 1000, ("x" * 1000, b"y" * 1000), (2.5, ("x" * 1000,))]
+    assert list(hashes.of(keys)) == list(map(stable_hash, keys))
+    assert list(hashes._known) == [2.5]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import uuid
+import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -10,12 +12,16 @@ from typing import Any
 import pytest
 
 from headwater.spark_listener.rdd_records.keys import check_hash, stable_hash
-from headwater.spark_listener.rdd_records.starts import Keyed, Numbered
-from headwater.spark_listener.rdd_records.taps import Grouping, Recording, Report, Written
+from headwater.spark_listener.rdd_records.starts import Keyed, Numbered, spread
+from headwater.spark_listener.rdd_records.taps import Carrying, Gathering, Grouping, Recording, Report, Written
 
 
 class Own:
     """A key that may hash otherwise in another worker."""
+
+
+class Marked(uuid.UUID):
+    """A part of a key of which a test knows how many there are."""
 
 
 pytestmark = pytest.mark.usefixtures("loops")
@@ -33,8 +39,11 @@ class Kept(Report):
     def begin(self, split: int) -> None:
         pass
 
-    def finish(self) -> None:
-        self.ended = self.ended or "finished"
+    def called(self, split: int) -> None:
+        pass
+
+    def finish(self, *, partly: bool = False) -> None:
+        self.ended = self.ended or ("partly" if partly else "finished")
 
     def abandon(self) -> None:
         self.ended = self.ended or "abandoned"
@@ -87,6 +96,21 @@ def test_the_program_is_never_ahead_of_what_takes_its_records(kind: type[Recordi
     passed, _ = tapped(kind, counted, range(1_000))
     for taken, _record in enumerate(passed, 1):
         assert len(given) == taken
+
+
+@pytest.mark.parametrize("kind", [Grouping, Written, Gathering, Carrying])
+def test_functions_are_called_when_a_tap_is_called(kind: type[Any]) -> None:
+    called: list[str] = []
+
+    def function(_split: int, records: Iterable[Any]) -> list[Any]:
+        called.append("function")
+        return [(record, record) for record in records]
+
+    more: dict[str, Any] = {"shape": "record"} if kind is Carrying else {"report": Kept()}
+    tap = kind(Numbered(), function, reads=True, **more)
+    passed = tap(0, iter("ab"))
+    assert called == ["function"]
+    assert len(list(passed)) == 2
 
 
 def test_a_failing_program_has_given_what_came_before() -> None:
@@ -207,7 +231,7 @@ def test_groups_of_nan_are_told_apart_as_keys_that_share_a_hash(key: Any, one_by
             start.taken()
     of_nan = {row for row in checks.rows if row[0] == stable_hash(key)}
     assert len({check for _, check in of_nan}) == 4
-    assert len(set(checks.rows) - of_nan) == 1
+    assert {row[0] for row in set(checks.rows) - of_nan} == {stable_hash("a")}
 
 
 def _of_groups(
@@ -232,7 +256,7 @@ def test_what_is_made_of_groups_has_the_hash_of_their_key_and_each_group_two(tim
     assert passed == [b"%d" % n for n in range(len(keys)) for _ in range(n % 3)]
     assert (checks.fault, report.fault, checks.ended, report.ended) == (None, None, "finished", "finished")
     assert report.rows == [(stable_hash(key),) for n, key in enumerate(keys) for _ in range(n % 3)]
-    assert set(checks.rows) == {(stable_hash(key), check_hash(key)) for key in keys}
+    assert set(checks.rows) == {(stable_hash(key), check_hash(key) ^ spread(3)) for key in keys}
 
 
 def test_keys_that_differ_in_any_part_differ_in_their_second_hash() -> None:
@@ -254,3 +278,71 @@ def test_groups_of_nan_in_a_whole_pass() -> None:
     _, checks, report = _of_groups(Written, [(nan, 0), ((1, nan), 1), (nan, 2), ("a", 3)], lambda given: (record[1] for record in given))
     assert report.rows == [(stable_hash(key),) for key in (nan, (1, nan), nan, "a")]
     assert len({row for row in checks.rows if row[0] == stable_hash(nan)}) == 2
+
+
+@pytest.mark.parametrize("one_by_one", [True, False])
+@pytest.mark.parametrize("key", ["a", "long " * 100, 7, ("a", 1), b"x"])
+def test_a_key_with_groups_in_two_partitions_is_told_as_keys_that_share_a_hash(key: Any, one_by_one: bool) -> None:
+    checks = Kept()
+    for split in (0, 1, 1):
+        out: list[Any] = []
+        start = Keyed(checks)
+        start.arm(split, None if one_by_one else out)
+        for record in start(split, [(key, 1)]):
+            out.append(record)  # noqa: PERF402  # the start looks at how many there are
+        if not one_by_one:
+            assert [list(column) for column in start.taken()] == [[stable_hash(key)]]
+    for split in (0, 1):  # as a tap has them told
+        assert len(list(Grouping(Keyed(checks), None, Kept(), reads=True)(split, iter([(key, 1)])))) == 1
+    assert {one for one, _ in checks.rows} == {stable_hash(key)}
+    assert len({check for _, check in checks.rows}) == 2
+    assert len({check for _, check in checks.rows[-2:]}) == 2
+
+
+def test_large_keys_are_not_kept() -> None:
+    alive: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def large(records: Iterable[int]) -> Iterator[Any]:
+        for record in records:
+            key = (bytes(100) + bytes([record % 256]), Marked(int=record % 7))
+            alive.add(key[1])
+            yield key, record
+
+    most = 0
+    passed, report = tapped(Grouping, large, range(500))
+    for record in passed:
+        del record
+        most = max(most, len(alive))
+    assert most < 10
+    assert (report.fault, len(report.rows)) == (None, 500)
+
+
+def test_what_a_function_pulled_counts_where_it_stops_early() -> None:
+    for count, ended in ((0, "partly"), (3, "partly"), (10, "finished")):
+        passed, report = tapped(Gathering, lambda records: records, range(10))
+        assert [record for _, record in zip(range(count), passed, strict=False)] == list(range(count))
+        if count == 10:
+            assert next(passed, None) is None
+        del passed
+        assert [row[-1] for row in report.rows] == list(range(count))
+        if count:
+            assert report.ended == ended
+
+
+def test_a_start_that_is_not_pulled_to_its_end_leaves_nothing() -> None:
+    checks = Kept()
+    carried = iter(Carrying(Keyed(checks), None, reads=True, shape="record")(0, [("a", 1), ("b", 2)]))
+    assert next(carried) == (("a", 1), (stable_hash("a"),))
+    del carried
+    assert checks.ended == "abandoned"
+
+
+def test_a_text_that_ends_its_iterator_is_an_error_as_in_a_generator() -> None:
+    class Ends:
+        def __str__(self) -> str:
+            raise StopIteration
+
+    passed, _ = tapped(Written, lambda records: records, ["a", Ends(), "b"])
+    assert next(passed) == b"a"
+    with pytest.raises(RuntimeError, match="generator raised StopIteration"):
+        next(passed)

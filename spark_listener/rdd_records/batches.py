@@ -1,0 +1,74 @@
+"""Batches of records between stages, as they are without capture. Shipped by value to workers that may lack Headwater.
+
+PySpark sends records in batches, and `cartesian` pairs batches: their sizes decide the order of what it gives, and how often the functions
+of its right side run. A tap adds references to records, which makes other batches of them; here they are put together as they were.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from pyspark.serializers import AutoBatchedSerializer, BatchedSerializer, CPickleSerializer, Serializer, write_int
+
+
+class Noting(Serializer):
+    """Reads records by `inner`, and notes the sizes of batches where `AsRead` writes what is made of them, one for one."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.sizes: deque[int] | None = None
+
+    def load_stream(self, stream: Any) -> Iterator[Any]:
+        """The records."""
+        for batch in self._load_stream_without_unbatching(stream):
+            yield from batch
+
+    def _load_stream_without_unbatching(self, stream: Any) -> Iterator[Any]:
+        for batch in self._inner._load_stream_without_unbatching(stream):  # noqa: SLF001  # as PySpark's own serializers do
+            records = batch if isinstance(batch, list) else list(batch)
+            if self.sizes is not None and records:
+                self.sizes.append(len(records))
+            yield records
+
+
+class AsRead(BatchedSerializer):
+    """Writes records in the batches in which those that they were made of were read."""
+
+    def __init__(self, read: Noting) -> None:
+        super().__init__(CPickleSerializer(), BatchedSerializer.UNKNOWN_BATCH_SIZE)  # type: ignore[no-untyped-call]  # as PySpark has it
+        self._read = read
+
+    def dump_stream(self, iterator: Iterable[Any], stream: Any) -> None:
+        """Write the records."""
+        sizes = self._read.sizes = deque()
+        records = iter(iterator)
+        for first in records:
+            size = sizes.popleft() if sizes else 1
+            _write(self.serializer.dumps([first, *islice(records, size - 1)]), stream)
+
+
+class AsIfBare(AutoBatchedSerializer):
+    """Writes records with references in the batches that PySpark would make of the records alone."""
+
+    def __init__(self) -> None:
+        super().__init__(CPickleSerializer())  # type: ignore[no-untyped-call]  # as PySpark has it
+
+    def dump_stream(self, iterator: Iterable[Any], stream: Any) -> None:
+        """Write pairs of a record and its references."""
+        count, best = 1, self.bestSize
+        records = iter(iterator)
+        while batch := list(islice(records, count)):
+            _write(self.serializer.dumps(batch), stream)
+            size = len(self.serializer.dumps([record for record, _ in batch]))
+            if size < best:
+                count *= 2
+            elif size > best * 10 and count > 1:
+                count //= 2
+
+
+def _write(data: bytes, stream: Any) -> None:
+    write_int(len(data), stream)  # type: ignore[no-untyped-call]  # as PySpark has it
+    stream.write(data)
