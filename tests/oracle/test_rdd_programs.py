@@ -284,8 +284,8 @@ def test_files_that_an_input_format_of_hadoop_reads_are_known_by_record(laborato
     del six
     file, context = str(laboratory.folder / "six.txt"), laboratory.context
     text = "org.apache.hadoop.{}.TextInputFormat", "org.apache.hadoop.io.LongWritable", "org.apache.hadoop.io.Text"
-    old = context.hadoopFile(file, text[0].format("mapred"), *text[1:])
-    new = context.newAPIHadoopFile(file, inputFormatClass=text[0].format("mapreduce.lib.input"), keyClass=text[1], valueClass=text[2])
+    old: Any = context.hadoopFile(file, text[0].format("mapred"), *text[1:])
+    new: Any = context.newAPIHadoopFile(file, inputFormatClass=text[0].format("mapreduce.lib.input"), keyClass=text[1], valueClass=text[2])
     conf = {"mapreduce.input.fileinputformat.inputdir": file}
     for lines in (old, new, context.hadoopRDD(text[0].format("mapred"), *text[1:], conf=conf)):
         made, exact = _made(laboratory, lines.map(lambda pair: pair[1]))
