@@ -301,7 +301,8 @@ def test_lines_that_a_read_takes_for_something_else_are_refused_by_the_name_of_i
     value = "3" if name.endswith("delimiter") else "7"
     kinds = "org.apache.hadoop.io.LongWritable", "org.apache.hadoop.io.Text"
     new: Any = context.newAPIHadoopFile(file, "org.apache.hadoop.mapreduce.lib.input.TextInputFormat", *kinds, conf={name: value})
-    old: Any = context.hadoopFile(file, "org.apache.hadoop.mapred.TextInputFormat", *kinds, conf={name: value})
+    conf = {"mapreduce.input.fileinputformat.inputdir": file, name: value}  # Spark leaves those out that `hadoopFile` is given
+    old: Any = context.hadoopRDD("org.apache.hadoop.mapred.TextInputFormat", *kinds, conf=conf)
     for lines in (new, old):
         _, capture = laboratory.save(lines.map(lambda pair: pair[1]))
         assert isinstance(capture, dict)
