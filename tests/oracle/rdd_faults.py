@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 FAULTS = ("retry", "killed worker", "killed executor")
-SLOW = "slow"
 
 
 class Fault:
@@ -24,9 +23,6 @@ class Fault:
         if self._seen > self._late and self._is_first():
             if self._kind == "retry":
                 raise RuntimeError("once")
-            if self._kind == SLOW:
-                time.sleep(60)  # until it is killed, as it is when its copy has ended
-                return record
             daemon = os.getppid()
             executor = int(Path(f"/proc/{daemon}/stat").read_text().rsplit(")", 1)[1].split()[1])
             os.kill(os.getpid() if self._kind == "killed worker" else executor, signal.SIGKILL)
@@ -40,11 +36,3 @@ class Fault:
         except FileExistsError:
             return False
         return True
-
-
-def lose_shuffles(folder: Path) -> int:
-    """Take away the shuffle files of all executors below their folder; how many."""
-    files = [path for path in folder.rglob("shuffle_*") if path.is_file()]
-    for path in files:
-        path.unlink(missing_ok=True)
-    return len(files)

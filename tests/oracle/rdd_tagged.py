@@ -157,7 +157,7 @@ ONE: dict[str, Callable[[Any, int], Any]] = {
     "partitionBy": lambda r, n: r.partitionBy(n % 4 + 1),
     "dealt": lambda r, n: r.partitionBy(n % 4 + 1, _Deals()),
     "sortBy": lambda r, n: r.sortBy(lambda x: (size(x[0]), x[1][0]), n % 2 == 0, n % 4 + 1),
-    "sortByKey": lambda r, n: r.sortByKey(n % 2 == 0, n % 4 + 1, size),
+    "sortByKey": lambda r, n: r.map(lambda x: (size(x[0]), x[1])).sortByKey(n % 2 == 0, n % 4 + 1),
     "sortParts": lambda r, n: r.repartitionAndSortWithinPartitions(n % 3 + 1, size, n % 2 == 0, size),
     "persist": _persisted,
     "checkpoint": _checkpointed,
