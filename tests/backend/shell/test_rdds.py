@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import RDD
 from pyspark.sql import SparkSession
 
 import headwater
@@ -136,5 +137,7 @@ def test_a_function_over_a_partition_is_said_to_give_more(spark: SparkSession, l
 
 
 def test_what_is_not_followed_is_refused(spark: SparkSession, log: str) -> None:
+    lines = spark.sparkContext.textFile(log)
+    unknown: RDD[str] = RDD(lines._jrdd, lines.ctx, lines._jrdd_deserializer)
     with pytest.raises(UnsupportedError, match="not known what made it"):
-        headwater.lineage(spark.sparkContext.textFile(log).barrier().mapPartitions(lambda lines: lines))
+        headwater.lineage(unknown)
