@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 
 from headwater.backend.tracing import spans
 from headwater.errors import ConfigurationError
 
+_log = logging.getLogger("headwater.tracing")
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 
@@ -33,17 +35,19 @@ def is_wanted(environment: Mapping[str, str]) -> bool:
 def start(environment: Mapping[str, str]) -> Callable[[], None]:
     """Turn traces on where they are wanted; what is returned sends what waits, and turns them off.
 
-    Raises:
-        ConfigurationError: they cannot be sent as the environment says, or a package is missing.
+    The variables are often set for all programs of a machine or cluster, so where traces cannot be sent as they say, the log says so and
+    the service works without.
     """
-    if not is_wanted(environment):
-        return lambda: None
     try:
+        if not is_wanted(environment):
+            return lambda: None
         from headwater.backend.tracing.setup import provider_of
-    except ImportError as error:
-        raise ConfigurationError(
-            "OpenTelemetry's variables ask for traces, and its SDK is not installed.", hint='pip install "headwater[otel]"'
-        ) from error
+    except ConfigurationError as error:
+        _log.warning("No traces are sent. %s %s", error, error.hint or "")
+        return lambda: None
+    except ImportError:
+        _log.warning("No traces are sent: OpenTelemetry's SDK is not installed. pip install 'headwater[otel]'")
+        return lambda: None
     provider = provider_of(environment)
     spans.turn_on(provider)
 
