@@ -13,6 +13,7 @@ import pytest
 pytestmark = [
     pytest.mark.lake,
     pytest.mark.slow,
+    pytest.mark.torture,  # test_lake_chain.py goes the same way in one program
     pytest.mark.timeout(1800),
     pytest.mark.xdist_group("s3a"),
     pytest.mark.skipif(not pyspark.__version__.startswith("4.1."), reason="the connector is that of Spark 4.1"),

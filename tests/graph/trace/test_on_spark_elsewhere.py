@@ -21,7 +21,12 @@ from tests.graph.trace.pipeline import build
 from tests.jvm import start_with
 from tests.lake import S3Server, s3
 
-pytestmark = [pytest.mark.lake, pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
+pytestmark = [
+    pytest.mark.lake,
+    pytest.mark.slow,
+    pytest.mark.torture,
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture
