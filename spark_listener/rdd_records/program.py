@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from headwater.spark_listener.declared import RowWise
-from headwater.spark_listener.rdd_records.batches import AsIfBare, AsRead, Noting
 from headwater.spark_listener.rdd_records.calls import call_site
 from headwater.spark_listener.rdd_records.checked import Checked
 from headwater.spark_listener.rdd_records.chosen import Chosen, Wanted
@@ -375,6 +374,8 @@ def tapped(rdd: Any, tap: Tap) -> Any:
 def _batched_alike(rdd: Any, tap: Any) -> Any:
     """A tap over an RDD that writes its records in the batches that the RDD's own are in."""
     from pyspark.serializers import AutoBatchedSerializer, CartesianDeserializer
+
+    from headwater.spark_listener.rdd_records.batches import AsIfBare, AsRead, Noting
 
     plain = rdd.prev if isinstance(inner(rdd), Start) else rdd  # where what we put between does nothing but take references off
     if inner(plain) is None and not isinstance(plain._jrdd_deserializer, CartesianDeserializer):  # noqa: SLF001  # its batches are large

@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.xdist_gro
 FOLDERS = ("backend", "capture", "graph", "graphql", "spark_listener")
 
 # What a bare install must never load: the server's dependencies, and Spark, which is the user's. (pydantic comes with openlineage-python.)
+OF_PYSPARK = "headwater.spark_listener.rdd_records.batches"  # kinds of PySpark's own classes, which a job loads when it needs them
 HEAVY = {"duckdb", "fastapi", "neo4j", "numpy", "pandas", "pyspark", "starlette", "strawberry", "structlog", "uvicorn"}
 
 # By the distribution's list of files: pkgutil does not walk into graphql/, a namespace folder.
@@ -147,7 +148,7 @@ def test_the_built_page_and_the_examples_travel_with_it(root: Path, wheel: Path)
 
 def test_the_bare_install_imports_what_runs_in_a_job_and_nothing_heavy(bare: Environment):
     found = bare.imports("headwater.errors", "headwater.capture", "headwater.spark_listener", "headwater.graph.associations")
-    assert found["failures"] == {}
+    assert set(found["failures"]) == {OF_PYSPARK}
     assert "headwater.spark_listener" in found["seen"]
     assert sorted(HEAVY.intersection(found["loaded"])) == []
 
@@ -174,7 +175,7 @@ def test_a_command_that_needs_the_server_names_the_extra(bare: Environment):
 
 def test_the_server_install_imports_every_module(server: Environment):
     found = server.imports("headwater")
-    extras = ("headwater.graph.stores.neo4j", "headwater.backend.tracing.setup")  # Neo4j's driver and OpenTelemetry are extras of their own
+    extras = ("headwater.graph.stores.neo4j", "headwater.backend.tracing.setup", OF_PYSPARK)  # Neo4j's driver, OpenTelemetry, PySpark
     failures = {name: error for name, error in found["failures"].items() if not name.startswith(extras)}
     assert failures == {}
     assert {"headwater.backend.app", "headwater.graphql.schema", "headwater.graph.trace"} <= set(found["seen"])

@@ -53,7 +53,7 @@ PROGRAM = """
     observed = spark.table("parts").observe("seen", *metrics)
     observed.select("id").write.parquet("observed")
     spark.table("parts").filter("k = 1").write.parquet("part")
-    spark.table("parts").selectExpr(" + ".join(["id"] * 550) + " AS deep").write.parquet("deep")
+    spark.table("parts").selectExpr(" + ".join(["id"] * 450) + " AS deep").write.parquet("deep")
     spark.sql("INSERT OVERWRITE parts PARTITION (k = 1) SELECT 7 AS id")
     FAILING = "CREATE TABLE unmade USING parquet AS SELECT raise_error(CAST(id AS STRING)) AS one FROM range(3)"
     for wrong in ("CREATE TABLE p (id BIGINT) USING parquet", "DROP TABLE nowhere", "ALTER TABLE p ADD COLUMNS (k INT)", FAILING):

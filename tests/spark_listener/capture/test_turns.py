@@ -17,7 +17,7 @@ class HereTurns(SparkTurns):
 
     def __init__(self, spark: SparkSession, folder: Path, program: Any) -> None:
         self.spark, self._folder, self._programs = spark, folder, {"a": program}
-        self._processes, self._kept = ProcessTree(), set()
+        self._processes, self._kept, self._layout = ProcessTree(), set(), None
 
 
 def test_a_turn_of_a_mode_captures_and_a_plain_one_does_not(spark: SparkSession, table: Any, tmp_path: Path) -> None:
