@@ -30,7 +30,7 @@ class _Follower:
 
     def __init__(self) -> None:
         self.waiting: dict[str, None] = {}
-        self.told = asyncio.Event()
+        self.changed = asyncio.Event()
         self.end: HeadwaterError | None = None
 
 
@@ -56,11 +56,11 @@ class Live:
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
         elif self._begun:
-            follower.told.set()
+            follower.changed.set()
         try:
             while True:
-                await follower.told.wait()
-                follower.told.clear()
+                await follower.changed.wait()
+                follower.changed.clear()
                 if follower.end is not None:
                     raise follower.end
                 ids, follower.waiting = list(follower.waiting), {}
@@ -74,7 +74,7 @@ class Live:
             revision = (await self._store.news("", [], after=_NEVER)).revision
             self._begun = True
             for follower in self._followers:
-                follower.told.set()
+                follower.changed.set()
             while self._followers:
                 await asyncio.sleep(self._pause)
                 news = await self._store.news("", [], after=revision)
@@ -94,11 +94,11 @@ class Live:
             follower.waiting.update(dict.fromkeys(ids))
             if len(follower.waiting) > self._most:
                 self._end("You are told less than happens: ask for less.", [follower])
-            follower.told.set()
+            follower.changed.set()
 
     def _end(self, reason: str, followers: list[_Follower] | None = None) -> None:
         for follower in list(self._followers) if followers is None else followers:
             follower.waiting.clear()
             follower.end = UnavailableError(reason, hint="Ask for what there is now, and follow again.")
-            follower.told.set()
+            follower.changed.set()
             self._followers.discard(follower)

@@ -65,10 +65,10 @@ def _version(url: str, version: str) -> Finding:
 
 def _checks(checks: Mapping[str, Any], status: int) -> Iterator[Finding]:
     for name, stated in checks.items():
-        said = str(stated)
-        fine = said == "ok" or (name == "projector" and not said.startswith("failed")) or (name == "intakes" and not stated)
+        text = str(stated)
+        fine = text == "ok" or (name == "projector" and not text.startswith("failed")) or (name == "intakes" and not stated)
         state = "ok" if fine else "note" if name in _BORNE else "bad"
-        yield Finding(name, state, said or "ok", "" if fine else _ADVICE.get(name, "headwater store check names the files."))
+        yield Finding(name, state, text or "ok", "" if fine else _ADVICE.get(name, "headwater store check names the files."))
     if status != 200 and all(str(stated) == "ok" for stated in checks.values()):
         yield Finding("ready", "bad", f"/readyz answers {status}", "See its log.")
 

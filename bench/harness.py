@@ -27,7 +27,7 @@ def measure(
     rounds: int,
     warm_up: int,
     seed: int,
-    said: Callable[[str], None],
+    report: Callable[[str], None],
     seconds: float = math.inf,
 ) -> Mapping[str, Mapping[str, Sequence[Sample]]]:
     """The samples by arm and case, one a round. Warm-up rounds are run in the same way and forgotten.
@@ -43,12 +43,12 @@ def measure(
         workers = {arm: stack.enter_context(Worker(suite, arm, folder, scale)) for arm in plan.arms}
         for turn in range(-warm_up, rounds):
             if turn > 0 and time.monotonic() > until:
-                said(f"no time for more than {turn} of {rounds} rounds")
+                report(f"no time for more than {turn} of {rounds} rounds")
                 break
             for case in plan.cases:
                 for arm in order(plan.arms, seed, turn, case):
                     sample = workers[arm].run(case, turn)
                     if turn >= 0:
                         samples[arm][case].append(sample)
-            said(f"warm-up {turn + warm_up + 1} of {warm_up}" if turn < 0 else f"round {turn + 1} of {rounds}")
+            report(f"warm-up {turn + warm_up + 1} of {warm_up}" if turn < 0 else f"round {turn + 1} of {rounds}")
     return samples

@@ -70,10 +70,10 @@ def measure(folder: Path, queries: int, *, captured: bool) -> tuple[list[Mapping
             time.sleep(0.002)
         out.seek(0)
         err.seek(0)
-        said = [json.loads(line) for line in out if line.startswith('{"queries"')]
-        if process.returncode or len(said) != _PARTS:
+        reports = [json.loads(line) for line in out if line.startswith('{"queries"')]
+        if process.returncode or len(reports) != _PARTS:
             raise RuntimeError(f"the program failed with {process.returncode}: {err.read()[-2000:]}")
-    return said, late
+    return reports, late
 
 
 def program(folder: Path, queries: int) -> None:

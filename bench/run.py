@@ -145,7 +145,7 @@ def _by_rounds(plan: Plan, folder: Path, options: argparse.Namespace) -> dict[st
     warm_up = plan.warm_up if options.warm_up is None else options.warm_up
     samples = harness.measure(
         options.suite, plan, folder, scale=options.scale, rounds=rounds, warm_up=warm_up, seed=options.seed,
-        said=lambda text: print(f"  {text}", flush=True), seconds=60 * options.minutes,
+        report=lambda text: print(f"  {text}", flush=True), seconds=60 * options.minutes,
     )  # fmt: skip
     return results.document(plan, samples, seed=options.seed)
 

@@ -44,8 +44,8 @@ class AdminQuery:
     ) -> AuditPage:
         """`by` and `dataset` are parts of names; `since` and `until` instants (ISO 8601; UTC where they name no zone)."""
         asked = AuditQuestion(
-            by=_sought(by, "by"),
-            dataset=_sought(dataset, "dataset"),
+            by=_search_text(by, "by"),
+            dataset=_search_text(dataset, "dataset"),
             decision=str(decision) if decision else None,
             since=_instant(since, "since"),
             until=_instant(until, "until"),
@@ -67,7 +67,7 @@ def _reader(info: Info) -> AuditReader:
     return info.context.audit_log
 
 
-def _sought(text: str | None, field: str) -> str | None:
+def _search_text(text: str | None, field: str) -> str | None:
     if text and len(text) > _LONGEST:
         raise InvalidQueryError(f"{field} has {len(text)} characters, {_LONGEST} are the most.", field=field, hint="Give a part of a name.")
     return text or None

@@ -72,7 +72,7 @@ class QualityCheck:
 
     @classmethod
     def of(cls, check: quality.Check, permitted: Callable[[Mapping[str, Any]], dict[str, Any]]) -> QualityCheck:
-        """The view of a check; `told` says what may be known of a result."""
+        """The view of a check; `permitted` leaves of its values what the caller may know."""
         results = [
             QualityResult(run=strawberry.ID(entry.run), at=entry.at, values=JSON(permitted(entry.values))) for entry in check.results
         ]

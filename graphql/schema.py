@@ -47,7 +47,7 @@ class _Schema(strawberry.Schema):
         """What is asked for on a WebSocket: subscriptions alone, each with a context of its own. All else comes by POST."""
         more["allowed_operation_types"] = (OperationType.SUBSCRIPTION,)
 
-        async def told() -> StreamResult:
+        async def results() -> StreamResult:
             try:
                 own = context_value
                 if isinstance(own, Context) and own.renew is not None:
@@ -60,7 +60,7 @@ class _Schema(strawberry.Schema):
             except GraphQLError as error:  # a document that is over a bound
                 yield PreExecutionError(data=None, errors=[error])
 
-        return told()
+        return results()
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
         """Log what is a fault of ours, and audit a document that is over a bound; what else the caller did wrong is told to the caller."""

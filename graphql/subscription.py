@@ -57,10 +57,10 @@ class Subscription:
         if len(wanted) > _MOST_STATES:
             raise InvalidQueryError(f"{len(wanted)} states are asked for.", field="states", hint=f"{_MOST_STATES} are the most.")
 
-        def said(node: model.Node) -> Any:
+        def state_of(node: model.Node) -> Any:
             return node.properties if not wanted or str(node.properties.get("state", "")).upper() in wanted else None
 
-        async with aclosing(_changed(info.context, job or None, said)) as told:
+        async with aclosing(_changed(info.context, job or None, state_of)) as told:
             async for nodes in told:
                 yield nodes
 
@@ -108,8 +108,8 @@ class Subscription:
             await _refreshed(context)
 
 
-async def _changed(context: Context, job: str | None, said: Callable[[model.Node], Any]) -> AsyncGenerator[list[Node], None]:
-    """Runs of which `said` says something, and something else than when they were told last."""
+async def _changed(context: Context, job: str | None, state_of: Callable[[model.Node], Any]) -> AsyncGenerator[list[Node], None]:
+    """Runs for which `state_of` gives something, and something else than at the last turn."""
     if context.live is None:
         raise UnsupportedError("Nothing is told as it happens here.", hint="Subscribe at a running service, by a WebSocket.")
     known: OrderedDict[str, str] = OrderedDict()
@@ -122,7 +122,7 @@ async def _changed(context: Context, job: str | None, said: Callable[[model.Node
             for begin in range(0, len(ids), _AT_ONCE):
                 found = await context.graph.get(context.tenant, ids[begin : begin + _AT_ONCE])
                 of_job = [node for node in found if node.kind is NodeKind.RUN and (job is None or await _is_of(context, node, job))]
-                marks = {node.id: _mark(spoken) for node in of_job if (spoken := said(node)) is not None}
+                marks = {node.id: _mark(state) for node in of_job if (state := state_of(node)) is not None}
                 new = [node for node in of_job if node.id in marks and known.get(node.id) != marks[node.id]]
                 for node in new:
                     known[node.id] = marks[node.id]
@@ -143,5 +143,5 @@ async def _refreshed(context: Context) -> None:
         context.become(await context.renew())
 
 
-def _mark(said: Any) -> str:
-    return sha256(json.dumps(said, sort_keys=True, default=str).encode("utf-8", "replace")).hexdigest()
+def _mark(state: Any) -> str:
+    return sha256(json.dumps(state, sort_keys=True, default=str).encode("utf-8", "replace")).hexdigest()

@@ -97,9 +97,9 @@ class _Records:
             "line": pa.array(places["line"], pa.int64()),
         }
         arrays, names = list(table.values()), list(table)
-        told = [record.values for record in self.records]  # noqa: PD011 - of a record, not of a frame
-        for name in dict.fromkeys(name for values in told for name in values):
-            arrays.append(_column([values.get(name) for values in told]))
+        values = [record.values for record in self.records]  # noqa: PD011 - of a record, not of a frame
+        for name in dict.fromkeys(name for one in values for name in one):
+            arrays.append(_column([one.get(name) for one in values]))
             names.append(name)  # it may be called as a place is: Arrow bears two columns of one name
         return pa.Table.from_arrays(arrays, names=names)
 
@@ -258,8 +258,8 @@ class Client:
             document, d=dataset, w=where, r=places or None, c=column, s=semantics, f=forward, t=to, l=limit, a=as_of
         )["trace"]  # fmt: skip
         reasons = [f"{entry['what']}: {entry['reason']}" for entry in found["incomplete"]]
-        told, selected = ([_record(one) for one in found[name]] for name in ("records", "selected"))
-        return Trace(found["exact"], reasons, told, selected, found["total"])
+        records, selected = ([_record(one) for one in found[name]] for name in ("records", "selected"))
+        return Trace(found["exact"], reasons, records, selected, found["total"])
 
     def replay(
         self,
@@ -370,9 +370,9 @@ async def _each(nodes: Iterator[Node]) -> AsyncIterator[Node]:
         yield node
 
 
-def _record(told: Mapping[str, Any]) -> Record:
-    values = told.get("values") or {}
-    return Record(told["dataset"], told["file"], told["row"], told.get("line"), told["grain"], values)
+def _record(found: Mapping[str, Any]) -> Record:
+    values = found.get("values") or {}
+    return Record(found["dataset"], found["file"], found["row"], found.get("line"), found["grain"], values)
 
 
 def _column(values: list[Any]) -> pa.Array:

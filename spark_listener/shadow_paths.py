@@ -26,7 +26,7 @@ class ShadowPaths:
 
     def write(self, path: str) -> str:
         """The shadow of a path that is written."""
-        return self._told(path, self._shadow_of(path))
+        return self._for_spark(path, self._shadow_of(path))
 
     def read(self, path: str) -> str:
         """The shadow of a path that is read, or the path itself where this replay wrote nothing there.
@@ -41,7 +41,7 @@ class ShadowPaths:
             return path
         shadow = self._shadow_of(path)
         if self._is_dataset(shadow):
-            return self._told(path, shadow)
+            return self._for_spark(path, shadow)
         if not shadow.exists():
             return path
         raise UnsupportedError(
@@ -91,7 +91,7 @@ class ShadowPaths:
         return self.shadow / place.lstrip("/")
 
     @staticmethod
-    def _told(path: str, shadow: Path) -> str:
+    def _for_spark(path: str, shadow: Path) -> str:
         """A shadow as Spark is told of it. Of a remote path with its scheme: the program's file system may be another."""
         return f"file:{shadow}" if "://" in ShadowPaths.place(path) else str(shadow)
 

@@ -39,7 +39,7 @@ class PermittedAdministration:
 
     def keys(self) -> list[NamedKey]:
         """See `AdminService`."""
-        return [self._told(key) for key in reversed(self._own())]
+        return [self._shown(key) for key in reversed(self._own())]
 
     def tenants(self) -> list[Tenant]:
         """See `AdminService`."""
@@ -54,8 +54,8 @@ class PermittedAdministration:
         """See `AdminService`."""
         rules = self._rules()
         if isinstance(rules, ConfigurationError):
-            told = rules.message if self._tenant is None else "The rules for people cannot be used."  # the file names other tenants, too
-            return People(issuer=None, fault=told, grants=[])
+            message = rules.message if self._tenant is None else "The rules for people cannot be used."  # the file names other tenants, too
+            return People(issuer=None, fault=message, grants=[])
         if rules is None:
             return People(issuer=None, fault=None, grants=[])
         grants = [
@@ -87,7 +87,7 @@ class PermittedAdministration:
         """See `AdminService`."""
         key = self._by_id(identifier)
         self._ring.revoke(identifier, tenant=key.tenant)
-        return self._told(self._by_id(identifier))
+        return self._shown(self._by_id(identifier))
 
     def _own(self) -> list[KeptKey]:
         return [key for key in self._ring.listed() if self._tenant in (None, key.tenant)]
@@ -108,9 +108,9 @@ class PermittedAdministration:
         return None if days is None else self._clock() + days * _DAY
 
     def _new(self, key: KeptKey, secret: str) -> NewKey:
-        return NewKey(key=self._told(key), secret=secret)
+        return NewKey(key=self._shown(key), secret=secret)
 
-    def _told(self, key: KeptKey) -> NamedKey:
+    def _shown(self, key: KeptKey) -> NamedKey:
         return NamedKey(
             id=strawberry.ID(key.id),
             name=key.name,

@@ -117,8 +117,8 @@ class Guard:
             if principal is None or (principal.method == "session" and "origin" not in headers):
                 raise ForbiddenError("A session of the page is the page's alone.", hint="Send a key.")
             scope.setdefault("state", {}).update(principal=principal, body=None)
-            again = partial(self._credentials.identify, headers)
-            await self._sockets.serve(self._app, scope, receive, send, who=principal, again=again)
+            identify = partial(self._credentials.identify, headers)
+            await self._sockets.serve(self._app, scope, receive, send, who=principal, identify=identify)
         except HeadwaterError as error:
             if not isinstance(error, NotFoundError):
                 note_refusal(self._audit, {**scope, "method": "POST"}, principal, error.message)

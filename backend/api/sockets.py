@@ -22,6 +22,8 @@ PATH = "/graphql"
 _MOST = 128
 _OF_ONE = 8  # a caller's at most; and a tenant's, where all together have reached the bound
 _LOOK_SECONDS = 1.0
+Identify = Callable[[], Awaitable[Principal | None]]
+
 _UNAUTHORIZED = 4401  # as graphql-transport-ws has it
 _REASON_BYTES = 120  # a frame has room for 123
 
@@ -33,10 +35,8 @@ class Sockets:
         self._of: Counter[tuple[str, str]] = Counter()  # by tenant and caller
         self._of_tenant: Counter[str] = Counter()
 
-    async def serve(
-        self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, *, who: Principal, again: Callable[[], Awaitable[Principal | None]]
-    ) -> None:
-        """Serve a connection while `again` says that it is from `who`.
+    async def serve(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, *, who: Principal, identify: Identify) -> None:
+        """Serve a connection while `identify` says that it is from `who`.
 
         Raises:
             TooManyQuestionsError: he has as many as he may have, or all have together, and his tenant some of them.
@@ -47,16 +47,14 @@ class Sockets:
         self._of[caller] += 1
         self._of_tenant[who.tenant] += 1
         try:
-            await _served(app, scope, receive, send, who, again)
+            await _served(app, scope, receive, send, who, identify)
         finally:
             self._of.subtract([caller])
             self._of_tenant.subtract([who.tenant])
             self._of, self._of_tenant = +self._of, +self._of_tenant  # without those that have none any more
 
 
-async def _served(
-    app: ASGIApp, scope: Scope, receive: Receive, send: Send, who: Principal, again: Callable[[], Awaitable[Principal | None]]
-) -> None:
+async def _served(app: ASGIApp, scope: Scope, receive: Receive, send: Send, who: Principal, identify: Identify) -> None:
     ended = False
 
     async def sends(message: Message) -> None:
@@ -64,7 +62,7 @@ async def _served(
             await send(message)
 
     work = asyncio.ensure_future(app(scope, receive, sends))
-    watch = asyncio.ensure_future(_until_other(who, again))
+    watch = asyncio.ensure_future(_until_other(who, identify))
     try:
         await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
         if work.done():
@@ -81,12 +79,12 @@ async def _served(
                 task.exception()
 
 
-async def _until_other(who: Principal, again: Callable[[], Awaitable[Principal | None]]) -> str:
+async def _until_other(who: Principal, identify: Identify) -> str:
     """Wait until a caller is not known as he was; why."""
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
         try:
-            found = await again()
+            found = await identify()
         except HeadwaterError as error:
             return error.message.encode()[:_REASON_BYTES].decode("utf-8", "ignore")
         if found != who:

@@ -71,9 +71,9 @@ async def written(proposals: AsyncIterator[list[Proposal]]) -> AsyncIterator[byt
     yield b"\n]\n" if separator != b"[\n" else b"[]\n"
 
 
-def _all(told: Callable[[Any], Iterator[Proposal]], things: Sequence[Any]) -> list[Proposal]:
+def _all(proposals: Callable[[Any], Iterator[Proposal]], things: Sequence[Any]) -> list[Proposal]:
     """The proposals of a portion, made apart from the loop, on which all other callers of a service wait."""
-    return [proposal for thing in things for proposal in told(thing)]
+    return [proposal for thing in things for proposal in proposals(thing)]
 
 
 def _encoded(proposals: Sequence[Proposal]) -> bytes:
@@ -123,8 +123,8 @@ def _of_job(urns: Urns, flows: set[str], job: Job) -> Iterator[Proposal]:
         yield _proposal("dataFlow", flow, "dataFlowInfo", {"name": job.namespace, "customProperties": {}})
     urn = urns.job(flow, job.name)
     custom = {"openlineage.namespace": job.namespace, "openlineage.name": job.name} | _stated(job.about)
-    told = {"name": job.name, "type": {"string": orchestrator.upper()}, "flowUrn": flow, "customProperties": custom}
-    yield _proposal("dataJob", urn, "dataJobInfo", {**told, **_given(description=job.about.description)})
+    info = {"name": job.name, "type": {"string": orchestrator.upper()}, "flowUrn": flow, "customProperties": custom}
+    yield _proposal("dataJob", urn, "dataJobInfo", {**info, **_given(description=job.about.description)})
     if job.reads or job.writes:
         flowing = {
             "inputDatasets": [urns.dataset(each) for each in job.reads],

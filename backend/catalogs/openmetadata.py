@@ -95,8 +95,8 @@ def _encoded(lines: Sequence[Line]) -> bytes:
 
 def _tags(tags: Sequence[tuple[str, str | None]]) -> Iterator[Line]:
     if tags:
-        told = {"name": _TAGS, "description": "Tags that Headwater knows."}
-        yield _put("classifications", "api/classification/createClassification.json", told)
+        classification = {"name": _TAGS, "description": "Tags that Headwater knows."}
+        yield _put("classifications", "api/classification/createClassification.json", classification)
     for name, about in tags:
         body = {"classification": _TAGS, "name": entity_name(name), "displayName": name, "description": about or name}
         yield _put("tags", "api/classification/createTag.json", body)

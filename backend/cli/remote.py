@@ -114,14 +114,14 @@ class RemoteGraph:
         Raises:
             HeadwaterError: it failed.
         """
-        told = 0
+        shown = 0
         while True:
             job = (await self.ask(_JOB, id=identifier))["traceJob"]
             if job is None:
                 raise UnavailableError("The service does not know this job any more.", hint="Ask again.")
-            for line in job["progress"][told:]:
+            for line in job["progress"][shown:]:
                 note(escape(line))
-            told = len(job["progress"])
+            shown = len(job["progress"])
             if job["state"] == "COMPLETE":
                 return
             if job["state"] not in {"QUEUED", "RUNNING"}:

@@ -71,16 +71,16 @@ class KafkaIntake:
     def run(self, around: Surroundings) -> None:
         from confluent_kafka import Consumer, KafkaException
 
-        told: list[KafkaError] = []
-        consumer = Consumer(self._configuration | {"error_cb": told.append}, logger=_SILENT)
+        errors: list[KafkaError] = []
+        consumer = Consumer(self._configuration | {"error_cb": errors.append}, logger=_SILENT)
         try:
             consumer.subscribe(self._topics)
             while not around.stopping.is_set():
                 messages = consumer.consume(_AT_ONCE, timeout=_WAIT)
                 self._look(consumer)
-                if told and not messages:
-                    _log.info("intake %s: %s", self.name, ", ".join(sorted({error.name() for error in told})))
-                told.clear()
+                if errors and not messages:
+                    _log.info("intake %s: %s", self.name, ", ".join(sorted({error.name() for error in errors})))
+                errors.clear()
                 for message in messages:
                     if (error := message.error()) is not None:
                         raise UnavailableError(f"Kafka does not give what intake {self.name} reads: {error.name()}.")

@@ -78,15 +78,15 @@ class Intakes:
         return Surroundings(workspace.log, door, workspace.records.sources.remote, self._stopping)
 
     def _run(self, intake: Intake, around: Surroundings) -> None:
-        told = ""
+        logged = ""
         while not self._stopping.is_set():
             try:
                 intake.run(around)
             except Exception as error:  # noqa: BLE001 - whatever it is, it is told, and the intake begins again
                 fault = str(error) or type(error).__name__
-                if fault != told:
+                if fault != logged:
                     _log.error("intake %s stopped, and is tried again: %s", intake.name, fault)
-                self._faults[intake.name] = told = fault
+                self._faults[intake.name] = logged = fault
                 self._stopping.wait(_PAUSE)
                 self._faults.pop(intake.name)
             else:  # it read all that there is, for now

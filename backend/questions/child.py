@@ -115,7 +115,7 @@ class Answerer:
                 answer = await self._export(ask, records)
             elif isinstance(ask.request, MaskRequest):
                 masked = MaskedQuestions(DirectQuestions(self._graph, records), self._graph, records, ask.masks)
-                answer = await masked.again(ask.tenant, ask.request.trace, ask.request.answer)
+                answer = await masked.masked_anew(ask.tenant, ask.request.trace, ask.request.answer)
             elif isinstance(ask.request, RowsRequest):
                 answer = await questions.rows(ask.tenant, ask.request)
             else:

@@ -137,7 +137,7 @@ class TraceJobs:
         except TimeoutError:
             job.state, job.error = JobState.FAILED, f"It took more than {self._settings.spark_trace_seconds:g} s and was ended."
         except Exception as error:  # noqa: BLE001 - the state must never stay "running" when nothing runs
-            job.state, job.error = JobState.FAILED, _told(error)
+            job.state, job.error = JobState.FAILED, _message(error)
         finally:
             job.ended_at = _now()
 
@@ -166,7 +166,7 @@ class TraceJobs:
             del self._jobs[earliest.id]
 
 
-def _told(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """What a caller may know of why a job failed: how the operator has set up a cluster is none of it."""
     if isinstance(error, HeadwaterError) and not isinstance(error, ConfigurationError | SparkJobError):
         return str(error)

@@ -58,7 +58,7 @@ class MaskedQuestions:
         answer = await self._masked(tenant, await self._questions.trace(tenant, permitted))
         return answer if self._keeps_origins else replace(answer, origins=())
 
-    async def again(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
+    async def masked_anew(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
         """An answer of some time ago, which has its origins still, without what is masked by now.
 
         Raises:

@@ -32,7 +32,10 @@ _log = logging.getLogger("headwater.questions")
 
 
 class QuestionPool:
-    """See the module's docstring. What the processes find missing is added to `wanted`; `told` hears how long each question took."""
+    """See the module's docstring. What the processes find missing is added to `wanted`.
+
+    `on_outcome` is called with how each question ended, and how many seconds it took.
+    """
 
     def __init__(self, settings: Settings, wanted: WantedTables, on_outcome: Callable[[str, float], None] = lambda _, __: None) -> None:
         self._settings = settings
@@ -209,7 +212,7 @@ class CallersQuestions:
         return cast("RowPage", await self._pool.ask(self._caller, tenant, request, self._masks))
 
     async def masked_again(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
-        """The answer of a job, without what is masked by now. Raises as `MaskedQuestions.again` does."""
+        """The answer of a job, without what is masked by now. Raises as `MaskedQuestions.masked_anew` does."""
         return cast("TraceAnswer", await self._pool.ask(self._caller, tenant, MaskRequest(request, answer), self._masks))
 
     def export(

@@ -222,8 +222,8 @@ def _check_met(replay: Replay) -> None:
     Raises:
         UnsupportedError: those of a file were not: it was read in another way, such as by JDBC or as a table of Iceberg.
     """
-    said = met_file(replay.shadow)
-    met = {json.loads(line) for line in said.read_text(encoding="utf-8").splitlines()} if said.exists() else set()
+    listed = met_file(replay.shadow)
+    met = {json.loads(line) for line in listed.read_text(encoding="utf-8").splitlines()} if listed.exists() else set()
     if lacking := sorted(set(replay.exclude) - met):
         raise UnsupportedError(
             f"The records of {lacking[0]} were left out by no program that was run again, so what came out says nothing of them.",

@@ -142,8 +142,8 @@ class LineageRDD:
         """What the records here are called, or are made of: a list for each of the operators."""
         if self._point is not None and self._wanted is not None and not self._keep:
             return [self._wanted[0]]
-        told = self._program.chosen(self._at, self._known, self._shipped(), self._keep, MadeOf).collect()
-        columns = [[np.frombuffer(one, np.int64) for one in column] for column in zip(*told, strict=True)]
+        of_partitions = self._program.chosen(self._at, self._known, self._shipped(), self._keep, MadeOf).collect()
+        columns = [[np.frombuffer(one, np.int64) for one in column] for column in zip(*of_partitions, strict=True)]
         none = np.iinfo(np.int64).min
         merged = [np.unique(np.concatenate(column)) for column in columns] or [np.empty(0, np.int64)] * self._known.width
         return [column[column != none] for column in merged]

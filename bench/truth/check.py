@@ -22,7 +22,7 @@ _BOTH = (Semantics.INFLUENCE, Semantics.WITNESS)
 
 @dataclass
 class Finding:
-    """What was found about a query. `wrong` lists what must not be; `told` what lineage is not exact by its own word.
+    """What was found about a query. `wrong` lists what must not be; `inexact` why lineage is not exact, in its own words.
 
     `plan` lists how the plan that ran differs from those without capture; `varies` says that these differ from run to run.
     """
@@ -34,14 +34,14 @@ class Finding:
     traced: int = 0
     records: dict[str, int] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    inexact: list[str] = field(default_factory=list)
     plan: list[str] = field(default_factory=list)
     varies: bool = False
 
     @property
     def exact(self) -> bool:
         """Captured, and every traced row given again by records that are said to be exact."""
-        return self.status == "complete" and not self.wrong and not self.told
+        return self.status == "complete" and not self.wrong and not self.inexact
 
 
 class Checker:
@@ -49,7 +49,7 @@ class Checker:
 
     def __init__(self, laboratory: Laboratory, folder: Path, *, rows: int) -> None:
         self._laboratory = laboratory
-        self._replay = Replay(laboratory.again, laboratory.tables, folder / "replay")
+        self._replay = Replay(laboratory.replayed, laboratory.tables, folder / "replay")
         self._rows = rows
 
     def check(self, query: str, text: str) -> Finding:
@@ -106,7 +106,7 @@ class Checker:
         records: dict[Semantics, frozenset[Record]] = {}
         for semantics in _BOTH:
             answer = self._laboratory.trace(captured.out, row.file, row.row, semantics)
-            finding.told += [entry for entry in _told(answer, semantics) if entry not in finding.told]
+            finding.inexact += [entry for entry in _inexact(answer, semantics) if entry not in finding.inexact]
             found = records[semantics] = frozenset((str(record.file), record.row) for record in answer.records if record.row is not None)
             finding.records[semantics] = max(finding.records.get(semantics, 0), len(found))
             scans = self._laboratory.scans(str((captured.capture or {})["capture"]), row.file, row.row, semantics)
@@ -115,14 +115,16 @@ class Checker:
             if scans in replayed:
                 continue
             replayed.append(scans)
-            again = self._replay.answer(text, list(scans.values()))
-            if row.values not in again:
-                finding.wrong.append(f"{semantics}: {row.values} is not among the {len(again)} rows that its {len(found)} records give")
+            replayed_rows = self._replay.answer(text, list(scans.values()))
+            if row.values not in replayed_rows:
+                finding.wrong.append(
+                    f"{semantics}: {row.values} is not among the {len(replayed_rows)} rows that its {len(found)} records give"
+                )
         if not records[Semantics.WITNESS] <= records[Semantics.INFLUENCE]:
             finding.wrong.append(f"the witness of {row.values} is no part of its influence")
 
 
-def _told(answer: TraceAnswer, semantics: Semantics) -> list[str]:
+def _inexact(answer: TraceAnswer, semantics: Semantics) -> list[str]:
     if answer.exact:
         return []
     return [f"{semantics}: {_text(entry)}" for entry in answer.incomplete] or [f"{semantics}: not exact"]

@@ -40,7 +40,7 @@ class Ran:
 
 
 class Laboratory:
-    """A context manager. `plain` and `again` have no capture; `captured` has, in a mode of it; all see the tables."""
+    """A context manager. `plain` and `replayed` have no capture; `captured` has, in a mode of it; all see the tables."""
 
     def __init__(self, folder: Path, tables: Mapping[str, Path], layout: Files, *, mode: str = "active") -> None:
         self._folder = folder
@@ -49,8 +49,8 @@ class Laboratory:
         self.plain = start(folder, memory="2g", java=f"{_JAVA} -Dderby.system.home={folder}", conf=layout.conf)
         self.tables = layout.prepared(self.plain, tables)
         layout.register(self.plain)
-        self.again, self.captured = self.plain.newSession(), self.plain.newSession()
-        for session in (self.again, self.captured):
+        self.replayed, self.captured = self.plain.newSession(), self.plain.newSession()
+        for session in (self.replayed, self.captured):
             layout.register(session)
         budget = load_settings({}, mode=mode, home=str(folder)).derivation_budget
         self._bridge = Bridge.install(self.captured, mode=mode, segments=str(folder / "segments"), budget=budget, readable=layout.readable)

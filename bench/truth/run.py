@@ -104,7 +104,7 @@ def _line(finding: Finding) -> str:
     shown = {"exact": finding.exact, "rows": finding.rows, "traced": finding.traced, **finding.records}
     shown |= {"plans vary": True} if finding.varies else {}
     lines = [f"{finding.query}: {finding.status} " + ", ".join(f"{name} {value}" for name, value in shown.items())]
-    for name, entries in (("refused", finding.refused), ("WRONG", finding.wrong), ("told", finding.told), ("plan", finding.plan)):
+    for name, entries in (("refused", finding.refused), ("WRONG", finding.wrong), ("inexact", finding.inexact), ("plan", finding.plan)):
         lines += [f"    {name}: {entry}" for entry in entries]
     return "\n".join(lines)
 

@@ -18,7 +18,7 @@ About = Mapping[str, Any]
 
 
 class Statements:
-    """What is said in one bundle. Ids are node ids. `close` adds the derivations, when all are known; `said` is in order then."""
+    """What is said in one bundle. Ids are node ids. `close` adds the derivations, when all are known; `buffer` is in order then."""
 
     def __init__(self) -> None:
         self.buffer = StatementBuffer()

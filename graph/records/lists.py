@@ -273,11 +273,11 @@ def rows_of_segments(manifest: Manifest) -> dict[int, int]:
     return counts
 
 
-def rows_told(brief: Manifest) -> dict[int, int] | None:
+def stated_rows(brief: Manifest) -> dict[int, int] | None:
     """The same of a manifest without its lists; None of one that an earlier release kept."""
-    told = {boundary.boundary: boundary.extra.get(_ROWS) for boundary in brief.boundaries}
-    known = {number: count for number, count in told.items() if isinstance(count, int)}
-    return known if len(known) == len(told) else None
+    stated = {boundary.boundary: boundary.extra.get(_ROWS) for boundary in brief.boundaries}
+    known = {number: count for number, count in stated.items() if isinstance(count, int)}
+    return known if len(known) == len(stated) else None
 
 
 def keep_lists(manifest: Manifest, files: Sequence[KeptFile], folder: Path) -> None:

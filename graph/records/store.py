@@ -51,7 +51,7 @@ from headwater.graph.records.lists import (
     WrittenFiles,
     keep_lists,
     rows_of_segments,
-    rows_told,
+    stated_rows,
 )
 from headwater.graph.records.names import checked_capture, checked_tenant
 from headwater.graph.records.pruned import PRUNED, Pruned, is_pruned, read_pruned, table_bytes
@@ -182,8 +182,8 @@ class AssociationStore:
     def boundary_rows(self, tenant: str, capture: str) -> dict[int, int]:
         """How many rows each boundary of a capture has, of those that were written. No table is looked at."""
         is_long = (self._present(tenant, capture) / BRIEF).exists()
-        told = rows_told(self.brief(tenant, capture)) if is_long else None
-        return rows_of_segments(self.manifest(tenant, capture)) if told is None else told
+        stated = stated_rows(self.brief(tenant, capture)) if is_long else None
+        return rows_of_segments(self.manifest(tenant, capture)) if stated is None else stated
 
     def _read(self, tenant: str, capture: str, name: str) -> Manifest:
         path = self._present(tenant, capture) / name

@@ -87,11 +87,11 @@ class Database:
         """A table by the parts of its name, the table's own last. What is not given is as the database takes it."""
         known = _KINDS.get(self.kind)
         if known is None:
-            return self.namespace, ".".join(_told(part) for part in ((self.database,) if self.database else ()) + tuple(parts))
+            return self.namespace, ".".join(_quoted(part) for part in ((self.database,) if self.database else ()) + tuple(parts))
         above = [self.database] if known.schema is None else [self.database, self.schema or known.schema]
         if len(parts) <= len(above):
             parts = [*(part for part in above[: len(above) + 1 - len(parts)] if part), *parts]
-        return self.namespace, ".".join(_told(part) for part in parts)
+        return self.namespace, ".".join(_quoted(part) for part in parts)
 
     def folded(self, part: str) -> str:
         """A name that was not quoted, as the database takes it."""
@@ -190,6 +190,6 @@ def _checked(part: str | None) -> str | None:
     return part if part and _PLAIN.fullmatch(part) and "://" not in part else None
 
 
-def _told(part: str) -> str:
+def _quoted(part: str) -> str:
     """A part of a name: in quotes where it holds a dot or a quote, so that it cannot be taken for two."""
     return '"' + part.replace('"', '""') + '"' if "." in part or '"' in part else part

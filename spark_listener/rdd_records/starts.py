@@ -224,7 +224,7 @@ class Keyed(Start):
 
     def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
         for record in iterator:
-            self.current = (self._told([record[0]])[0],)
+            self.current = (self._record_hashes([record[0]])[0],)
             yield record
 
     def note(self, iterator: Iterator[Any], out: list[Any], mark: Callable[[int], None]) -> Iterator[Any]:
@@ -246,7 +246,7 @@ class Keyed(Start):
             return Hashed(NONE)
 
     def _settle_marks(self) -> None:
-        self._told(self._noted)
+        self._record_hashes(self._noted)
         super()._settle_marks()
 
     def called(self, split: int) -> None:
@@ -263,7 +263,7 @@ class Keyed(Start):
     def _add(self, hashes: bytes, checks: bytes) -> None:
         self._checks.add([array("q", hashes), array("q", checks)])
 
-    def _told(self, keys: Sequence[Any]) -> array[int]:
+    def _record_hashes(self, keys: Sequence[Any]) -> array[int]:
         try:
             hashes = self._hashes.of(keys) if keys else array("q")
             self._checks.add([hashes, array("q", map(self._check, keys))])

@@ -26,9 +26,9 @@ Function = Callable[[int, Iterable[Any]], Iterable[Any]]
 class Report:
     """The segment of one boundary in one task, and what the driver is told of it, with the task's success: by an accumulator."""
 
-    def __init__(self, capture: str, folder: str, boundary: int, roles: Sequence[Any], told: Any) -> None:
+    def __init__(self, capture: str, folder: str, boundary: int, roles: Sequence[Any], reports: Any) -> None:
         self._spec = (capture, folder, boundary, roles)
-        self._told = told
+        self._reports = reports
         self.boundary = boundary
         self._writer: SegmentWriter | None = None
         self._fault: str | None = None
@@ -69,8 +69,8 @@ class Report:
                 rows, size, digest = writer.finish()
         except Exception as fault:  # noqa: BLE001  # see the module's docstring
             self.fail(fault)
-        told = (self.boundary, writer.split, *writer.place, rows, size, digest, writer.name, self._fault, partly, writer.content)
-        self._told.add((told,))
+        report = (self.boundary, writer.split, *writer.place, rows, size, digest, writer.name, self._fault, partly, writer.content)
+        self._reports.add((report,))
         self._writer = None
 
     def abandon(self) -> None:

@@ -52,10 +52,10 @@ class Framed:
             return event, command
         plan = event.get("plan") or {}
         table = {**(plan.get("sink") or {}), **self._tables.pop(command.execution, {})}
-        held = self._queries.pop(command.execution, None)
-        if held is None:
+        framed = self._queries.pop(command.execution, None)
+        if framed is None:
             return {**event, "plan": {**plan, "sink": table or None}}, command
-        inner, query = held
+        inner, query = framed
         sink = {**inner["plan"]["sink"], **{name: table[name] for name in _OF_COMMAND if table.get(name)}}
         ending = {"time": event["time"], "error": event.get("error") or inner.get("error"), "sql": inner.get("sql") or event.get("sql")}
         started = query.started if query.start_spooled else command.started

@@ -62,7 +62,7 @@ def _plan(name: str) -> Plan:
 
 
 def test_every_case_runs_once_a_round_in_one_process_an_arm(madeup, tmp_path):
-    samples = harness.measure(madeup, _plan(madeup), tmp_path, scale=0.5, rounds=2, warm_up=1, seed=5, said=lambda _: None)
+    samples = harness.measure(madeup, _plan(madeup), tmp_path, scale=0.5, rounds=2, warm_up=1, seed=5, report=lambda _: None)
     assert samples["slow"] == {case: [{"seconds": 2.0, "scale": 0.5}] * 2 for case in "ab"}
     ran = [line.split() for line in (tmp_path / "ran").read_text().splitlines()]
     assert len(ran) == 3 * 2 * 3
@@ -73,7 +73,7 @@ def test_every_case_runs_once_a_round_in_one_process_an_arm(madeup, tmp_path):
 
 def test_no_round_is_begun_after_the_time_but_one_is_run(madeup, tmp_path):
     told = []
-    samples = harness.measure(madeup, _plan(madeup), tmp_path, scale=None, rounds=9, warm_up=1, seed=5, said=told.append, seconds=0)
+    samples = harness.measure(madeup, _plan(madeup), tmp_path, scale=None, rounds=9, warm_up=1, seed=5, report=told.append, seconds=0)
     assert {len(rounds) for cases in samples.values() for rounds in cases.values()} == {1}
     assert told[-1] == "no time for more than 1 of 9 rounds"
 

@@ -38,7 +38,7 @@ def test_queries_of_tpch_are_answered_as_without_capture_and_traced_exactly(tmp_
     done = subprocess.run([*command, "--rows", "1", "--results", str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads((tmp_path / f"truth-tpch-{tables}-active-0.01.json").read_text())["queries"]
-    assert [(query["query"], query["status"], query["wrong"], query["told"]) for query in found] == [
+    assert [(query["query"], query["status"], query["wrong"], query["inexact"]) for query in found] == [
         (query, "complete", [], []) for query in _QUERIES
     ]
     assert all(query["traced"] == 1 and query["plan"] == [] for query in found)

@@ -55,7 +55,7 @@ def test_plans_that_differ_say_in_what():
     ]
 
 
-@pytest.mark.parametrize("doubt", [{"wrong": ["x"]}, {"told": ["superset"]}, {"status": "refused"}])
+@pytest.mark.parametrize("doubt", [{"wrong": ["x"]}, {"inexact": ["superset"]}, {"status": "refused"}])
 def test_only_what_is_captured_right_and_said_to_be_exact_counts_as_exact(doubt):
     sound = Finding("q1", status="complete", rows=3, traced=2)
     doubtful = Finding("q2", **({"status": "complete"} | doubt))

@@ -53,8 +53,8 @@ async def get_events(
     between = _instant(after, "after"), _instant(before, "before")
     log = parts.workspace.log
     found, total = await asyncio.to_thread(_page, log, ask.tenant, place, between, last=sort is Sort.LAST)
-    told = found if ask.tells_values else [_without_values(event) for event in found]
-    return await answer({"events": told, "totalCount": total})
+    shown = found if ask.tells_values else [_without_values(event) for event in found]
+    return await answer({"events": shown, "totalCount": total})
 
 
 def _page(log: IngestLog, tenant: str, place: Place, between: tuple[str | None, str | None], *, last: bool) -> tuple[list[Any], int]:
@@ -119,14 +119,14 @@ def _instant(stated: str | None, field: str) -> str | None:
 
 def _without_values(event: Mapping[str, Any]) -> dict[str, Any]:
     """An event without the facets that tell what columns hold."""
-    told = dict(event)
+    shown = dict(event)
     for name in ("run", "job", "dataset"):
-        if name in told:
-            told[name] = _without_facets(mapping(told[name]))
+        if name in shown:
+            shown[name] = _without_facets(mapping(shown[name]))
     for name in ("inputs", "outputs"):
-        if name in told:
-            told[name] = [_without_facets(dataset) for dataset in objects(told[name])]
-    return told
+        if name in shown:
+            shown[name] = [_without_facets(dataset) for dataset in objects(shown[name])]
+    return shown
 
 
 def _without_facets(holder: Mapping[str, Any]) -> dict[str, Any]:

@@ -200,8 +200,8 @@ def _shut(opened: socket.socket) -> None:
 
 def code_of(error: Exception) -> str:
     """The SQLSTATE of an error."""
-    said = error.args[0] if error.args else ""
-    return str(said.get("C", "")) if isinstance(said, dict) else type(error).__name__
+    details = error.args[0] if error.args else ""
+    return str(details.get("C", "")) if isinstance(details, dict) else type(error).__name__
 
 
 def _tls(root: str | None) -> ssl.SSLContext:

@@ -26,7 +26,7 @@ final class CachedCaptures {
 
     static void add(
         Capture capture, PlanDescription description, Map plan, List boundaries, List segments, List problems, Configuration conf) {
-        Set told = new HashSet();
+        Set described = new HashSet();
         int next = capture.boundaries.size();
         List places = description.caches();
         for (int i = 0; i < places.size(); i++) {
@@ -37,7 +37,7 @@ final class CachedCaptures {
             List reports = place.capture.reports.snapshot();
             List counted = Manifest.counted(place.capture, reports, true);
             ReusedRows.add(place.capture, counted, problems, conf);
-            if (told.add(place.capture)) {
+            if (described.add(place.capture)) {
                 problems.addAll(place.capture.problems);
                 Manifest.splits(place.capture, description, reports, (List) plan.get("sources"), problems);
                 repeated(place.capture, counted, 0, Materialized.name(place.relation), problems);

@@ -60,8 +60,8 @@ public final class CatalogEvents {
         boolean happened = NAMES.remove(event) != null;
         Object change = sink.remove("may_change");
         if (happened && change != null) {
-            boolean again = sink.containsKey("frames") && NAMES.remove(((String) event).replaceFirst("^create ", "drop ")) != null;
-            sink.put("change", again ? "OVERWRITE" : change); // dropped by the very call that made it
+            boolean recreated = sink.containsKey("frames") && NAMES.remove(((String) event).replaceFirst("^create ", "drop ")) != null;
+            sink.put("change", recreated ? "OVERWRITE" : change); // dropped by the very call that made it
         }
     }
 

@@ -54,11 +54,11 @@ final class Connectors {
     }
 
     private static Map jdbc(Map options) {
-        Map told = new LinkedHashMap();
-        told.put("url", options.get("url"));
-        told.put("dbtable", options.get("dbtable"));
-        told.put("query", options.get("query"));
-        return described("jdbc", told);
+        Map about = new LinkedHashMap();
+        about.put("url", options.get("url"));
+        about.put("dbtable", options.get("dbtable"));
+        about.put("query", options.get("query"));
+        return described("jdbc", about);
     }
 
     /** The topics that are listed: of a pattern, and of a column of topics, it is not known which they are. */
@@ -74,10 +74,10 @@ final class Connectors {
         } else if (options.get("assign") != null) {
             topics.addAll(assigned(String.valueOf(options.get("assign"))));
         }
-        Map told = new LinkedHashMap();
-        told.put("servers", servers);
-        told.put("topics", topics);
-        return described("kafka", told);
+        Map about = new LinkedHashMap();
+        about.put("servers", servers);
+        about.put("topics", topics);
+        return described("kafka", about);
     }
 
     /** `{"topic": [0, 1], …}` */
@@ -90,9 +90,9 @@ final class Connectors {
         }
     }
 
-    private static Map described(String connector, Map told) {
+    private static Map described(String connector, Map about) {
         Map result = new LinkedHashMap();
-        result.put(connector, told);
+        result.put(connector, about);
         result.put("format", connector);
         return result;
     }

@@ -40,7 +40,7 @@ public final class CaptureBridge {
     private final Events events;
     private final CaptureRule rule; // null: records are not captured
     private final ObjectMapper json = new ObjectMapper();
-    private boolean told; // that the breaker opened
+    private boolean breakerReported; // that the breaker opened
     private long describingNanos; // of processor time
 
     /** Listens to the context; the queries of a session are rewritten once it is adopted. */
@@ -131,8 +131,8 @@ public final class CaptureBridge {
         if (dropped > 0L) {
             result.add(note("dropped", "count", Long.valueOf(dropped)));
         }
-        if (!told && captures.closedBecause() != null) {
-            told = true;
+        if (!breakerReported && captures.closedBecause() != null) {
+            breakerReported = true;
             result.add(note("off", "reason", captures.closedBecause()));
         }
         String text = json.writeValueAsString(result);

@@ -82,10 +82,10 @@ final class LostScans {
                 unkept(new LostScans((LogicalPlan) subquery.plan()).relations, written, kept, lost);
             }
         }
-        Iterator said = lost.iterator();
-        while (said.hasNext()) {
+        Iterator places = lost.iterator();
+        while (places.hasNext()) {
             String reason = "the optimizer took this relation out of the query; its records are not listed";
-            capture.problem("Scan " + said.next(), reason, "missing");
+            capture.problem("Scan " + places.next(), reason, "missing");
         }
     }
 

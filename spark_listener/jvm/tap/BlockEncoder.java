@@ -16,7 +16,7 @@ final class BlockEncoder {
     private static final int ROWS_HEADER = 6;
     private static final int COLUMN_HEADER = 10;
     private static final int FRAME = 64; // more than a frame takes by itself
-    private static final int TOLD = 64; // rows of a column that tell what form it may have
+    private static final int SAMPLE = 64; // rows of a column that tell what form it may have
     private static final int PLAIN = 0;
     private static final int DIFFERENCES = 1;
     private static final int NUMBERED = 2;
@@ -106,11 +106,11 @@ final class BlockEncoder {
     private int column(long[] data, int from, int stride, int rows, int at) {
         long first = data[from];
         int end = from + rows * stride;
-        int told = Math.min(end, from + TOLD * stride);
-        if (isWide(data, from, stride, told)) {
+        int sampled = Math.min(end, from + SAMPLE * stride);
+        if (isWide(data, from, stride, sampled)) {
             return wideColumn(data, from, stride, rows, at, 0L);
         }
-        boolean near = width(differences(data, from, stride, told)) <= 1; // references of rows as they are read: one look at each is enough
+        boolean near = width(differences(data, from, stride, sampled)) <= 1; // references of rows as they are read: one look at each is enough
         int delta = width(near ? packBytes(data, from, stride, end, at + COLUMN_HEADER) : differences(data, from, stride, end));
         if (delta <= 1) { // they are packed; plain values are no narrower
             header(at, delta, DIFFERENCES, first);

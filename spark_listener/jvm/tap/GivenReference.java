@@ -41,9 +41,9 @@ public final class GivenReference extends OwnExpression {
 
     public ExprCode doGenCode(CodegenContext context, ExprCode code) {
         ExprCode given = ((Expression) children.apply(0)).genCode(context);
-        String told = context.addReferenceObj("lacking", lacking, "java.lang.Runnable");
+        String callback = context.addReferenceObj("lacking", lacking, "java.lang.Runnable");
         String text = "long " + code.value() + " = " + given.value() + ";\n"
-            + "if (" + given.isNull() + ") {\n  " + told + ".run();\n  " + code.value() + " = Long.MIN_VALUE;\n}\n";
+            + "if (" + given.isNull() + ") {\n  " + callback + ".run();\n  " + code.value() + " = Long.MIN_VALUE;\n}\n";
         Block all = given.code().$plus(new CodeBlock(Scala.seq((Object) text), Scala.empty()));
         return new ExprCode(all, FalseLiteral$.MODULE$, code.value());
     }

@@ -32,11 +32,11 @@ public final class KeyNumber extends LongOfChildren {
 
     public ExprCode doGenCode(CodegenContext context, ExprCode code) {
         ExprCode key = ((Expression) children.apply(0)).genCode(context);
-        String told = context.addReferenceObj("ambiguous", met, "java.lang.Runnable");
+        String callback = context.addReferenceObj("ambiguous", met, "java.lang.Runnable");
         String value = key.value().toString();
         String isNull = key.isNull().toString();
         String text = "if (!" + isNull + " && (" + value + " == " + AmbiguousKeys.NULL + "L || " + value + " == " + AmbiguousKeys.NONE + "L)) {\n  "
-            + told + ".run();\n}\n"
+            + callback + ".run();\n}\n"
             + "long " + code.value() + " = (" + isNull + " ? " + AmbiguousKeys.NULL + "L : " + value + ") ^ " + AmbiguousKeys.MIXED + "L;\n";
         Block all = key.code().$plus(new CodeBlock(Scala.seq((Object) text), Scala.empty()));
         return new ExprCode(all, FalseLiteral$.MODULE$, code.value());

@@ -34,11 +34,11 @@ public final class RecordKey extends LongOfChildren {
 
     public ExprCode doGenCode(CodegenContext context, ExprCode code) {
         ExprCode key = ((Expression) children.apply(0)).genCode(context);
-        String told = context.addReferenceObj("unreferable", met, "java.lang.Runnable");
+        String callback = context.addReferenceObj("unreferable", met, "java.lang.Runnable");
         String value = key.value().toString();
         String text = "long " + code.value() + " = " + key.isNull() + " || " + value + " < 0L || " + value + " > " + limit + "L ? "
             + Long.class.getName() + ".MIN_VALUE : " + value + ";\n"
-            + "if (" + code.value() + " == " + Long.class.getName() + ".MIN_VALUE) {\n  " + told + ".run();\n}\n";
+            + "if (" + code.value() + " == " + Long.class.getName() + ".MIN_VALUE) {\n  " + callback + ".run();\n}\n";
         Block all = key.code().$plus(new CodeBlock(Scala.seq((Object) text), Scala.empty()));
         return new ExprCode(all, FalseLiteral$.MODULE$, code.value());
     }

@@ -8,7 +8,7 @@ public class TaskFault implements Runnable, Serializable {
     private final String operator;
     private final String fault;
     private final Reports reports;
-    private transient boolean told;
+    private transient boolean reported;
 
     public TaskFault(String operator, String fault, Reports reports) {
         this.operator = operator;
@@ -17,10 +17,10 @@ public class TaskFault implements Runnable, Serializable {
     }
 
     public void run() {
-        if (told) {
+        if (reported) {
             return;
         }
-        told = true;
+        reported = true;
         Report report = new Report();
         report.boundary = -1;
         report.operator = operator;

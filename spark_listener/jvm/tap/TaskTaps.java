@@ -20,7 +20,7 @@ public final class TaskTaps implements TaskCompletionListener {
 
     private final TaskContext context;
     private final Map writers = new LinkedHashMap(); // String capture and boundary -> SegmentWriter: a task may fill a cache on its way
-    private final List told = new ArrayList(); // Object[] {Reports, Report}
+    private final List reported = new ArrayList(); // Object[] {Reports, Report}
     private FileRuns files;
     private BlockEncoder encoder;
 
@@ -74,7 +74,7 @@ public final class TaskTaps implements TaskCompletionListener {
 
     /** What the driver is to be told if the task succeeds: a part of a file that it reads, or what cannot be told of the records. */
     public synchronized void tell(Reports reports, Report report) {
-        told.add(new Object[] {reports, report});
+        reported.add(new Object[] {reports, report});
     }
 
     public synchronized void onTaskCompletion(TaskContext ended) {
@@ -93,8 +93,8 @@ public final class TaskTaps implements TaskCompletionListener {
         if (encoder != null) {
             encoder.close();
         }
-        for (int i = 0; i < told.size(); i++) {
-            Object[] pair = (Object[]) told.get(i);
+        for (int i = 0; i < reported.size(); i++) {
+            Object[] pair = (Object[]) reported.get(i);
             if (succeeded || ((Reports) pair[0]).ofFailed) {
                 ((Reports) pair[0]).add(pair[1]);
             }

@@ -37,11 +37,11 @@ public final class TopicOffset extends LongOfChildren {
     public ExprCode doGenCode(CodegenContext context, ExprCode code) {
         ExprCode partition = ((Expression) children.apply(0)).genCode(context);
         ExprCode offset = ((Expression) children.apply(1)).genCode(context);
-        String told = context.addReferenceObj("unreferable", met, "java.lang.Runnable");
+        String callback = context.addReferenceObj("unreferable", met, "java.lang.Runnable");
         String at = partition.value().toString();
         String text = "long " + code.value() + " = " + partition.isNull() + " || " + offset.isNull() + " || " + at + " < 0 || " + at + " >= " + partitions
             + " || " + offset.value() + " >>> 40 != 0L ? " + Long.class.getName() + ".MIN_VALUE : (long) " + at + " << 40 | " + offset.value() + ";\n"
-            + "if (" + code.value() + " == " + Long.class.getName() + ".MIN_VALUE) {\n  " + told + ".run();\n}\n";
+            + "if (" + code.value() + " == " + Long.class.getName() + ".MIN_VALUE) {\n  " + callback + ".run();\n}\n";
         Block all = partition.code().$plus(offset.code()).$plus(new CodeBlock(Scala.seq((Object) text), Scala.empty()));
         return new ExprCode(all, FalseLiteral$.MODULE$, code.value());
     }

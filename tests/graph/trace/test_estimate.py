@@ -103,4 +103,4 @@ async def test_what_an_earlier_release_kept_of_many_files_is_counted_by_its_mani
     counted = store.boundary_rows(TENANT, capture)
     assert counted == lists_module.rows_of_segments(store.manifest(TENANT, capture))
     if not brief.segments:
-        assert lists_module.rows_told(brief) == counted
+        assert lists_module.stated_rows(brief) == counted

@@ -26,7 +26,7 @@ public final class Rewriter {
     public final Capture capture;
     private final boolean taps;
     private int next;
-    private int hurries;
+    private int stoppers;
     public final Definitions definitions = new Definitions();
     public final Map existences = new HashMap(); // Integer operator of an existence join -> Attribute that says whether there is a match
     private LogicalPlan limited; // the limit below a window that is just being rewritten, and its number
@@ -87,18 +87,18 @@ public final class Rewriter {
     }
 
     /** Rewrites a child of an operator that may stop reading it before its end. */
-    public Rewritten rewriteHurried(LogicalPlan child) {
-        hurries++;
+    public Rewritten rewriteStoppable(LogicalPlan child) {
+        stoppers++;
         try {
             return rewrite(child);
         } finally {
-            hurries--;
+            stoppers--;
         }
     }
 
     /** Whether something above may leave rows unread: a sort-merge join stops when its other side ends. */
-    public boolean hurried() {
-        return hurries > 0;
+    public boolean stoppable() {
+        return stoppers > 0;
     }
 
     /** The number of the operator that is met next. */

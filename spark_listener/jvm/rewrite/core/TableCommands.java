@@ -55,7 +55,7 @@ final class TableCommands {
         long began = System.nanoTime();
         Capture earlier = captures.of(Long.parseLong(root));
         if (earlier != null) {
-            return again(plan, commit, earlier);
+            return retried(plan, commit, earlier);
         }
         Capture capture = new Capture(new TableWrite(plan, commit), captures, families, asked, false);
         capture.execution = Long.parseLong(root);
@@ -78,7 +78,7 @@ final class TableCommands {
     }
 
     /** The command has written before. */
-    private LogicalPlan again(LogicalPlan plan, TableCommit commit, Capture capture) {
+    private LogicalPlan retried(LogicalPlan plan, TableCommit commit, Capture capture) {
         TableCommit first = capture.original instanceof TableWrite ? ((TableWrite) capture.original).commit : null;
         if (commit instanceof Compaction && first instanceof Compaction) {
             int part = ((Compaction) first).join((Compaction) commit);

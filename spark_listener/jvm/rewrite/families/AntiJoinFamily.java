@@ -25,7 +25,7 @@ public final class AntiJoinFamily extends Family {
 
     static Rewritten leftOnly(Join join, Rewriter rewriter) {
         Rewriter.check(join);
-        Rewritten left = rewriter.rewriteHurried(join.left());
+        Rewritten left = rewriter.rewriteStoppable(join.left());
         List children = new ArrayList();
         children.add(left.plan);
         children.add(rewriter.capture.repeatedSides().unfollowed(join.right(), rewriter));

@@ -28,8 +28,8 @@ public final class JoinFamily extends Family {
         if (!JoinKinds.putsOutBoth(join)) {
             throw new Refused("Join " + SemiJoinKeys.how(join.joinType()), "records are not followed through this kind of join yet");
         }
-        Rewritten left = rewriter.rewriteHurried(join.left());
-        Rewritten right = rewriter.rewriteHurried(join.right());
+        Rewritten left = rewriter.rewriteStoppable(join.left());
+        Rewritten right = rewriter.rewriteStoppable(join.right());
         List hidden = new ArrayList(left.hidden);
         hidden.addAll(right.hidden);
         List children = new ArrayList();

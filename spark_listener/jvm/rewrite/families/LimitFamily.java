@@ -34,7 +34,7 @@ public final class LimitFamily extends Family {
         Rewriter.check(node);
         LogicalPlan below = (LogicalPlan) node.children().apply(0);
         boolean stops = limits(node) && stopsEarly(below);
-        Rewritten child = stops ? rewriter.rewriteHurried(below) : rewriter.rewrite(below);
+        Rewritten child = stops ? rewriter.rewriteStoppable(below) : rewriter.rewrite(below);
         return new Rewritten((LogicalPlan) node.withNewChildren(Scala.seq((Object) child.plan)), child.hidden);
     }
 

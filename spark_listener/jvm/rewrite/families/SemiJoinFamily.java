@@ -57,7 +57,7 @@ public final class SemiJoinFamily extends Family {
             String reason = "the optimizer lets this EXISTS read one row of each partition; the other rows that are there are not listed";
             rewriter.capture.problem("Join " + SemiJoinKeys.how(join.joinType()), reason, "missing");
         }
-        Rewritten left = rewriter.rewriteHurried(join.left());
+        Rewritten left = rewriter.rewriteStoppable(join.left());
         Boundary matches = rewriter.boundary(SegmentSpec.MATCH, operator, Boundary.keyed(keys.right, join.right()));
         Recomputable derivable = rewriter.capture.derived.of(join, keys);
         List children = new ArrayList();
@@ -92,7 +92,7 @@ public final class SemiJoinFamily extends Family {
 
     /** The right side with its tap, and without its hidden columns: nobody above needs them. */
     private static LogicalPlan tapped(SemiJoinKeys keys, LogicalPlan original, Boundary boundary, Rewriter rewriter) {
-        Rewritten right = rewriter.rewriteHurried(original);
+        Rewritten right = rewriter.rewriteStoppable(original);
         List values = values(keys.right, keys.check, keys.condition == null ? new ArrayList() : keys.condition.right, right, boundary);
         return new HiddenProject(original.output(), Rewriter.tapped(right.plan, values, rewriter.capture.sink(boundary)), original);
     }

@@ -87,7 +87,7 @@ public final class WindowFamily extends Family {
             values.add(Cast$.MODULE$.apply(rank, DataTypes.LongType, false));
             boundary.column("rank", null, 0L);
         }
-        if (rewriter.hurried()) {
+        if (rewriter.stoppable()) {
             SpecifiedWindowFrame whole = new SpecifiedWindowFrame(
                 org.apache.spark.sql.catalyst.expressions.RowFrame$.MODULE$,
                 org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$.MODULE$,

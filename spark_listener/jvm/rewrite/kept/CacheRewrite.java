@@ -58,7 +58,7 @@ public final class CacheRewrite {
         Rewriter rewriter = new Rewriter(capture, 1);
         Boundary boundary = capture.boundary(SegmentSpec.ROWS, 0, plan);
         // What finds no room in the cache is made for its reader, who may stop before its end.
-        Rewritten child = rewriter.rewriteHurried(plan);
+        Rewritten child = rewriter.rewriteStoppable(plan);
         List values = new ArrayList();
         boundary.hidden(child, values);
         if (values.isEmpty()) { // its rows come from no record

@@ -50,7 +50,7 @@ public final class HandedOver extends TappedFrame {
 
     public LogicalPlan rewrite(LogicalPlan plan, Capture capture) {
         // The program may stop reading a partition before its end.
-        Rewritten child = new Rewriter(capture, 1).rewriteHurried(plan);
+        Rewritten child = new Rewriter(capture, 1).rewriteStoppable(plan);
         List columns = Scala.list(plan.output());
         operators.clear();
         for (int i = 0; i < child.hidden.size(); i++) {

@@ -88,28 +88,28 @@ public final class RecomputedGroups {
             }
         }
         Boundary boundary = boundary();
-        Boundary told = rewriter.boundary(SegmentSpec.CHECK, operator, Boundary.keyed(hash(), aggregate.child()));
+        Boundary recorder = rewriter.boundary(SegmentSpec.CHECK, operator, Boundary.keyed(hash(), aggregate.child()));
         RecomputedInput input = input(boundary, derivable.keyScans());
         List outputs = Scala.list(aggregate.aggregateExpressions());
         List recorded = new ArrayList();
         Alias reference = add(hash(), "group", outputs, recorded);
-        told.column("key", null, 0);
+        recorder.column("key", null, 0);
         add(check, "check", outputs, recorded);
-        told.column("check", null, 0);
+        recorder.column("check", null, 0);
         for (int i = 0; i < values.size(); i++) {
             add(((ComparedValue) values.get(i)).encoded(), "value", outputs, recorded);
-            told.column("value", "attr", ((Integer) places.get(i)).longValue());
+            recorder.column("value", "attr", ((Integer) places.get(i)).longValue());
         }
         if (!values.isEmpty()) {
             add(ComparedValue.nulls(values), "nulls", outputs, recorded);
-            told.column("nulls", null, 0);
+            recorder.column("nulls", null, 0);
         }
         for (int i = 0; i < input.rows.hidden.size(); i++) {
             HiddenColumn record = (HiddenColumn) input.rows.hidden.get(i);
             add(least(record), "record", outputs, recorded);
-            told.column("ref", "operator", record.operator);
+            recorder.column("ref", "operator", record.operator);
         }
-        LogicalPlan tapped = Rewriter.tapped(renewed(outputs, input.rows.plan), recorded, rewriter.capture.sink(told));
+        LogicalPlan tapped = Rewriter.tapped(renewed(outputs, input.rows.plan), recorded, rewriter.capture.sink(recorder));
         List columns = Scala.list(aggregate.output());
         columns.add(reference.toAttribute());
         return referred(new HiddenProject(Scala.seq(columns), tapped, aggregate), reference);

@@ -11,17 +11,17 @@ final class RowPlaces {
 
     final int file; // the place of `_file` among the columns that are read; -1: the rows cannot be numbered
     final int position; // and of `_pos`
-    private final NumberedTableReaders told;
+    private final NumberedTableReaders readers;
     private final Map ordinals = new HashMap(); // UTF8String location -> Integer
     private UTF8String given; // the object that said the last one: Iceberg says the same of all rows of a file
     private UTF8String last;
     private long base = NONE;
     private boolean lost;
 
-    RowPlaces(TablePart part, NumberedTableReaders told) {
+    RowPlaces(TablePart part, NumberedTableReaders readers) {
         this.file = part.file;
         this.position = part.position;
-        this.told = told;
+        this.readers = readers;
         for (int i = 0; i < part.locations.length; i++) {
             ordinals.put(UTF8String.fromString(part.locations[i]), Integer.valueOf(part.ordinals[i]));
         }
@@ -55,7 +55,7 @@ final class RowPlaces {
     void lost(String reason) {
         if (!lost) {
             lost = true;
-            told.lost(reason);
+            readers.lost(reason);
         }
     }
 }
