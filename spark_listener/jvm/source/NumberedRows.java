@@ -2,14 +2,18 @@ package headwater.source;
 
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
+import org.apache.spark.sql.catalyst.expressions.SpecificInternalRow;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 import scala.reflect.ClassTag$;
 
 /** An RDD's rows with one more column, the reference of each: its partition's number and its rank there. */
 public final class NumberedRows extends scala.runtime.AbstractFunction2 implements java.io.Serializable {
+    private static final StructType REFERENCE = new StructType().add("reference", DataTypes.LongType, false);
+
     private NumberedRows() {}
 
     public static RDD of(RDD rows) {
@@ -22,7 +26,7 @@ public final class NumberedRows extends scala.runtime.AbstractFunction2 implemen
 
     private static final class Rows extends AbstractIterator {
         private final Iterator original;
-        private final GenericInternalRow reference = new GenericInternalRow(1);
+        private final SpecificInternalRow reference = new SpecificInternalRow(REFERENCE);
         private final JoinedRow row = new JoinedRow();
         private long next;
 
@@ -37,7 +41,7 @@ public final class NumberedRows extends scala.runtime.AbstractFunction2 implemen
 
         public Object next() {
             InternalRow record = (InternalRow) original.next();
-            reference.update(0, Long.valueOf(next++));
+            reference.setLong(0, next++);
             return row.apply(record, reference);
         }
     }

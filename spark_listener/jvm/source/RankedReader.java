@@ -9,9 +9,15 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.SpecificInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.expressions.codegen.GenerateUnsafeRowJoiner;
+import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowJoiner;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Function1;
@@ -28,6 +34,8 @@ final class RankedReader extends scala.runtime.AbstractFunction1 implements java
     private final Reports reports; // null: the query does not want references, or splits have no ordinals of their own
     private final SplitStart start; // null: records are counted from the beginning of each split
     private transient UnsafeProjection projection;
+    private transient UnsafeProjection ofTail;
+    private transient UnsafeRowJoiner joiner;
 
     RankedReader(Function1 original, StructType bare, StructType required, StructType partition, int source, long unit, Reports reports, SplitStart start) {
         this.original = original;
@@ -48,7 +56,10 @@ final class RankedReader extends scala.runtime.AbstractFunction1 implements java
             report(file, ordinal);
         }
         long first = ((long) ordinal) << 40;
-        return new RankedRows((Iterator) original.apply(file), file.partitionValues(), first + before(file, start), projection());
+        SpecificInternalRow tail = tail(file.partitionValues());
+        UnsafeProjection projection = projection();
+        UnsafeRow binaryTail = joiner == null ? null : ofTail.apply(tail).copy();
+        return new RankedRows((Iterator) original.apply(file), tail, first + before(file, start), projection, binaryTail, joiner);
     }
 
     /** How many records count before those of a split. */
@@ -71,6 +82,24 @@ final class RankedReader extends scala.runtime.AbstractFunction1 implements java
         TaskTaps.of(TaskContext.get()).tell(reports, split);
     }
 
+    /** The reference, still 0, then the partition values. */
+    private SpecificInternalRow tail(InternalRow values) {
+        SpecificInternalRow tail = new SpecificInternalRow(tailTypes());
+        tail.setLong(0, 0L);
+        for (int i = 0; i < partition.length(); i++) {
+            tail.update(1 + i, values.get(i, partition.apply(i).dataType()));
+        }
+        return tail;
+    }
+
+    private StructType tailTypes() {
+        StructType types = new StructType().add(RankedFormat.COLUMN, DataTypes.LongType, false);
+        for (int i = 0; i < partition.length(); i++) {
+            types = types.add(partition.apply(i));
+        }
+        return types;
+    }
+
     /** From (the original's row, reference, partition values) to the order in which the scan wants them. */
     private UnsafeProjection projection() {
         if (projection == null) {
@@ -86,6 +115,10 @@ final class RankedReader extends scala.runtime.AbstractFunction1 implements java
                 columns.add(new BoundReference(bare.length() + 1 + i, field.dataType(), field.nullable()));
             }
             projection = UnsafeProjection.create(Scala.seq(columns));
+            if (bare.length() > 0 && bare.length() < fields.length && fields[fields.length - 1].name().equals(RankedFormat.COLUMN)) {
+                ofTail = UnsafeProjection.create(tailTypes());
+                joiner = GenerateUnsafeRowJoiner.create(bare, tailTypes());
+            }
         }
         return projection;
     }

@@ -1,26 +1,34 @@
 package headwater.source;
 
+import java.io.Closeable;
+import java.io.IOException;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
+import org.apache.spark.sql.catalyst.expressions.SpecificInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowJoiner;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /** The records of a split, counted. Every record that the reader gives counts, whether or not a filter above lets it pass. */
-final class RankedRows extends AbstractIterator implements java.io.Closeable {
+final class RankedRows extends AbstractIterator implements Closeable {
     private final Iterator original;
+    private final SpecificInternalRow tail; // the reference, then the partition values
     private final UnsafeProjection projection;
-    private final GenericInternalRow reference = new GenericInternalRow(1);
-    private final JoinedRow tail = new JoinedRow();
+    private final UnsafeRow binaryTail;
+    private final UnsafeRowJoiner joiner; // null: the columns do not stand in the order in which a copy of bytes would bring them
     private final JoinedRow row = new JoinedRow();
     private long next;
 
-    RankedRows(Iterator original, InternalRow partition, long first, UnsafeProjection projection) {
+    /** @param binaryTail the tail in Spark's binary form, of which the first column is overwritten; null without a joiner */
+    RankedRows(Iterator original, SpecificInternalRow tail, long first, UnsafeProjection projection, UnsafeRow binaryTail, UnsafeRowJoiner joiner) {
         this.original = original;
+        this.tail = tail;
         this.projection = projection;
+        this.binaryTail = binaryTail;
+        this.joiner = joiner;
         this.next = first;
-        tail.apply(reference, partition);
     }
 
     public boolean hasNext() {
@@ -29,13 +37,17 @@ final class RankedRows extends AbstractIterator implements java.io.Closeable {
 
     public Object next() {
         InternalRow record = (InternalRow) original.next();
-        reference.update(0, Long.valueOf(next++));
+        if (joiner != null && record instanceof UnsafeRow) { // as readers of text give them
+            binaryTail.setLong(0, next++);
+            return joiner.join((UnsafeRow) record, binaryTail);
+        }
+        tail.setLong(0, next++);
         return projection.apply(row.apply(record, tail));
     }
 
-    public void close() throws java.io.IOException {
-        if (original instanceof java.io.Closeable) {
-            ((java.io.Closeable) original).close();
+    public void close() throws IOException {
+        if (original instanceof Closeable) {
+            ((Closeable) original).close();
         }
     }
 }

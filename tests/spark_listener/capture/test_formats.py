@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,30 @@ def test_orc_in_partitioned_folders(spark: SparkSession, tmp_path: Path, write: 
     spark.range(100).selectExpr("id", "id % 5 as k", "array(id, 1) as a").write.partitionBy("k").orc(str(tmp_path / "in"))
     found = traced(write(spark.read.orc(str(tmp_path / "in")).filter("k = 2 and a[0] > 10").select("id", "k", "a")), "id")
     assert found.ids == {(i,): [frozenset({i})] for i in range(100) if i % 5 == 2 and i > 10}
+
+
+@pytest.mark.parametrize("kind", ["text", "json"])
+def test_lines_in_partitioned_folders(spark: SparkSession, tmp_path: Path, write: Any, traced: Any, conf: Any, kind: str) -> None:
+    for number, place in enumerate(("day=2024-02-29/k=1", "day=2024-02-29/k=__HIVE_DEFAULT_PARTITION__", "day=2024-03-01/k=1")):
+        folder = tmp_path / "in" / place
+        folder.mkdir(parents=True)
+        lines = [json.dumps({"id": 200 * number + i, "text": "ü" * (i % 40)}) for i in range(200)]
+        (folder / "part.json").write_text("\n".join([*lines, ""]))
+    conf(files__maxPartitionBytes=3000, files__openCostInBytes=100)
+    read = spark.read.schema("id long, text string, day date, k int" if kind == "json" else "value string, day date, k int").format(kind)
+    frame = read.load(str(tmp_path / "in"))
+    parts = (
+        frame.selectExpr("id", "text", "day", "k")
+        if kind == "json"
+        else frame.selectExpr("get_json_object(value, '$.id') as id", "day", "k")
+    )
+    captured = write(parts.filter("cast(id as int) % 50 = 3"), kind="parquet")
+    found = traced(captured, "id", "day", "k")
+    days = [(date(2024, 2, 29), 1), (date(2024, 2, 29), None), (date(2024, 3, 1), 1)]
+    given = int if kind == "json" else str
+    wanted = [(i, *days[i // 200]) for i in range(600) if i % 50 == 3]
+    assert found.ids == {(given(i), day, k): [frozenset({i})] for i, day, k in wanted}
+    assert not found.said
 
 
 @pytest.mark.parametrize("pieces", [1, 5])
