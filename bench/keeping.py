@@ -2,10 +2,15 @@
 
 python -m bench.keeping [--rows 10000000] [--cases groups,shuffled]
 
-*groups*: rows of a scan go into groups by the hash of their key, in random order, ten to a group; a row of the output refers to a
-group. *shuffled*: each row of the output refers to a row of the scan, in random order, as after a sort. *in order*: the same, without
-the sort. Each has as many associations as `--rows` says. Peak memory is that of the process, with what it has loaded; of its own is what
-no file stands behind.
+Each case has as many associations as `--rows` says: references of rows of one boundary.
+
+- *in order*: each row of the output refers to the next row of the scan. *shuffled*: to any, as after a sort.
+- *groups*: rows of a scan go into groups by the hash of their key, in random order, ten to a group; a row of the output refers to a group.
+- *skew*: the same with half of all rows in one group. *large groups*: with a million rows to a group, or a tenth of all.
+- *wide*: rows of twenty inputs each, such as those of many joins. *wide groups*: rows of groups with as many, in no order.
+- *window*: rows of one partition, in one task, with their ranks. *hashes*: two hashes for each group, of which nearly none is kept.
+
+Peak memory is that of the process, with what it has loaded; of its own is what no file stands behind.
 """
 
 from __future__ import annotations
@@ -19,11 +24,11 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Iterator, Sequence
-from hashlib import sha256
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import file_digest
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -31,19 +36,25 @@ import pyarrow as pa
 
 from headwater.graph.associations.segment import BLOCK, COLUMN, LENGTH, MAGIC, ROWS
 
-_CASES = ("in order", "shuffled", "groups")
-_SEGMENT = 5_000_000  # rows of a task
+_SEGMENT = 5_000_000  # longs of a task
 _BLOCK = 65_536
 _LOOK_SECONDS = 0.02
 _EACH = 10  # rows of a group
+_WIDE = 20  # references of a row
+_LARGE = 1_000_000
+_STEP = 2_654_435_761  # a prime: multiplied by it, numbers below another number go through all of them in another order
 _ATTRS = {"k": 1, "v": 2}
+_KEY: Mapping[str, Any] = {"role": "key"}
+_CHECK: Mapping[str, Any] = {"role": "check"}
+_TO_SCAN: Mapping[str, Any] = {"role": "ref", "operator": 1}
+_TO_GROUP: Mapping[str, Any] = {"role": "ref", "operator": 2}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print a line a case."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--cases", default=",".join(_CASES))
+    parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--keep", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.keep:
@@ -51,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     for case in options.cases.split(","):
         with TemporaryDirectory(prefix="headwater-keeping-") as folder:
-            _make(Path(folder), case, options.rows)
+            make(Path(folder), case, options.rows)
             command = [sys.executable, "-m", "bench.keeping", "--keep", folder]
             found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
         print(json.dumps({"case": case, "associations": options.rows, **found}), flush=True)
@@ -100,40 +111,122 @@ class _OwnMemory(threading.Thread):
             time.sleep(_LOOK_SECONDS)
 
 
-def _make(folder: Path, case: str, rows: int) -> None:
+Values = Callable[[Any], Sequence[Any]]  # of the numbers of some rows, the columns
+
+
+class Rows(NamedTuple):
+    """The rows of a boundary, as a case has them."""
+
+    kind: str
+    columns: Sequence[Mapping[str, Any]]
+    rows: int
+    values: Values
+    segment: int = _SEGMENT  # longs of a segment
+
+
+def _any(numbers: Any, count: int) -> Any:
+    """Numbers below another one in another order, each once where all of them are asked for."""
+    return numbers % count * (_STEP % count or 1) % count
+
+
+def _hash(numbers: Any) -> Any:
+    """The finalizer of splitmix64: each number has another hash."""
+    value = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (value ^ (value >> np.uint64(31))).view(np.int64)
+
+
+def _in_groups(rows: int, group: Callable[[Any], Any], groups: int) -> list[Rows]:
+    return [
+        Rows("group", [_KEY, _TO_SCAN], rows, lambda at: [_hash(group(at)), at]),
+        Rows("check", [_KEY, _CHECK], groups, lambda at: [_hash(at), _hash(at + groups)]),
+        Rows("sink", [_TO_GROUP], groups, lambda at: [_hash(_any(at, groups))]),
+    ]
+
+
+def _groups(rows: int) -> list[Rows]:
+    groups = max(1, rows // (_EACH + 1))
+    return _in_groups(rows - groups, lambda at: _any(at, rows) % groups, groups)
+
+
+def _skew(rows: int) -> list[Rows]:
+    groups = max(2, rows // (_EACH + 1))
+    return _in_groups(rows, lambda at: np.where(at % 2 == 0, 0, _any(at, rows) % groups), groups)
+
+
+def _large_groups(rows: int) -> list[Rows]:
+    groups = max(1, rows // min(_LARGE, max(1, rows // _EACH)))
+    return _in_groups(rows, lambda at: _any(at, rows) % groups, groups)
+
+
+def _wide_groups(rows: int) -> list[Rows]:
+    count = max(1, rows // _WIDE)
+    groups = max(1, count // _EACH)
+    columns = [_KEY, _CHECK, *[_TO_SCAN] * _WIDE]
+
+    def values(at: Any) -> list[Any]:
+        group = _any(at, count) % groups
+        return [_hash(group), _hash(group + count), *(_any(at + place, count) for place in range(_WIDE))]
+
+    return [Rows("group", columns, count, values), Rows("sink", [_TO_GROUP], groups, lambda at: [_hash(_any(at, groups))])]
+
+
+def _wide(rows: int) -> list[Rows]:
+    count = max(1, rows // _WIDE)
+    return [Rows("sink", [_TO_SCAN] * _WIDE, count, lambda at: [_any(at + place, count) for place in range(_WIDE)])]
+
+
+def _window(rows: int) -> list[Rows]:
+    columns = [_KEY, _TO_SCAN, {"role": "rank"}]
+    few = max(1, rows // _EACH)
+    partition = Rows("window", columns, rows, lambda at: [np.zeros_like(at), _any(at, rows), at // few], 3 * rows)
+    return [partition, Rows("sink", [_TO_GROUP], few, lambda at: [at])]
+
+
+def _hashes(rows: int) -> list[Rows]:
+    check = Rows("check", [_KEY, _CHECK], rows, lambda at: [_hash(_any(at, rows)), _hash(at)])
+    return [check, Rows("sink", [_TO_SCAN], 1, lambda at: [at])]
+
+
+CASES: Mapping[str, Callable[[int], list[Rows]]] = {
+    "in order": lambda rows: [Rows("sink", [_TO_SCAN], rows, lambda at: [at])],
+    "shuffled": lambda rows: [Rows("sink", [_TO_SCAN], rows, lambda at: [_any(at, rows)])],
+    "groups": _groups,
+    "skew": _skew,
+    "large groups": _large_groups,
+    "wide": _wide,
+    "wide groups": _wide_groups,
+    "window": _window,
+    "hashes": _hashes,
+}
+
+
+def make(folder: Path, case: str, rows: int) -> None:
     """Write the manifest and the segments of a capture."""
-    capture, rnd = str(uuid4()), np.random.default_rng(7)
-    grouped = case == "groups"
-    written = rows // (_EACH + 1) if grouped else rows
-    scanned = rows - written if grouped else rows
-    order = np.arange(scanned, dtype=np.int64) if case == "in order" else rnd.permutation(scanned)
-    hashes = rnd.integers(-(2**63), 2**63 - 1, written if grouped else 0)
+    capture = str(uuid4())
     entries: list[dict[str, Any]] = []
     boundaries: list[dict[str, Any]] = []
-    if grouped:
-        columns = [{"role": "key"}, {"role": "ref", "operator": 1}]
-        boundaries.append({"boundary": 0, "kind": "group", "operator": 2, "columns": columns})
-        entries += _segments(folder, capture, 0, columns, [hashes[order % written], np.arange(scanned, dtype=np.int64)])
-    sink = len(boundaries)
-    columns = [{"role": "ref", "operator": 2 if grouped else 1}]
-    boundaries.append({"boundary": sink, "kind": "sink", "operator": 3, "columns": columns})
-    entries += _segments(folder, capture, sink, columns, [hashes if grouped else order])
+    for number, part in enumerate(made := CASES[case](rows)):
+        operator = 3 if part.kind == "sink" else 2
+        boundaries.append({"boundary": number, "kind": part.kind, "operator": operator, "columns": part.columns})
+        entries += _segments(folder, capture, number, part)
     attributes = [{"attr": attr, "name": name, "type": "bigint"} for name, attr in _ATTRS.items()]
     scan = {"id": 1, "op": "Scan", "children": [], "source": 0, "columns": attributes}
     group = {"id": 2, "op": "Aggregate", "children": [1], "keys": [{"fn": "attr", "attr": 1, "type": "bigint", "name": "k"}], "boundary": 0}
-    top = {"id": 3, "op": "Write", "children": [2 if grouped else 1]}
+    top = {"id": 3, "op": "Write", "children": [2 if len(made) > 1 else 1]}
     moment = "2026-01-01T00:00:00Z"
     manifest = {
         "format": 1, "capture": capture, "run": {"namespace": "bench", "job": case, "runId": str(uuid4())},
         "application": {"id": "app", "name": "bench", "spark": "4.1.4"}, "started": moment, "ended": moment, "mode": "active",
-        "status": "complete", "problems": [], "operators": [top, *([group] if grouped else []), scan], "boundaries": boundaries,
+        "status": "complete", "problems": [], "operators": [top, *([group] if len(made) > 1 else []), scan], "boundaries": boundaries,
         "sources": [{
             "source": 0, "dataset": {"namespace": "file", "name": "/in"}, "path": "file:/in", "format": "parquet", "options": {},
             "columns": [{"name": name, "type": "bigint"} for name in _ATTRS], "partition_columns": [], "splits": [],
             "files": [{"ordinal": 0, "ordinals": 1, "path": "file:/in/a.parquet", "length": 1, "modified": 1, "partition": {}}],
         }],
         "sink": {
-            "boundary": sink, "dataset": {"namespace": "file", "name": "/out"}, "path": "file:/out", "format": "parquet",
+            "boundary": len(made) - 1, "dataset": {"namespace": "file", "name": "/out"}, "path": "file:/out", "format": "parquet",
             "mode": "overwrite", "options": {}, "columns": attributes, "partition_columns": [],
         },
         "segments": entries,
@@ -141,30 +234,34 @@ def _make(folder: Path, case: str, rows: int) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
-def _segments(folder: Path, capture: str, boundary: int, columns: Sequence[Any], values: Sequence[Any]) -> Iterator[dict[str, Any]]:
+def _segments(folder: Path, capture: str, boundary: int, rows: Rows) -> Iterator[dict[str, Any]]:
     """The segments of a boundary, one a task."""
-    for task, begin in enumerate(range(0, len(values[0]), _SEGMENT)):
-        part = [column[begin : begin + _SEGMENT] for column in values]
+    each = max(1, rows.segment // len(rows.columns))
+    for task, begin in enumerate(range(0, rows.rows, each)):
+        count = min(each, rows.rows - begin)
         name = f"b{boundary}-s1.0-p{task}-a{task}.seg"
-        known = {"boundary": boundary, "stage": 1, "stage_attempt": 0, "partition": task, "attempt": task}
-        footer = {**known, "capture": capture, "columns": columns, "rows": len(part[0])}
-        if not any(column["role"] == "key" for column in columns):
-            file = {"path": f"file:/out/part-{task}.parquet", "length": 1, "modified": 1}
-            footer |= {"files": [file], "runs": [[0, len(part[0])]]}
+        known = {"boundary": boundary, "stage": 1, "stage_attempt": 0, "partition": task, "attempt": task, "rows": count}
+        footer = {**known, "capture": capture, "columns": rows.columns}
+        if rows.kind == "sink":
+            written = {"path": f"file:/out/part-{task:05}.parquet", "length": 1, "modified": 1}
+            footer |= {"files": [written], "runs": [[0, count]]}
         text = json.dumps(footer, separators=(",", ":")).encode()
-        data = b"".join([MAGIC, *_blocks(part), LENGTH.pack(0), text, LENGTH.pack(len(text)), MAGIC])
-        (folder / name).write_bytes(data)
-        yield {**known, "name": name, "rows": len(part[0]), "bytes": len(data), "sha256": sha256(data).hexdigest()}
+        with (folder / name).open("w+b") as file:
+            file.write(MAGIC)
+            for first in range(begin, begin + count, _BLOCK):
+                file.write(_block(rows.values(np.arange(first, min(first + _BLOCK, begin + count), dtype=np.int64))))
+            file.write(b"".join([LENGTH.pack(0), text, LENGTH.pack(len(text)), MAGIC]))
+            length = file.tell()
+            file.seek(0)
+            digest = file_digest(file, "sha256").hexdigest()
+        yield {**known, "name": name, "bytes": length, "sha256": digest}
 
 
-def _blocks(columns: Sequence[Any]) -> Iterator[bytes]:
-    codec = pa.Codec("zstd", compression_level=1)
-    for begin in range(0, len(columns[0]), _BLOCK):
-        part = [column[begin : begin + _BLOCK] for column in columns]
-        plain = b"".join(COLUMN.pack(8, 0, 0) + column.astype("<i8").tobytes() for column in part)
-        raw = ROWS.pack(len(part[0]), len(part)) + plain
-        packed = codec.compress(raw, asbytes=True)
-        yield BLOCK.pack(len(raw), len(packed), zlib.crc32(packed)) + packed
+def _block(columns: Sequence[Any]) -> bytes:
+    plain = b"".join(COLUMN.pack(8, 0, 0) + column.astype("<i8").tobytes() for column in columns)
+    raw = ROWS.pack(len(columns[0]), len(columns)) + plain
+    packed: bytes = pa.Codec("zstd", compression_level=1).compress(raw, asbytes=True)
+    return BLOCK.pack(len(raw), len(packed), zlib.crc32(packed)) + packed
 
 
 if __name__ == "__main__":

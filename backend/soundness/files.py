@@ -187,7 +187,7 @@ def fault_of_file(path: Path) -> Fault | None:
     part = "segments" if path.suffix == ".seg" else "associations"
     try:
         if path.suffix == ".seg":
-            for _ in Segment.open(path.name, memoryview(path.read_bytes())).blocks():
+            for _ in Segment.open(path.name, path).blocks():
                 pass
         elif path.name in {MANIFEST, BRIEF}:
             read_manifest(path.parent, path.name)

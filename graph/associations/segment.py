@@ -7,10 +7,13 @@ with the file and the block.
 from __future__ import annotations
 
 import json
+import os
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -73,56 +76,86 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """An opened segment: its footer, and its blocks on demand. `name` stands in errors."""
+    """An opened segment: its footer, and its blocks on demand. `name` stands in errors.
+
+    Of one in a file nothing but the footer is in memory; the file is open while its blocks are read.
+    """
 
     name: str
-    data: memoryview = field(repr=False)
+    data: memoryview | Path = field(repr=False)
     footer: Footer
     end: int
 
     @classmethod
-    def open(cls, name: str, data: bytes | memoryview) -> Segment:
+    def open(cls, name: str, data: bytes | memoryview | Path) -> Segment:
         """Check the frame and read the footer.
 
         Raises:
             InvalidCaptureError: the file is cut off or is no segment.
+            OSError: the file cannot be read.
         """
-        view = memoryview(data)
+        held = data if isinstance(data, Path) else memoryview(data)
+        size = held.stat().st_size if isinstance(held, Path) else len(held)
         tail = LENGTH.size + len(MAGIC)
-        if len(view) < len(MAGIC) + LENGTH.size + tail or view[: len(MAGIC)] != MAGIC or view[-len(MAGIC) :] != MAGIC:
-            raise _damaged(name, f"it does not begin and end with {MAGIC.decode()}; it has {len(view)} bytes")
-        (length,) = LENGTH.unpack_from(view, len(view) - tail)
-        begin = len(view) - tail - length
-        if begin - LENGTH.size < len(MAGIC) or LENGTH.unpack_from(view, begin - LENGTH.size)[0] != 0:
-            raise _damaged(name, f"its footer of {length} bytes does not fit into its {len(view)} bytes")
+        with _reading(held) as read:
+            last = bytes(read(max(0, size - tail), tail))
+            if size < len(MAGIC) + LENGTH.size + tail or read(0, len(MAGIC)) != MAGIC or last[-len(MAGIC) :] != MAGIC:
+                raise _damaged(name, f"it does not begin and end with {MAGIC.decode()}; it has {size} bytes")
+            (length,) = LENGTH.unpack_from(last)
+            begin = size - tail - length
+            if begin - LENGTH.size < len(MAGIC) or LENGTH.unpack(read(begin - LENGTH.size, LENGTH.size))[0] != 0:
+                raise _damaged(name, f"its footer of {length} bytes does not fit into its {size} bytes")
+            text = bytes(read(begin, length))
         try:
-            text: Mapping[str, Any] = json.loads(bytes(view[begin : begin + length]))
+            known: Mapping[str, Any] = json.loads(text)
         except ValueError as error:
             raise _damaged(name, f"its footer is not JSON: {error}") from error
-        return cls(name=name, data=view, footer=Footer.from_json(text, f"{name}.footer"), end=begin - LENGTH.size)
+        return cls(name=name, data=held, footer=Footer.from_json(known, f"{name}.footer"), end=begin - LENGTH.size)
 
     def blocks(self) -> Iterator[Block]:
         """The blocks in their order, each checked.
 
         Raises:
-            InvalidCaptureError: a block is damaged, or rows are missing.
+            InvalidCaptureError: a block is damaged, or the rows are not as many as the footer states.
         """
         at, number, rows = len(MAGIC), 0, 0
-        while at < self.end:
-            if at + BLOCK.size > self.end:
-                raise _damaged(self.name, f"block {number} is cut off")
-            raw_length, length, checksum = BLOCK.unpack_from(self.data, at)
-            at += BLOCK.size
-            packed = self.data[at : min(at + length, self.end)]
-            if len(packed) != length or not 0 < raw_length <= _MAX_RAW:
-                raise _damaged(self.name, f"block {number} is cut off or states impossible lengths ({raw_length} from {length} bytes)")
-            if zlib.crc32(packed) != checksum:
-                raise _damaged(self.name, f"block {number} does not match its checksum")
-            block = _block(self.name, number, _decompress(self.name, number, packed, raw_length))
-            at, number, rows = at + length, number + 1, rows + block.rows
-            yield block
+        with _reading(self.data) as read:
+            while at < self.end:
+                head = read(at, min(BLOCK.size, self.end - at))
+                if len(head) < BLOCK.size:
+                    raise _damaged(self.name, f"block {number} is cut off")
+                raw_length, length, checksum = BLOCK.unpack(head)
+                at += BLOCK.size
+                packed = read(at, min(length, self.end - at))
+                if len(packed) != length or not 0 < raw_length <= _MAX_RAW:
+                    raise _damaged(self.name, f"block {number} is cut off or states impossible lengths ({raw_length} from {length} bytes)")
+                if zlib.crc32(packed) != checksum:
+                    raise _damaged(self.name, f"block {number} does not match its checksum")
+                block = _block(self.name, number, _decompress(self.name, number, packed, raw_length))
+                at, number, rows = at + length, number + 1, rows + block.rows
+                if rows > self.footer.rows:
+                    raise _damaged(self.name, f"its footer states {self.footer.rows} rows, its blocks hold more")
+                yield block
         if rows != self.footer.rows:
             raise _damaged(self.name, f"its footer states {self.footer.rows} rows, its blocks hold {rows}")
+
+
+@contextmanager
+def _reading(data: memoryview | Path) -> Iterator[Callable[[int, int], memoryview]]:
+    """What reads so many bytes from a place on; fewer where there are no more."""
+    if isinstance(data, memoryview):
+        yield lambda at, size: data[at : at + size]
+        return
+    with data.open("rb", buffering=0) as file:
+        yield lambda at, size: memoryview(_read(file.fileno(), at, size))
+
+
+def _read(descriptor: int, at: int, size: int) -> bytes:
+    parts = []
+    while size > 0 and (part := os.pread(descriptor, size, at)):  # gives 2 GB at the most
+        parts.append(part)
+        at, size = at + len(part), size - len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _decompress(name: str, number: int, packed: memoryview, raw_length: int) -> memoryview:

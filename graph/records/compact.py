@@ -1,23 +1,25 @@
 """Staged segments → the kept form: one sorted Parquet file a boundary.
 
+Rows are read some at a time, and memory has a bound however many there are, and however wide. What comes in order is written as it comes.
 Groups whose records come in order are sorted by their numbers (`grouping`). Of the others, what fits is sorted in memory; what does not
-goes through DuckDB, which spills to disk. Sorted runs with DELTA_BINARY_PACKED and zstd take 0.1 to 3 bytes an edge, and the statistics of
-small row groups lead a trace to the few that it needs.
+goes through DuckDB, which spills to disk (`spilling`). Sorted runs with DELTA_BINARY_PACKED and zstd take 0.1 to 3 bytes an edge, and the
+statistics of small row groups lead a trace to the few that it needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Self
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headwater.errors import InvalidCaptureError
+from headwater.errors import HeadwaterError, InvalidCaptureError
 from headwater.graph.associations import NONE, Boundary, Manifest, SegmentEntry
 from headwater.graph.associations.segment import Segment
 from headwater.graph.records.decode import Longs, arrow_of, longs_of
@@ -26,14 +28,17 @@ from headwater.graph.records.grouping import GroupedRows
 from headwater.graph.records.layout import FILES, MANIFEST, KeptFile, boundary_name, files_text, manifest_text
 from headwater.graph.records.lists import keep_lists
 from headwater.graph.records.numbering import Numbering
-from headwater.graph.records.ordering import collided, ordered
+from headwater.graph.records.ordering import collided, in_order, ordered
+from headwater.graph.records.spilling import TooMuchError, spilling
 from headwater.graph.records.tables import batches, files_written, order_of, parts_of, schema_of
 
 _ROW_GROUP = 32_768
-_IN_MEMORY = 32_000_000  # longs: with copies and what sorts them, less than what DuckDB may take
-_IN_RUNS = 16_000_000  # longs of sorted runs in memory
-_AT_ONCE = 1 << 20  # rows of such a run: what is sorted stays near the processor
-_MEMORY = "1GB"
+_IN_MEMORY = 8_000_000  # longs; with copies and what sorts them, five times as much
+_IN_RUNS = 8_000_000  # longs of sorted runs in memory
+_PART = 4_000_000  # longs that are read at a time
+_AT_ONCE = 1 << 20  # rows of a run: what is sorted stays near the processor
+# What DuckDB may take, in MB, and with how many threads: more where rows are so wide that a few of them fill the memory.
+_MEMORY = ((512, 2), (768, 1))
 # Of the two hashes of each group only those are kept that tell of two keys in one: as good as never any.
 _COLLIDED = "(SELECT key, unnest([min(checked), max(checked)]) AS checked FROM unsorted GROUP BY key HAVING min(checked) <> max(checked))"
 
@@ -86,26 +91,91 @@ def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequ
     target = folder / boundary_name(boundary.boundary)
     if numbering.is_numbered(boundary) and _grouped(boundary, segments, target, numbering):
         return
-    unsorted = batches(boundary, segments, files)
-    if sum(segment.footer.rows for segment in segments) * len(schema) <= _IN_MEMORY:
+    rows, at_once = sum(segment.footer.rows for segment in segments), _at_once(schema)
+    if rows * len(schema) <= _IN_MEMORY:
+        unsorted = batches(boundary, segments, files, at_once)
         parts = sorted((batch for batch in unsorted if batch.num_rows), key=lambda batch: _first(boundary, batch))  # often that is all
         _write(_ordered(boundary, pa.Table.from_batches(parts, schema), numbering).to_batches(), schema, target)
         return
-    with duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(folder / "spill")}) as database:
-        database.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
-        numbered = (numbering.batch(boundary, batch) for batch in unsorted)
-        database.register("unsorted", pa.RecordBatchReader.from_batches(schema, numbered))
-        rows = _COLLIDED if _is_for_collisions(boundary) else "unsorted"
-        keep_sorted(boundary, database, rows, target)
+    if not _is_for_collisions(boundary) and _as_it_comes(boundary, segments, files, target, numbering):
+        return
+    for place, (megabytes, threads) in enumerate(_MEMORY):
+        numbered = _Given(numbering.batch(boundary, batch) for batch in batches(boundary, segments, files, at_once))
+        try:
+            with spilling(folder, rows, len(schema), megabytes=megabytes, threads=threads) as database, numbered:
+                database.register("unsorted", pa.RecordBatchReader.from_batches(schema, numbered))
+                keep_sorted(boundary, database, _COLLIDED if _is_for_collisions(boundary) else "unsorted", target)
+        except TooMuchError:
+            if place == len(_MEMORY) - 1:
+                raise
+        else:
+            return
+
+
+class _Given(Iterator[pa.RecordBatch]):
+    """Batches that the database takes. What was wrong with them is raised as it was: the database says it in words of its own."""
+
+    def __init__(self, rows: Iterator[pa.RecordBatch]) -> None:
+        self._rows = rows
+        self._fault: Exception | None = None
+
+    def __next__(self) -> pa.RecordBatch:
+        try:
+            return next(self._rows)
+        except (HeadwaterError, OSError) as error:
+            self._fault = error
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and self._fault is not None:
+            raise self._fault
+
+
+def _at_once(schema: pa.Schema) -> int:
+    """How many rows are read, and sorted, at a time."""
+    return max(_ROW_GROUP, min(_AT_ONCE, _PART // len(schema)))
+
+
+class _UnorderedError(Exception):
+    """Rows do not come in order."""
+
+
+def _as_it_comes(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], target: Path, numbering: Numbering) -> bool:
+    """Write the rows of a boundary, if those of its segments come in order, one segment after the other; False where they do not."""
+    schema = schema_of(boundary)
+    filled = [segment for segment in segments if segment.footer.rows]
+    firsts = {id(segment): _first(boundary, next(batches(boundary, [segment], files, 1))) for segment in filled}
+    filled.sort(key=lambda segment: firsts[id(segment)])
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        last: list[int] = []
+        for batch in batches(boundary, filled, files, _at_once(schema)):
+            numbered = numbering.batch(boundary, batch)
+            by = [longs_of(pa.chunked_array([numbered.column(name)])) for name in order_of(boundary)]
+            if [int(column[0]) for column in by] < last or not in_order(by):
+                raise _UnorderedError
+            last = [int(column[-1]) for column in by]
+            yield numbered
+
+    try:
+        _write(rows(), schema, target)
+    except _UnorderedError:
+        target.unlink()
+        return False
+    return True
 
 
 def _grouped(boundary: Boundary, segments: Sequence[Segment], target: Path, numbering: Numbering) -> bool:
     """Write the rows of numbered groups, if those of each segment come in the order of their records; False where they do not."""
     schema = schema_of(boundary)
     others = [name for name in schema.names if name != "key"]
+    at_once = _at_once(schema)
     with TemporaryDirectory(dir=target.parent, prefix="runs-") as runs:
-        rows = GroupedRows(Path(runs), most_rows=max(1, _IN_RUNS // len(schema)))
-        for columns in parts_of(boundary, segments, _AT_ONCE):
+        rows = GroupedRows(Path(runs), most_rows=max(1, _IN_RUNS // len(schema)), at_once=at_once)
+        for columns in parts_of(boundary, segments, at_once):
             if not rows.add(numbering.places(boundary, columns["key"]), [columns[name] for name in others]):
                 return False
         _write((_batch(schema, others, *part) for part in rows.sorted()), schema, target)

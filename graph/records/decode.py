@@ -27,11 +27,11 @@ def decode(segment: Segment) -> list[Longs]:
         InvalidCaptureError: a block is damaged.
     """
     whole = list(decode_parts(segment, max(1, segment.footer.rows)))
-    return whole[0] if whole else [np.empty(0, np.int64) for _ in segment.footer.columns]
+    return whole[0][1] if whole else [np.empty(0, np.int64) for _ in segment.footer.columns]
 
 
-def decode_parts(segment: Segment, rows: int) -> Iterator[list[Longs]]:
-    """All columns of a segment, of so many rows at a time, or a few more: blocks stay whole.
+def decode_parts(segment: Segment, rows: int) -> Iterator[tuple[int, list[Longs]]]:
+    """All columns of a segment, of so many rows at a time, with their number. Blocks stay whole: rows are a few more, or fewer at last.
 
     Raises:
         InvalidCaptureError: a block is damaged.
@@ -43,10 +43,10 @@ def decode_parts(segment: Segment, rows: int) -> Iterator[list[Longs]]:
         blocks.append(block)
         count += block.rows
         if count >= rows:
-            yield _columns(segment.name, blocks, count, lists)
+            yield count, _columns(segment.name, blocks, count, lists)
             blocks, count = [], 0
     if blocks:
-        yield _columns(segment.name, blocks, count, lists)
+        yield count, _columns(segment.name, blocks, count, lists)
 
 
 def longs_of(column: pa.ChunkedArray) -> Longs:

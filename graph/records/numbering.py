@@ -21,6 +21,7 @@ from headwater.graph.records.decode import Longs, arrow_of, longs_of
 from headwater.graph.records.tables import referred_names
 
 _MOST = 4_000_000  # groups of an operator: their hashes and numbers take 64 MB, and as much again while some are added
+_MOST_TOGETHER = 8_000_000  # groups of all operators of a capture
 
 
 class Numbering:
@@ -38,7 +39,12 @@ class Numbering:
         recorded = {
             boundary.operator for boundary in manifest.boundaries if boundary.kind == "group" and boundary.recomputed is None
         } & hashed
-        self._numbers = {operator: _Numbers() for operator in recorded if most[operator] <= _MOST}
+        self._numbers: dict[int, _Numbers] = {}
+        together = 0
+        for operator in sorted(recorded, key=lambda operator: (most[operator], operator)):
+            together += most[operator]
+            if most[operator] <= _MOST and together <= _MOST_TOGETHER:
+                self._numbers[operator] = _Numbers()
         self._boundaries = manifest.boundaries
 
     def order(self) -> list[Boundary]:

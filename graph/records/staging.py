@@ -6,7 +6,6 @@ import hashlib
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from headwater.errors import InvalidCaptureError
@@ -53,7 +52,7 @@ class Staging:
         """Have segments where `open` finds them."""
 
     def open(self, capture: str, entry: SegmentEntry) -> Segment:
-        """A staged segment, mapped into memory for as long as it is referred to.
+        """A staged segment; its blocks are read from its file.
 
         Raises:
             InvalidCaptureError: it is not there, or is not the one that the manifest lists.
@@ -66,8 +65,7 @@ class Staging:
                 field=entry.name,
                 hint="Send it again from the spool.",
             )
-        with self._path(capture, entry.name).open("rb") as file:
-            return Segment.open(entry.name, memoryview(mmap(file.fileno(), 0, access=ACCESS_READ)))
+        return Segment.open(entry.name, self._path(capture, entry.name))
 
     def clear(self, capture: str) -> None:
         """Forget the segments of a capture."""

@@ -28,18 +28,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
-import numpy as np
 import pyarrow as pa
 
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import Boundary
 from headwater.graph.associations.parts import WrittenFile
-from headwater.graph.associations.references import ORDINAL_MASK, POSITION_BITS, POSITION_MASK
 from headwater.graph.associations.segment import Segment
-from headwater.graph.records.decode import Longs, arrow_of, decode, decode_parts
+from headwater.graph.records.decode import Longs, arrow_of, decode_parts
 from headwater.graph.records.layout import KeptFile
-from headwater.graph.records.names import FileBlock, block_at, uri_of
+from headwater.graph.records.names import FileBlock, block_at
+from headwater.graph.records.places import Columns, Part, own_columns
 
 _OWN = {
     "sink": ["file", "row"],
@@ -53,7 +53,6 @@ _OWN = {
 }
 _ABOUT = frozenset({"branch", "partition"})
 _OWN_NAMES = frozenset({"key", "nulls", "total", "place", "length"})
-_LONGEST = POSITION_MASK  # bytes of a range; a file is no longer
 
 
 def ref_name(index: int) -> str:
@@ -92,8 +91,8 @@ def referred_names(boundary: Boundary) -> list[tuple[str, int]]:
     return [(name, column.operator) for name, column in pairs if column.role in {"ref", "partition"} and column.operator is not None]
 
 
-def batches(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile]) -> Iterator[pa.RecordBatch]:
-    """The rows of all segments of a boundary, one batch a segment.
+def batches(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], rows: int) -> Iterator[pa.RecordBatch]:
+    """The rows of all segments of a boundary, a segment after the other, about `rows` of them in a batch.
 
     Raises:
         InvalidCaptureError: a segment is damaged, or does not fit the boundary.
@@ -101,13 +100,20 @@ def batches(boundary: Boundary, segments: Sequence[Segment], files: Sequence[Kep
     index = {file.block.path: number for number, file in enumerate(files)}
     schema = schema_of(boundary)
     for segment in segments:
-        by_role = _by_role(boundary, segment, decode(segment))
-        own = _own(boundary, segment, by_role, index)
-        arrays = [own[name] if name in own else by_role[name] for name in schema.names]
-        yield pa.RecordBatch.from_arrays([arrow_of(array) for array in arrays], schema=schema)
+        if segment.footer.rows <= rows:  # is read once
+            whole = list(_parts(boundary, segment, rows))
+            again = partial(iter, whole)
+        else:
+            again = partial(_parts, boundary, segment, rows)
+        own, first = own_columns(boundary, segment, index, again), 0
+        for count, columns in again():
+            made = own(first, count, columns)
+            arrays = [made[name] if name in made else columns[name] for name in schema.names]
+            yield pa.RecordBatch.from_arrays([arrow_of(array) for array in arrays], schema=schema)
+            first += count
 
 
-def parts_of(boundary: Boundary, segments: Sequence[Segment], rows: int) -> Iterator[dict[str, Longs]]:
+def parts_of(boundary: Boundary, segments: Sequence[Segment], rows: int) -> Iterator[Columns]:
     """The columns of a `group` boundary by their kept names, some rows at a time, the segment with the least first references first.
 
     Raises:
@@ -116,12 +122,17 @@ def parts_of(boundary: Boundary, segments: Sequence[Segment], rows: int) -> Iter
     names = schema_of(boundary).names[1:]
 
     def first(segment: Segment) -> list[int]:
-        columns = _by_role(boundary, segment, next(decode_parts(segment, 1)))
+        _, columns = next(_parts(boundary, segment, 1))
         return [int(columns[name][0]) for name in names]
 
     for segment in sorted((segment for segment in segments if segment.footer.rows), key=first):
-        for columns in decode_parts(segment, rows):
-            yield _by_role(boundary, segment, columns)
+        for _, columns in _parts(boundary, segment, rows):
+            yield columns
+
+
+def _parts(boundary: Boundary, segment: Segment, rows: int) -> Iterator[Part]:
+    """The columns of a segment by their kept names, some rows at a time, with how many rows these are."""
+    return ((count, _by_role(boundary, segment, columns)) for count, columns in decode_parts(segment, rows))
 
 
 def files_written(segments: Sequence[Segment], committed: Iterable[WrittenFile] = ()) -> list[KeptFile]:
@@ -188,81 +199,3 @@ def _by_role(boundary: Boundary, segment: Segment, columns: Sequence[Longs]) -> 
 
 def _frame_name(role: str, frame: int | None) -> str:
     return f"{role.removeprefix('frame_')}{frame}"
-
-
-def _own(boundary: Boundary, segment: Segment, columns: dict[str, Longs], files: dict[str, int]) -> dict[str, Longs]:
-    if boundary.kind == "sink":
-        return _placed(segment, files, columns)
-    if boundary.kind == "extent":
-        return {"ref": _checked_places(segment, columns, POSITION_MASK | ORDINAL_MASK << POSITION_BITS)}
-    if boundary.kind == "window":
-        return _partitioned(segment, columns["key"], columns.get("peers"))
-    if boundary.kind in {"semi", "rows"}:
-        return {"ref": _numbered(segment, segment.footer.partition if boundary.by == "partition" else segment.footer.attempt)}
-    return {}
-
-
-def _checked_places(segment: Segment, columns: dict[str, Longs], most: int) -> Longs:
-    """The places that a segment states, which came from a stranger's program.
-
-    Raises:
-        InvalidCaptureError: it states none, or one that cannot be.
-    """
-    for name, greatest in (("place", most), ("length", _LONGEST)):
-        column = columns.get(name)
-        if column is None and name == "place":
-            raise InvalidCaptureError(f"Segment {segment.name} has no column of places.", field=segment.name)
-        if column is not None and len(column) and not (int(column.min()) >= 0 and int(column.max()) <= greatest):
-            raise InvalidCaptureError(f"Segment {segment.name} has a {name} below 0 or above {greatest}.", field=segment.name)
-    return columns["place"]
-
-
-def _placed(segment: Segment, files: dict[str, int], columns: dict[str, Longs]) -> dict[str, Longs]:
-    """File and row of each record, from the runs of the footer; the row as it is stated, where it is."""
-    footer = segment.footer
-    counts = np.array([count for _, count in footer.runs], np.int64)
-    local = np.array([file for file, _ in footer.runs], np.int64)
-    if int(counts.sum()) != footer.rows:
-        raise InvalidCaptureError(f"Segment {segment.name} has {footer.rows} rows; its runs place {int(counts.sum())}.", field=segment.name)
-    index = np.array([files[uri_of(file.path)] for file in footer.files] or [0], np.int64)
-    written = np.repeat(index[local] if len(local) else local, counts)
-    if "place" in columns:
-        return {"file": written, "row": _checked_places(segment, columns, POSITION_MASK)}
-    begin = np.zeros(len(counts), np.int64)  # the position in its file at which a run begins
-    for file in np.unique(local):
-        of_file = local == file
-        begin[of_file] = np.concatenate(([0], np.cumsum(counts[of_file])[:-1]))
-    ends = np.cumsum(counts)
-    rows = np.arange(footer.rows, dtype=np.int64) - np.repeat(ends - counts, counts) + np.repeat(begin, counts)
-    return {"file": written, "row": rows}
-
-
-def _partitioned(segment: Segment, key: Longs, rank: Longs | None) -> dict[str, Longs]:
-    """Own reference of each row, the range of its partition, the neighbours of equal key; and how far those of equal rank reach in it."""
-    places = np.arange(len(key), dtype=np.int64)
-    starts, sizes = _runs(key)
-    first, begin = _first(segment.footer.attempt), np.repeat(starts, sizes)
-    known = {"ref": first + places, "begin": first + begin, "size": np.repeat(sizes, sizes)}
-    if rank is not None:
-        alike, counts = _runs(key, rank)
-        known["peers"] = np.repeat(alike + counts, counts) - begin
-    return known
-
-
-def _runs(*columns: Longs) -> tuple[Longs, Longs]:
-    """Where neighbours of equal values begin, and how many they are."""
-    count = len(columns[0])
-    other = np.ones(count, np.bool_)
-    if count:
-        other[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
-    starts = np.flatnonzero(other).astype(np.int64)
-    return starts, np.diff(np.append(starts, count))
-
-
-def _numbered(segment: Segment, ordinal: int) -> Longs:
-    """Own reference of each row."""
-    return _first(ordinal) + np.arange(segment.footer.rows, dtype=np.int64)
-
-
-def _first(ordinal: int) -> int:
-    return (ordinal & ORDINAL_MASK) << POSITION_BITS
