@@ -4,8 +4,8 @@
 
     a question and its answer     answer, engine; preview for rows to pick from; questions for both as a service asks them; selection and
                                   predicate for those that are meant, with the functions that a predicate may use;
-                                  datasets for the files of one, versions for those that it had; origins for those that values
-                                  come from; pairs for which record came from which
+                                  datasets for the files of one, versions (of tables, snapshots) for those that it had; origins for
+                                  those that values come from; pairs for which record came from which
     what stays between traces     tracer, session
     from capture to capture       upstream, downstream, ways (to a target), links, hops, path, expressions (on the way), merged (what MERGE
                                   did to a row); numbered and overlaps for records that name places; lift where only datasets are known
@@ -25,8 +25,9 @@
                                   local, located; loaded for those that a library reads; lined, lines (marks of long files), unpacked
                                   (compressed) and textvalues for those of lines; places and scanned for the records that references
                                   stand for; footers of Parquet, and excerpts of its large columns, by pages, parquetfile and thrift;
-                                  deltalog and deletions for what a Delta table holds now; rowids, with iceberglog and deltarows, for rows
-                                  that tables number themselves
+                                  deltalog and deletions for what a Delta table holds now; icebergsnapshot for what an Iceberg table held;
+                                  versions for what both tell of a version; rowids, with iceberglog and deltarows, for rows that tables
+                                  number themselves
     Spark's meaning in DuckDB     translate; database/: types, decimals, sql; in_memory for small tables
 """
 

@@ -186,7 +186,11 @@ def _chosen_then(
     """
     files = version.files
     if request.rows:
-        numbers = {number for number, _ in places_of(files, request.rows)}
+        places = places_of(files, request.rows)
+        for number, row in places:
+            if number in session.left_out and row in session.left_out[number]:
+                raise InvalidQueryError(f"{dataset.name} had no row {row} of {session.files[number].block.path} then: it was deleted.")
+        numbers = {number for number, _ in places}
         files = [file for file in files if file.number in numbers]
     gone = [file for file in files if file.problem]
     if gone and request.where is None:

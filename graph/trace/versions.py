@@ -2,7 +2,8 @@
 
 For traces that ask about an earlier time, a run, a version of the graph or a table's snapshot. A version is made of blocks: what the last
 run that replaced the whole dataset wrote, and what was added since. Which run wrote a record, and what that run read, is then found by
-the blocks, as ever. Where a run that is known by datasets only had a part in it, the answer says so, or there is none.
+the blocks, as ever. Where a run that is known by datasets only had a part in it, the answer says so, or there is none. Tables that have
+metadata of their own tell by these which files a version had (`snapshots`).
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
 from headwater.graph.model import Node, NodeKind, Stamp, node_id, parse_id
 from headwater.graph.model.instants import instant_of, shown_instant
 from headwater.graph.records.lists import block_of_source
-from headwater.graph.records.replacing import TABLE_FORMATS, Replaces
+from headwater.graph.records.replacing import Replaces
 from headwater.graph.records.versions import Write
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import AsOf, TraceRequest
 from headwater.graph.trace.datasets import Dataset, Version, find_dataset
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
+from headwater.graph.trace.snapshots import at_snapshot, snapshot_of_run, table_shape
 
 _PAGE = 1_000
 _HINT = "Name an instant (2026-01-31T23:59:59Z), a run's id, a version's id, or a snapshot of a table. `headwater jobs` lists runs."
@@ -50,6 +52,9 @@ async def find_asked(session: Session, graph: GraphStore | None, request: TraceR
 async def version_of(session: Session, graph: GraphStore | None, dataset: Dataset, as_of: str) -> Dataset:
     """A dataset as it was. Raises as `find_asked` does."""
     known, tenant = session.store.catalog.versions, session.tenant
+    shape = await asyncio.to_thread(table_shape, session, dataset)
+    if shape is not None:
+        return await _of_table(session, graph, dataset, shape, as_of)
     run, until = await _meant(session, graph, dataset, as_of)
     if run is not None:
         until = await asyncio.to_thread(known.last_write, tenant, dataset.id, run)
@@ -60,8 +65,37 @@ async def version_of(session: Session, graph: GraphStore | None, dataset: Datase
     return await asyncio.to_thread(_as_written, session, dataset, as_of, until, coarse)
 
 
+async def _of_table(session: Session, graph: GraphStore | None, dataset: Dataset, shape: Shape, as_of: str) -> Dataset:
+    """A table of Delta or Iceberg as it was: what its metadata know by that name comes before what the graph knows."""
+    run, until = _run_or_instant(dataset, as_of)
+    name = as_of if run is None and until is None else None
+    runs: list[str] = []
+    if run is not None:
+        name = await asyncio.to_thread(snapshot_of_run, session, dataset, run)
+    if name is not None:
+        labels = [(_label(version), parse_id(version.id)[1][2]) async for version in _versions(graph, session.tenant, dataset)]
+        runs = [maker for label, maker in labels if label == name]
+    return await asyncio.to_thread(at_snapshot, session, dataset, shape, name=name, until=until, runs=runs)
+
+
 async def _meant(session: Session, graph: GraphStore | None, dataset: Dataset, as_of: str) -> tuple[str | None, str | None]:
     """The run, or else the instant, that a text names."""
+    run, until = _run_or_instant(dataset, as_of)
+    if run is not None or until is not None:
+        return run, until
+    found = {version.id: version async for version in _versions(graph, session.tenant, dataset) if _label(version) == as_of}
+    if len(found) > 1:
+        runs = ", ".join(parse_id(version)[1][2] for version in sorted(found))
+        raise InvalidQueryError(
+            f"{len(found)} versions of {dataset.name} are called {as_of}: of the runs {runs}.", field="as_of", hint="Name the run."
+        )
+    if not found:
+        raise InvalidQueryError(f"{as_of!r} names no version of {dataset.name}.", field="as_of", hint=_HINT)
+    return parse_id(next(iter(found)))[1][2], None
+
+
+def _run_or_instant(dataset: Dataset, as_of: str) -> tuple[str | None, str | None]:
+    """The run, or else the instant, that a text names by itself; neither where it can only be what a version is called."""
     kind, parts = parse_id(as_of) if as_of.startswith((f"{NodeKind.RUN}:", f"{NodeKind.VERSION}:")) else (None, ())
     if kind == NodeKind.VERSION:
         if node_id(NodeKind.DATASET, *parts[:2]) != dataset.id or len(parts) != 3:
@@ -73,20 +107,12 @@ async def _meant(session: Session, graph: GraphStore | None, dataset: Dataset, a
         return str(UUID(as_of)), None
     except ValueError:
         pass
-    if not as_of.isdecimal():  # digits are a snapshot, not a date without hyphens
-        try:
-            return None, instant_of(as_of, "as_of", end=True)
-        except InvalidQueryError:
-            pass
-    found = {version.id: version async for version in _versions(graph, session.tenant, dataset) if _label(version) == as_of}
-    if len(found) > 1:
-        runs = ", ".join(parse_id(version)[1][2] for version in sorted(found))
-        raise InvalidQueryError(
-            f"{len(found)} versions of {dataset.name} are called {as_of}: of the runs {runs}.", field="as_of", hint="Name the run."
-        )
-    if not found:
-        raise InvalidQueryError(f"{as_of!r} names no version of {dataset.name}.", field="as_of", hint=_HINT)
-    return parse_id(next(iter(found)))[1][2], None
+    if as_of.isdecimal():  # digits are a snapshot, not a date without hyphens
+        return None, None
+    try:
+        return None, instant_of(as_of, "as_of", end=True)
+    except InvalidQueryError:
+        return None, None
 
 
 def _as_written(session: Session, dataset: Dataset, as_of: str, until: str, coarse: list[Node]) -> Dataset:
@@ -132,7 +158,6 @@ def _of_writes(session: Session, dataset: Dataset, as_of: str, until: str, write
     assert sink is not None  # noqa: S101 - it wrote the dataset
     wrote = {write.run: None for write in writes if write.status != "refused"}
     stated = AsOf(until, [node_id(NodeKind.RUN, run) for run in wrote])
-    _check_format(dataset, sink.format)
     listed = [pieces[path][0] for path in sorted(pieces)]
     return replace(dataset, version=Version(stated, listed, Shape.of_sink(sink), {file.number: rows for file, rows in pieces.values()}))
 
@@ -148,7 +173,6 @@ def _as_read(session: Session, dataset: Dataset, until: str | None, run: str | N
     capture, reader, ended = session.capture(found[0]), found[1], found[2]
     sources = [s for s in capture.manifest.sources if node_id(NodeKind.DATASET, s.dataset.namespace, s.dataset.name) == dataset.id]
     shape = Shape.of_source(sources[0])
-    _check_format(dataset, shape.format)
     read = [(file, Shape.of_source(source)) for source in sources for file in capture.files_of(source)]
     files = {known.number: known for file, of in read for known in [session.known(block_of_source(file), dataset.id, of, file.partition)]}
     stated = AsOf(until or ended, [node_id(NodeKind.RUN, reader)], is_read=True)
@@ -162,14 +186,6 @@ def _check_coarse(session: Session, dataset: Dataset, as_of: str, versions: list
         if version.properties.get("block") == "base":
             raise _unknown(dataset, as_of, run)
         session.say(dataset.id, f"run {run} wrote to it by then too, and is known by datasets only", "missing")
-
-
-def _check_format(dataset: Dataset, format_: str) -> None:
-    if format_ in TABLE_FORMATS:
-        raise UnsupportedError(
-            f"{dataset.name} is a table of {format_}: which rows a version of it had is not read from its log yet.",
-            hint="Trace its current records, or trace a dataset that was made from it.",
-        )
 
 
 def _unknown(dataset: Dataset, as_of: str, run: str) -> UnsupportedError:

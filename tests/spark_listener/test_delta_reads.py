@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pyspark
 import pytest
 
+from headwater.errors import NotFoundError
 from headwater.graph.trace import Semantics, TraceRequest, trace
 from tests.oracle.laboratory import TENANT, Laboratory
 from tests.spark_listener.delta import delta_in
@@ -130,6 +132,51 @@ def test_a_table_is_asked_for_the_records_that_it_holds_now(laboratory: Laborato
     forward = asked(laboratory, path, "id = 5", forward=True)
     assert [record.values["s"] for record in forward.records] == ["u"]
     assert forward.exact
+
+
+@pytest.mark.parametrize("vectors", ["true", "false"])
+def test_a_trace_begins_with_the_rows_of_a_version(laboratory: Laboratory, vectors: str) -> None:
+    path = made(
+        laboratory, f"asked_{vectors}", "DELETE FROM {t} WHERE id IN (2, 9)", "UPDATE {t} SET s = 'u' WHERE id = 3",
+        "ALTER TABLE {t} RENAME COLUMN s TO text", "OPTIMIZE {t}", **{"enableDeletionVectors": vectors, "columnMapping.mode": "name"},
+        by="PARTITIONED BY (k)",
+    )  # fmt: skip
+    traced(laboratory, laboratory.spark.sql(f"SELECT id FROM delta.`{path}`"), f"read_asked_{vectors}")
+
+    def held(where: str = "true", **asked: Any) -> list[tuple[int, str]]:
+        answer = asyncio.run(trace(None, laboratory.store, TENANT, TraceRequest(**{"dataset": path, "where": where, **asked})))
+        assert answer.as_of is not None
+        return sorted((record.values["id"], record.values["text"]) for record in answer.selected)
+
+    then = [(i, f"n{i}") for i in range(12)]
+    left = [(i, "u" if i == 3 else f"n{i}") for i in range(12) if i not in (2, 9)]
+    versions = {version: held(as_of=version) for version in ("0", "1", "2", "3", "4", "6")}
+    assert versions == {
+        "0": [], "1": then[:6], "2": then, "3": [row for row in then if row[0] not in (2, 9)], "4": left, "6": left,
+    }  # fmt: skip
+    assert held("k = 0 AND text = 'n3'", dataset=f"{path}@2") == [(3, "n3")]
+    assert held(as_of="2999-01-01") == left
+    for wrong in ("17", "main", "2000-01-01"):
+        with pytest.raises(NotFoundError):
+            held(as_of=wrong)
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_checkpoints_of_version_2_are_read(laboratory: Laboratory, form: str) -> None:
+    laboratory.spark.conf.set("spark.databricks.delta.checkpointV2.topLevelFileFormat", form)
+    path = made(
+        laboratory, f"checkpointed_{form}", "DELETE FROM {t} WHERE id IN (2, 9)", "INSERT INTO {t} VALUES (12, 0, 'n12')",
+        by="PARTITIONED BY (k)", checkpointPolicy="v2", checkpointInterval="3", enableDeletionVectors="true",
+    )  # fmt: skip
+    laboratory.spark.conf.unset("spark.databricks.delta.checkpointV2.topLevelFileFormat")
+    (checkpoint,) = Path(path, "_delta_log").glob("0*.checkpoint.*")
+    assert checkpoint.suffix == f".{form}"
+    for commit in Path(path, "_delta_log").glob("*.json"):  # as a table does away with them, in time
+        if commit.name < checkpoint.name and commit != checkpoint:
+            commit.unlink()
+    traced(laboratory, laboratory.spark.sql(f"SELECT id FROM delta.`{path}`"), f"read_{form}")
+    selected = {record.values["id"]: int(record.values["k"]) for record in asked(laboratory, path, "true", forward=True).selected}
+    assert selected == {i: i % 3 for i in range(13) if i not in (2, 9)}
 
 
 def test_vectors_of_every_kind_are_read(laboratory: Laboratory) -> None:

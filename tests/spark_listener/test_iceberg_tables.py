@@ -10,9 +10,11 @@ from typing import Any
 import pyspark
 import pytest
 
+from headwater.errors import NotFoundError, UnsupportedError
+from headwater.graph.model import node_id
 from headwater.graph.trace import Semantics, TraceAnswer
 from tests.oracle.iceberg_history import delete_equal, lake_in
-from tests.oracle.laboratory import Laboratory
+from tests.oracle.laboratory import TENANT, Laboratory
 from tests.spark_listener.iceberg import ids, traced
 
 pytestmark = [
@@ -150,6 +152,45 @@ def test_a_snapshot_is_read_by_time_and_between_others(lake: Laboratory, run: Ru
     added.write.parquet(f"{lake.folder}/added")
     assert [capture["status"] for capture in lake.take()] == ["complete"]
     assert ids(lake, traced(lake, "added")) == [30]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_trace_begins_with_the_rows_of_a_snapshot(lake: Laboratory, run: Run, version: int) -> None:
+    name = f"asked_{version}"
+    modes = ", ".join(f"'write.{command}.mode' = 'merge-on-read'" for command in ("delete", "update"))
+    made = f"USING iceberg PARTITIONED BY (k) TBLPROPERTIES ('format-version' = '{version}', {modes})"
+    first = run(f"CREATE TABLE lake.db.{name} {made} AS SELECT * FROM raw WHERE id < 8")
+    run(f"ALTER TABLE lake.db.{name} CREATE TAG begin")
+    between = run(f"DELETE FROM lake.db.{name} WHERE id IN (1, 2)")
+    run(f"UPDATE lake.db.{name} SET s = 'new' WHERE id = 5")
+    run(f"INSERT INTO lake.db.{name} SELECT * FROM raw WHERE id = 40")
+    run(f"ALTER TABLE lake.db.{name} RENAME COLUMN s TO text")
+    rows = lake.spark.sql(f"SELECT snapshot_id, committed_at FROM lake.db.{name}.snapshots ORDER BY committed_at").collect()
+    last, folder = str(rows[-1][0]), f"lake/db/{name}"
+    at = rows[0][1].astimezone().isoformat()
+    for as_of, held in ((first["sink"]["version"], range(8)), ("begin", range(8)), (at, range(8)), (last, [0, 3, 4, 5, 6, 7, 40])):
+        answer = traced(lake, folder, as_of=as_of)
+        assert (answer.exact, ids(lake, answer)) == (True, list(held)), as_of
+        assert len(answer.selected) == len(list(held))
+    assert ids(lake, traced(lake, f"{folder}@{last}", where="id > 4 AND s = 'new'")) == [5]
+    assert ids(lake, traced(lake, folder, as_of=last, where="id = 2")) == []
+    writes = lake.store.catalog.versions.writes(TENANT, node_id("dataset", "file", f"{lake.folder}/{folder}"))
+    of_run = traced(lake, folder, as_of=next(write.run for write in writes if write.capture == between["capture"]))
+    assert ids(lake, of_run) == [0, 3, 4, 5, 6, 7]
+    with pytest.raises(UnsupportedError) as refused:
+        traced(lake, folder)
+    assert f"@{last}" in str(refused.value.hint)
+    for wrong in ("17", "no_such_tag", "2000-01-01"):
+        with pytest.raises(NotFoundError):
+            traced(lake, folder, as_of=wrong)
+
+
+def test_a_snapshot_of_which_rows_were_deleted_by_value_is_refused_by_name(lake: Laboratory, run: Run) -> None:
+    first = run("CREATE TABLE lake.db.by_value USING iceberg AS SELECT /*+ COALESCE(1) */ * FROM raw WHERE id < 6")["sink"]["version"]
+    delete_equal(lake, "lake.db.by_value", "id", [0, 5])
+    assert ids(lake, traced(lake, "lake/db/by_value", as_of=first)) == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(UnsupportedError, match="deleted by their values"):
+        traced(lake, "lake/db/by_value", as_of="main")
 
 
 def test_of_a_snapshot_that_expired_records_are_traced_and_not_shown(lake: Laboratory, run: Run) -> None:

@@ -38,7 +38,7 @@ def deleted_rows(look: Look, table: str, vector: Mapping[str, Any]) -> Longs:
         if kind == "i":
             data = z85(text)[: int(vector["sizeInBytes"])]
         else:
-            data = _from_file(bytes(look.file(_file(table, kind, text))[1].content()), int(vector.get("offset") or 0))
+            data = vector_at(bytes(look.file(_file(table, kind, text))[1].content()), int(vector.get("offset") or 0))
         rows = numbers(data)
     except (ValueError, KeyError, IndexError, struct.error) as error:
         raise UnsupportedError(f"A deletion vector of {table} cannot be read: {error}.") from None
@@ -56,7 +56,8 @@ def _file(table: str, kind: object, text: str) -> str:
     return "/".join([table.rstrip("/"), *([prefix] if prefix else []), f"deletion_vector_{name}.bin"])
 
 
-def _from_file(content: bytes, offset: int) -> bytes:
+def vector_at(content: bytes, offset: int) -> bytes:
+    """The bitmap that begins at an offset of a file, behind its length. Iceberg's files have the same form."""
     (size,) = struct.unpack_from(">i", content, offset)
     data = content[offset + 4 : offset + 4 + size]
     (checksum,) = struct.unpack_from(">I", content, offset + 4 + size)

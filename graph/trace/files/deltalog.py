@@ -17,12 +17,12 @@ from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 
-from headwater.errors import UnsupportedError
+from headwater.errors import NotFoundError, UnsupportedError
 from headwater.graph.records import FileBlock, Look, block_at, uri_of
 
 _COMMIT = re.compile(r"/(\d{20})\.json$")
 _CHECKPOINT = re.compile(r"/(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet$")
-_NEWER = re.compile(r"/(\d{20})\.checkpoint\.[0-9a-f-]{36}\.(?:json|parquet)$")
+_NEWER = re.compile(r"/(\d{20})\.checkpoint\.[0-9a-f-]{36}\.(?:json|parquet)$")  # of version 2
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -49,19 +49,51 @@ def table_files(look: Look, table: str, version: int | None = None) -> list[Data
     commits = commits_of(names)
     last = max(commits, default=-1) if version is None else version
     begin, parts = checkpoint_before(names, last)
-    if begin is None and any(int(found[1]) <= last for name in names if (found := _NEWER.search(name))):
-        raise UnsupportedError(f"The log of {table} has checkpoints of version 2, which are not read yet.")
     later = range(0 if begin is None else begin + 1, last + 1)
     if missing := [number for number in later if number not in commits]:
         raise UnsupportedError(f"The log of {table} is not whole: the commit of version {missing[0]} is not there.")
     files: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for action in (action for part in parts for action in _checkpointed(look, part)):
-        _apply(action, files)
+    for part in parts:
+        for action in checkpointed(look, table, part):
+            if action.get("add"):
+                _apply(action, files)
     for number in later:
         removed, added = _committed(look, commits[number])
         for action in (*removed, *added):  # what a commit adds is there after it
             _apply(action, files)
     return sorted((_data_file(table, entry) for entry in files.values()), key=lambda file: file.block)
+
+
+def version_of(look: Look, table: str, *, name: str | None = None, until: int | None = None) -> tuple[int, int] | None:
+    """A version of a table by its number, or the last by an instant (ms), with when it was made; None where there is no table.
+
+    Delta takes a version for as old as the file of its commit, and for younger than the version before it.
+
+    Raises:
+        NotFoundError: there is no such version.
+        UnsupportedError: the table notes the times of its versions otherwise; or its log may not be read.
+    """
+    log = look.listed(f"{table}/_delta_log")
+    if not log:
+        return None
+    blocks = {block.path: block for block in log}
+    commits = commits_of(blocks)
+    times: dict[int, int] = {}
+    for version in sorted(commits):
+        times[version] = max(blocks[commits[version]].modified, times.get(version - 1, -1) + 1)
+    there = f"It has versions {min(times)} to {max(times)}." if times else "Its log has none."
+    if name is not None:
+        if not name.isdecimal() or int(name) not in times:
+            raise NotFoundError(f"{table} has no version {name}.", hint=there)
+        return int(name), times[int(name)]
+    if times and any("inCommitTimestamp" in (action.get("commitInfo") or {}) for action in _actions(look, commits[max(times)])):
+        raise UnsupportedError(
+            f"{table} notes the times of its versions in its commits, which are not all read.", hint=f"Name one. {there}"
+        )
+    found = [version for version, made in times.items() if until is None or made <= until]
+    if not found:
+        raise NotFoundError(f"Which version {table} had then its log does not tell any more.", hint=there)
+    return found[-1], times[found[-1]]
 
 
 def commits_of(names: Iterable[str]) -> dict[int, str]:
@@ -75,22 +107,46 @@ def checkpoint_before(names: Iterable[str], last: int) -> tuple[int | None, list
     for name in names:
         if (match := _CHECKPOINT.search(name)) and int(match[1]) <= last:
             found.setdefault((int(match[1]), int(match[3] or 1)), []).append(name)
+        elif (match := _NEWER.search(name)) and int(match[1]) <= last:
+            found[int(match[1]), 1] = [name]  # there may be several of one version: each is whole
     whole = {key: parts for key, parts in found.items() if len(parts) == key[1]}
     return (max(whole)[0], sorted(whole[max(whole)])) if whole else (None, [])
 
 
-def _checkpointed(look: Look, path: str) -> Iterator[Mapping[str, Any]]:
-    table = pq.read_table(io.BytesIO(bytes(look.file(path)[1].content())), columns=["add"])
-    for entry in table.column("add").to_pylist():
-        if entry is not None:
-            yield {"add": {**entry, "partitionValues": dict(entry.get("partitionValues") or ())}}
+def checkpointed(look: Look, table: str, path: str) -> Iterator[Mapping[str, Any]]:
+    """The actions `add` and `metaData` of a checkpoint, those among them that it keeps in files of their own (version 2)."""
+    sidecars = []
+    for action in _actions(look, path) if path.endswith(".json") else _rows(look, path, ("add", "metaData", "sidecar")):
+        if sidecar := action.get("sidecar"):
+            sidecars.append(unquote(str(sidecar["path"])).rpartition("/")[2])
+        else:
+            yield action
+    for name in sidecars:
+        yield from _rows(look, f"{table.rstrip('/')}/_delta_log/_sidecars/{name}", ("add",))
+
+
+def _rows(look: Look, path: str, kinds: Iterable[str]) -> Iterator[Mapping[str, Any]]:
+    """The actions of some kinds in a file of Parquet, as the log's JSON has them."""
+    file = pq.ParquetFile(io.BytesIO(bytes(look.file(path)[1].content())))
+    there = [kind for kind in kinds if kind in file.schema_arrow.names]
+    if not there:
+        return
+    for row in file.read(columns=there).to_pylist():
+        for kind, entry in row.items():
+            if entry is not None:
+                maps = {name: dict(entry[name] or ()) for name in ("partitionValues", "configuration") if name in entry}
+                yield {kind: {**entry, **maps}}
 
 
 def _committed(look: Look, path: str) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
     """What a commit removes, and what it adds."""
-    content = bytes(look.file(path)[1].content())
-    actions = [json.loads(line) for line in content.splitlines() if line.strip()]
+    actions = _actions(look, path)
     return [action for action in actions if action.get("remove")], [action for action in actions if action.get("add")]
+
+
+def _actions(look: Look, path: str) -> list[Mapping[str, Any]]:
+    content = bytes(look.file(path)[1].content())
+    return [json.loads(line) for line in content.splitlines() if line.strip()]
 
 
 def _apply(action: Mapping[str, Any], files: dict[tuple[str, str], Mapping[str, Any]]) -> None:

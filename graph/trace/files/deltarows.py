@@ -7,18 +7,16 @@ The log's format: https://github.com/delta-io/delta/blob/master/PROTOCOL.md (row
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from headwater.errors import UnsupportedError
 from headwater.graph.records import Look
-from headwater.graph.trace.files.deltalog import checkpoint_before, commits_of, located
+from headwater.graph.trace.files.deltalog import checkpoint_before, checkpointed, commits_of, located
 from headwater.graph.trace.files.rowids import TableFile, TableRows, numbered_apart
 
 _NUMBER = "delta.rowTracking.materializedRowIdColumnName"
@@ -48,7 +46,8 @@ def table_rows(look: Look, table: str) -> TableRows | None:
             read.commit(version, bytes(look.file(commits[version])[1].content()))
         checkpoint, parts = checkpoint_before(names, max(commits, default=-1))
         for part in parts:
-            read.checkpoint(checkpoint or 0, bytes(look.file(part)[1].content()))
+            for action in checkpointed(look, table, part):
+                read.checkpoint(checkpoint or 0, action)
     except (LookupError, ValueError, TypeError, AttributeError, pa.ArrowInvalid) as error:
         raise UnsupportedError(f"The log of {table} cannot be read: {type(error).__name__}: {error}.") from None
     names_of = read.configuration
@@ -75,14 +74,11 @@ class _Read:
             elif metadata := action.get("metaData"):
                 self.configuration = dict(metadata.get("configuration") or {})
 
-    def checkpoint(self, version: int, content: bytes) -> None:
-        read = pq.read_table(io.BytesIO(content), columns=["add", "metaData"])
-        for entry in read.column("add").to_pylist():
-            if entry is not None:
-                self._add(entry, version, is_rewrite=None)
-        for entry in read.column("metaData").to_pylist():
-            if entry is not None:
-                self.configuration = {**dict(entry.get("configuration") or ()), **self.configuration}
+    def checkpoint(self, version: int, action: Mapping[str, Any]) -> None:
+        if entry := action.get("add"):
+            self._add(entry, version, is_rewrite=None)
+        elif entry := action.get("metaData"):
+            self.configuration = {**dict(entry.get("configuration") or ()), **self.configuration}
 
     def _add(self, entry: Mapping[str, Any], version: int, *, is_rewrite: bool | None) -> None:
         """A file. One whose deletion vector changes is added again, with the number and the version that it had."""

@@ -26,13 +26,13 @@ _METADATA = re.compile(r"/(?:v(\d{1,18})|(\d{1,18})-[^/]*?)(\.gz)?\.metadata\.js
 _NUMBER, _VERSION = 2**31 - 108, 2**31 - 109  # ids of the fields that hold them in data files
 _MOST_FILES = 2_000  # lists and manifests that are read
 _MOST_BYTES = 512 << 20  # of them, and of the metadata file once it is unpacked
-_DAMAGED = (LookupError, ValueError, TypeError, AttributeError, EOFError, ArithmeticError, struct.error, zlib.error, gzip.BadGzipFile)
-_DELETED = 2  # the status of an entry
+DAMAGED = (LookupError, ValueError, TypeError, AttributeError, EOFError, ArithmeticError, struct.error, zlib.error, gzip.BadGzipFile)
+DELETED = 2  # the status of an entry
 _ANEW = frozenset({"replace", "overwrite"})  # commits that put rows of other files into new ones
 
 
 @dataclass
-class _Budget:
+class Budget:
     """How much of the metadata may still be read."""
 
     files: int = _MOST_FILES
@@ -47,22 +47,19 @@ def table_rows(look: Look, table: str) -> TableRows | None:
         SourceUnavailableError: its storage does not give it.
         OSError: it cannot be read.
     """
-    newest = _newest(look, table)
+    newest = newest_metadata(look, table)
     if newest is None:
         return None
     try:
         removed: dict[str, int] = {}
         return TableRows(numbered_apart(list(_files(look, table, newest, removed)), removed), _NUMBER, _VERSION)
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise UnsupportedError(f"The metadata of {table} cannot be read: {type(error).__name__}: {error}.") from None
 
 
-def _newest(look: Look, table: str) -> str | None:
+def newest_metadata(look: Look, table: str) -> str | None:
     """The metadata file of the highest version. A commit that failed may have left one of the same: then it is not certain."""
-    numbered: dict[int, list[str]] = {}
-    for block in look.listed(f"{table.rstrip('/')}/metadata") or ():
-        if (met := _METADATA.search(block.path)) is not None:
-            numbered.setdefault(int(met[1] or met[2]), []).append(block.path)
+    numbered = metadata_files(look, table)
     if not numbered:
         return None
     newest = numbered[max(numbered)]
@@ -71,10 +68,27 @@ def _newest(look: Look, table: str) -> str | None:
     return newest[0]
 
 
+def metadata_files(look: Look, table: str) -> dict[int, list[str]]:
+    """The metadata files of a table, by version."""
+    numbered: dict[int, list[str]] = {}
+    for block in look.listed(f"{table.rstrip('/')}/metadata") or ():
+        if (met := _METADATA.search(block.path)) is not None:
+            numbered.setdefault(int(met[1] or met[2]), []).append(block.path)
+    return numbered
+
+
+def metadata_in(look: Look, path: str, budget: Budget) -> Mapping[str, Any]:
+    """What a metadata file says."""
+    content = content_of(look, path, budget)
+    known = json.loads(_unpacked(content) if ".gz" in path.rpartition("/")[2] else content)
+    if not isinstance(known, dict):
+        raise ValueError("it is no object")  # noqa: TRY004 - of the file, which is damaged
+    return known
+
+
 def _files(look: Look, table: str, metadata: str, removed: dict[str, int]) -> Iterator[TableFile]:
-    budget = _Budget()
-    content = _content(look, metadata, budget)
-    known = json.loads(_unpacked(content) if ".gz" in metadata.rpartition("/")[2] else content)
+    budget = Budget()
+    known = metadata_in(look, metadata, budget)
     snapshots = {int(snapshot["snapshot-id"]): snapshot for snapshot in known.get("snapshots") or ()}
     newest_first = sorted(snapshots.values(), key=lambda snapshot: int(snapshot.get("sequence-number") or 0), reverse=True)
     rewrites = {number: _is_rewrite(snapshot) for number, snapshot in snapshots.items()}
@@ -82,7 +96,7 @@ def _files(look: Look, table: str, metadata: str, removed: dict[str, int]) -> It
     for snapshot in newest_first:
         if "manifest-list" not in snapshot:
             raise UnsupportedError(f"The table {table} is of a version of the format that is not read here.")
-        for manifest in _records(look, _qualified(snapshot["manifest-list"], table), budget):
+        for manifest in entries(look, qualified(snapshot["manifest-list"], table), budget):
             key = str(manifest["manifest_path"]), manifest.get("first_row_id")
             if manifest.get("content") in (None, 0) and key not in seen:
                 seen.add(key)
@@ -90,15 +104,15 @@ def _files(look: Look, table: str, metadata: str, removed: dict[str, int]) -> It
 
 
 def _listed(
-    look: Look, table: str, manifest: Mapping[str, Any], rewrites: Mapping[int, bool], removed: dict[str, int], budget: _Budget
+    look: Look, table: str, manifest: Mapping[str, Any], rewrites: Mapping[int, bool], removed: dict[str, int], budget: Budget
 ) -> Iterator[TableFile]:
     """The data files of a manifest. An entry inherits what it leaves out from the manifest."""
     following = manifest.get("first_row_id")
     sequence = int(manifest.get("sequence_number") or 0)
-    for entry in _records(look, _qualified(manifest["manifest_path"], table), budget):
+    for entry in entries(look, qualified(manifest["manifest_path"], table), budget):
         file = entry["data_file"]
-        path = uri_of(_qualified(file["file_path"], table))
-        if entry["status"] == _DELETED:
+        path = uri_of(qualified(file["file_path"], table))
+        if entry["status"] == DELETED:
             removed[path] = max(sequence, removed.get(path, 0))
             continue
         first, rows = file.get("first_row_id"), int(file["record_count"])
@@ -117,11 +131,13 @@ def _is_rewrite(snapshot: Mapping[str, Any]) -> bool:
     return (snapshot.get("summary") or {}).get("operation", "overwrite") in _ANEW
 
 
-def _records(look: Look, path: str, budget: _Budget) -> Iterator[Mapping[str, Any]]:
-    yield from avro().reader(io.BytesIO(_content(look, path, budget)))
+def entries(look: Look, path: str, budget: Budget) -> Iterator[Mapping[str, Any]]:
+    """The entries of a list of manifests, or of a manifest."""
+    yield from avro().reader(io.BytesIO(content_of(look, path, budget)))
 
 
-def _content(look: Look, path: str, budget: _Budget) -> bytes:
+def content_of(look: Look, path: str, budget: Budget) -> bytes:
+    """All of a file of the metadata."""
     block, stored = look.file(path)
     budget.files -= 1
     budget.bytes -= block.length
@@ -138,7 +154,7 @@ def _unpacked(content: bytes) -> bytes:
     return read
 
 
-def _qualified(path: str, table: str) -> str:
+def qualified(path: str, table: str) -> str:
     """A location without a scheme is one of the table's file system."""
     if not path.startswith("/") or table.startswith(("/", "file:")):
         return path

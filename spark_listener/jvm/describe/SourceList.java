@@ -1,7 +1,9 @@
 package headwater.describe;
 
 import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.Refused;
 import headwater.rewrite.iceberg.TableScans;
+import headwater.rewrite.scans.FileScans;
 import headwater.rewrite.scans.formats.RecordFormat;
 import headwater.rewrite.scans.formats.RecordFormats;
 import headwater.shim.Scala;
@@ -73,6 +75,10 @@ final class SourceList implements LeafSources {
             described.put("columns", columns(leaf.schema()));
             return add(table.identifier(), described);
         }
+        LogicalRelation files = leaf instanceof DataSourceV2ScanRelation ? readByTheFirstKind((DataSourceV2ScanRelation) leaf) : null;
+        if (files != null) {
+            return files(files, (HadoopFsRelation) files.relation());
+        }
         if (leaf instanceof DataSourceV2ScanRelation) {
             Map described = TableText.scanned((DataSourceV2ScanRelation) leaf);
             if (described == null) {
@@ -96,6 +102,19 @@ final class SourceList implements LeafSources {
             return described == null ? null : add(described.get("name"), described);
         }
         return null;
+    }
+
+    /** The scan that the capture put in the place of another; null: it did not. */
+    private LogicalRelation readByTheFirstKind(DataSourceV2ScanRelation leaf) {
+        if (capture == null || !FileScans.is(leaf)) {
+            return null;
+        }
+        try {
+            LogicalRelation scan = FileScans.first(leaf);
+            return capture.sourceNumber((HadoopFsRelation) scan.relation()) < 0 ? null : scan;
+        } catch (Refused none) {
+            return null;
+        }
     }
 
     private Integer files(LogicalRelation leaf, HadoopFsRelation relation) {

@@ -36,6 +36,15 @@ public final class Nodes {
         return of.copy(files, partition, data, of.bucketSpec(), format, of.options(), of.sparkSession());
     }
 
+    public static HadoopFsRelation relation(FileIndex files, StructType partition, StructType data, FileFormat format, Map options, SparkSession session) {
+        return new HadoopFsRelation(files, partition, data, Scala.none(), format, Scala.texts(options), (org.apache.spark.sql.classic.SparkSession) session);
+    }
+
+    /** A scan that no catalog knows. */
+    public static LogicalRelation scan(HadoopFsRelation relation, Seq output) {
+        return new LogicalRelation(relation, output, Scala.none(), false, Scala.none());
+    }
+
     public static LogicalRelation scan(LogicalRelation of, HadoopFsRelation relation, Seq output) {
         return of.copy(relation, output, of.catalogTable(), of.isStreaming(), of.stream());
     }

@@ -57,6 +57,11 @@ public final class Scala {
         return scala.Option$.MODULE$.empty();
     }
 
+    /** An immutable map of what the map holds now. */
+    public static scala.collection.immutable.Map texts(java.util.Map values) {
+        return scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(new java.util.HashMap(values)));
+    }
+
     /** A Scala map of texts as a Java map, in its order. */
     public static java.util.Map map(scala.collection.Map values) {
         java.util.LinkedHashMap result = new java.util.LinkedHashMap();

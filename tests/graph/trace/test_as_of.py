@@ -172,12 +172,13 @@ async def test_a_snapshot_names_the_run_that_made_it_behind_an_at_sign_too(ask, 
         await ask(graph, dataset="out@10", where="true")
 
 
-async def test_versions_of_tables_with_logs_of_their_own_are_refused(store, ask, tmp_path) -> None:
+async def test_a_table_whose_log_is_gone_has_no_versions(store, ask, tmp_path) -> None:
     job = Job(store, "delta", 1, said={"format": "delta"})
     raw = write_csv(tmp_path / "raw" / "1.csv", list(COLUMNS), [["a", 1]])
     job.write(job.scan(raw, "csv", COLUMNS, RAW), tmp_path / "out", "parquet", list(COLUMNS), files=1)
-    with pytest.raises(UnsupportedError, match="is a table of delta"):
-        await ask(dataset=str(tmp_path / "out"), where="true", as_of=at(1))
+    for as_of in (at(1), "7"):
+        with pytest.raises(NotFoundError, match="is no table of delta any more"):
+            await ask(dataset=str(tmp_path / "out"), where="true", as_of=as_of)
 
 
 async def test_what_is_no_version_is_refused(ask, tmp_path, history) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headwater.graph.trace.files.reader import Reader, ReadFile, Wanted
     from headwater.graph.trace.files.rowids import TableRows
     from headwater.graph.trace.files.shapes import Shape
+    from headwater.graph.trace.files.versions import TableVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,17 @@ class Format:
         del shape
         found = look.listed(path)
         return None if found is None else [Listed(block) for block in found]
+
+    def version(self, look: Look, path: str, shape: Shape, *, name: str | None = None, until: int | None = None) -> TableVersion | None:
+        """A table at a path as it was, at a version that it calls so or at an instant (ms); None where there is no such table.
+
+        Raises:
+            NotFoundError: the table has no such version, or files of it are gone.
+            UnsupportedError: they may not be read, or what says which they are is not understood.
+            SourceUnavailableError: their storage does not say.
+            OSError: they cannot be read.
+        """
+        return None
 
     def table_rows(self, look: Look, path: str) -> TableRows | None:
         """The files that a table at a path has and had, with the numbers of their rows; None where the format has no tables.

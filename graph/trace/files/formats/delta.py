@@ -12,13 +12,14 @@ from headwater.graph.trace.database.sql import Untranslatable, quoted
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.files import deltarows
 from headwater.graph.trace.files.deletions import deleted_rows
-from headwater.graph.trace.files.deltalog import table_files
+from headwater.graph.trace.files.deltalog import DataFile, table_files, version_of
 from headwater.graph.trace.files.footers import Footer, check_columns, footers
 from headwater.graph.trace.files.formats.base import Listed
 from headwater.graph.trace.files.formats.parquet import Parquet, few, many
 from headwater.graph.trace.files.reader import FILE, LINE, ROW, Reader, ReadFile, Wanted
 from headwater.graph.trace.files.rowids import TableRows
 from headwater.graph.trace.files.shapes import Shape
+from headwater.graph.trace.files.versions import TableVersion
 
 _MODE, _NAME = "columnmapping", "physicalname."  # options that a capture states: how columns are mapped, and each one's name in the files
 
@@ -37,13 +38,12 @@ class Delta(Parquet):
         files = table_files(look, path)
         if files is None:
             return super().listed(look, path, shape)  # a file of a table, or a folder that is none any more
-        stored = _stored(shape)
-        names = {stored.get(name.lower(), name): name for name, _ in shape.partitions}
-        found = []
-        for file in files:
-            values = {names.get(name, name): value for name, value in file.partition.items()}
-            found.append(Listed(file.block, values, None if file.vector is None else deleted_rows(look, path, file.vector)))
-        return found
+        return _listed(look, path, shape, files)
+
+    def version(self, look: Look, path: str, shape: Shape, *, name: str | None = None, until: int | None = None) -> TableVersion | None:
+        found = version_of(look, path, name=name, until=until)
+        files = table_files(look, path, found[0]) if found is not None else None
+        return None if found is None or files is None else TableVersion(str(found[0]), found[1], _listed(look, path, shape, files))
 
     def table_rows(self, look: Look, path: str) -> TableRows | None:
         return deltarows.table_rows(look, path)
@@ -84,12 +84,27 @@ class Delta(Parquet):
         def of_one(file: ReadFile) -> str:
             return _selected(shape, [known[file.number]])
 
-        if wanted is not None and 0 < len(files) <= self.few_files:
+        parameters: list[object]
+        if not files:  # a version of a table that has no rows
+            empty = "".join(f", NULL::{duckdb_type(kind) or 'VARCHAR'} AS {quoted(name)}" for name, kind in shape.columns)
+            select, parameters = f"SELECT 0::BIGINT AS {FILE}, 0::BIGINT AS {ROW}, NULL::BIGINT AS {LINE}{empty} WHERE false", []
+        elif wanted is not None and len(files) <= self.few_files:
             select, parameters = few(shape, files, wanted, {}, of_one)
         else:
             select, parameters = many(database, shape, files, wanted, _selected(shape, known.values()))
         named = "*" if columns is None else ", ".join([FILE, ROW, LINE, *map(quoted, columns)])
         return f"SELECT {named} FROM ({select})", parameters
+
+
+def _listed(look: Look, path: str, shape: Shape, files: Iterable[DataFile]) -> list[Listed]:
+    """Files of a table, with the table's names for what they are partitioned by."""
+    stored = _stored(shape)
+    names = {stored.get(name.lower(), name): name for name, _ in shape.partitions}
+    found = []
+    for file in files:
+        values = {names.get(name, name): value for name, value in file.partition.items()}
+        found.append(Listed(file.block, values, None if file.vector is None else deleted_rows(look, path, file.vector)))
+    return found
 
 
 def _stored(shape: Shape) -> dict[str, str]:

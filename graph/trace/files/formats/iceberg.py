@@ -2,7 +2,7 @@
 
 A file calls its columns as the table did when it was written. What it is asked for is the table as a run knew it: its own names and types,
 null where the file is older than a column. Which files a table has now is for its catalog to say; its folder holds those of other
-snapshots too.
+snapshots too. A snapshot that is named is read from its metadata.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from headwater.graph.trace.files import iceberglog
 from headwater.graph.trace.files.footers import Footer, alike, footers
 from headwater.graph.trace.files.formats.base import Listed
 from headwater.graph.trace.files.formats.parquet import Parquet, places_of
+from headwater.graph.trace.files.icebergsnapshot import newest_snapshot, snapshot
 from headwater.graph.trace.files.reader import FILE, HIDDEN, LINE, ROW, Reader, ReadFile, Wanted, places
 from headwater.graph.trace.files.rowids import TableRows
 from headwater.graph.trace.files.shapes import Shape
+from headwater.graph.trace.files.versions import TableVersion
 
 _STRUCT = re.compile(r"\bstruct\s*<", re.IGNORECASE)  # its fields have ids of their own, which nothing here follows
 # Of version 3: the table numbers its rows, and who rewrites a row writes its number again. Of all: where a row lies, whatever it holds.
@@ -46,11 +48,17 @@ class Iceberg(Parquet):
         return "parquet"
 
     def listed(self, look: Look, path: str, shape: Shape) -> list[Listed] | None:
-        del look, shape
+        del shape
+        newest = newest_snapshot(look, path)
+        at = f", or a snapshot behind its name (…@{newest}, the newest in its folder)" if newest else ""
         raise UnsupportedError(
             f"Which records {path.removeprefix('file:')} has now is not known here: its folder holds those of other snapshots too.",
-            hint="Name records by file and row.",
+            hint=f"Name records by file and row{at}.",
         )
+
+    def version(self, look: Look, path: str, shape: Shape, *, name: str | None = None, until: int | None = None) -> TableVersion | None:
+        del shape
+        return snapshot(look, path, name=name, until=until)
 
     def table_rows(self, look: Look, path: str) -> TableRows | None:
         return iceberglog.table_rows(look, path)
