@@ -152,8 +152,9 @@ class Origins:
             waiting.extend(dependencies.apply(i).rdd() for i in range(dependencies.size()))
         return found
 
-    def _roots_of(self, plan: Any) -> Iterator[str]:
-        """The files at the leaves of a plan, and what is known of its other leaves."""
+    def _roots_of(self, plan: Any, caches: set[tuple[int, ...]] | None = None) -> Iterator[str]:
+        """The files at the leaves of a plan, and what is known of its other leaves. `caches`: those that were looked into."""
+        caches = set() if caches is None else caches
         leaves = plan.collectLeaves()
         for i in range(leaves.size()):
             leaf = leaves.apply(i)
@@ -162,7 +163,12 @@ class Origins:
                 roots = leaf.relation().location().rootPaths()
                 yield from (str(roots.apply(j).toString()) for j in range(roots.size()))
             elif "InMemoryRelation" in names:
-                yield from self._roots_of(leaf.cacheBuilder().logicalPlan())
+                cached = leaf.cacheBuilder().logicalPlan()
+                columns = cached.output()
+                number = tuple(int(columns.apply(j).exprId().id()) for j in range(columns.size()))
+                if number not in caches:  # one that two others read is read twice by whoever reads both
+                    caches.add(number)
+                    yield from self._roots_of(cached, caches)
             elif "LogicalRDD" in names:
                 columns = leaf.output()
                 yield from self.of_columns(int(columns.apply(j).exprId().id()) for j in range(columns.size()))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 Field = tuple[str, str, str]  # namespace and name of the dataset, column; where only a part of it is read, with the path (`WITHIN`)
@@ -25,6 +26,7 @@ _RANKS = {"rank", "dense_rank", "percent_rank", "row_number", "cume_dist", "ntil
 _FIRST_KNOWN = {"coalesce", "nvl", "ifnull"}
 _AND = ("&&", "and")  # as Spark's expressions print, and as other manifests may have it
 _MOST_ROUNDS = 100  # of a recursion, until no round adds a column to another
+_MOST_READ = 200_000  # fields, counted each time that a column is read that is made of them
 _ROW_SUBTYPES = {"Filter": "FILTER", "Join": "JOIN", "Sort": "SORT", "MergeIntoCommand": "JOIN", "DeleteCommand": "FILTER"}
 
 
@@ -44,9 +46,30 @@ class ColumnLineage:
 
     columns: Mapping[str, Mapping[Field, frozenset[Step]]]
     dataset: Mapping[Field, frozenset[Step]]
+    too_large: bool = False  # the plan is, for its columns to be followed: nothing is told of them
 
 
 _Dependencies = dict[Field, set[Step]]
+
+
+class _TooLargeError(Exception):
+    """A plan whose columns would take too long to follow."""
+
+
+class _Known(dict[int, _Dependencies]):
+    """What each attribute depends on. What is read of it is counted, and bounded: a column may depend on thousands of fields."""
+
+    fields_read = 0
+
+    def read(self, attribute: int) -> _Dependencies:
+        found = self.get(attribute, {})
+        self.count(1 + len(found))
+        return found
+
+    def count(self, fields: int) -> None:
+        self.fields_read += fields
+        if self.fields_read > _MOST_READ:
+            raise _TooLargeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +86,18 @@ Sources = Mapping[Any, _Read]  # by the number of a source
 
 def column_lineage(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
     """Lineage of the columns that the plan's sink writes. `sources` maps a source's number to its datasets, or to its fields."""
+    if plan.get("left_out"):  # its description does not tell all columns
+        return ColumnLineage({}, {}, too_large=True)
+    try:
+        return _followed(plan, sources)
+    except _TooLargeError:
+        return ColumnLineage({}, {}, too_large=True)
+
+
+def _followed(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
     operators = list(_children_first(list(plan.get("operators") or ())))
     loops = {operator["loop"]: operator for operator in operators if operator.get("loop") is not None and operator.get("defines")}
-    known, whole, known_only = _walked(operators, sources, {})
+    known, whole, known_only = _walked(operators, sources, _Known())
     for _ in range(_MOST_ROUNDS if loops else 0):
         begun = _of_loops(operators, loops, known)
         if begun.items() <= known.items():
@@ -76,16 +108,20 @@ def column_lineage(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
         if field not in covered:
             whole[field] = steps
     columns: dict[str, Mapping[Field, frozenset[Step]]] = {}
+    frozen: dict[int, Mapping[Field, frozenset[Step]]] = {}  # the columns that a function makes are all made of the same
     for column in (plan.get("sink") or {}).get("columns") or ():
-        columns[column["name"]] = _frozen(known.get(column.get("attr"), {}))
+        made_of = known.get(column.get("attr"), {})
+        if id(made_of) not in frozen:
+            known.count(len(made_of))
+            frozen[id(made_of)] = _frozen(made_of)
+        columns[column["name"]] = frozen[id(made_of)]
     return ColumnLineage(columns, _frozen(whole))
 
 
-def _walked(
-    operators: Sequence[Mapping[str, Any]], sources: Sources, begun: Mapping[int, _Dependencies]
-) -> tuple[dict[int, _Dependencies], _Dependencies, _Dependencies]:
+def _walked(operators: Sequence[Mapping[str, Any]], sources: Sources, begun: _Known) -> tuple[_Known, _Dependencies, _Dependencies]:
     """What each attribute depends on, what decides about rows, and of which columns it is only asked whether they are null."""
-    known, whole, known_only = dict(begun), dict[Field, set[Step]](), dict[Field, set[Step]]()
+    known, whole, known_only = _Known(begun), dict[Field, set[Step]](), dict[Field, set[Step]]()
+    known.count(begun.fields_read)
     by_id = {operator["id"]: operator for operator in operators}
     for operator in operators:
         if operator.get("op") == "CTERelationRef":
@@ -94,11 +130,10 @@ def _walked(
     return known, whole, known_only
 
 
-def _of_loops(
-    operators: Sequence[Mapping[str, Any]], loops: Mapping[Any, Mapping[str, Any]], known: Mapping[int, _Dependencies]
-) -> dict[int, _Dependencies]:
+def _of_loops(operators: Sequence[Mapping[str, Any]], loops: Mapping[Any, Mapping[str, Any]], known: _Known) -> _Known:
     """What refers to a recursion that it stands in has its columns, as far as they are known by now."""
-    found: dict[int, _Dependencies] = {}
+    found = _Known()
+    found.count(known.fields_read)
     for reference in operators:
         defined = loops.get(reference.get("loop"), {}).get("defines") or ()
         for column, there in zip(() if reference.get("defines") else reference.get("columns") or (), defined, strict=False):
@@ -112,13 +147,15 @@ def _above(path: str) -> Iterator[str]:
     return (WITHIN.join(parts[:depth]) for depth in range(1, len(parts) + 1))
 
 
-def column_accesses(plan: Mapping[str, Any], sources: Sources) -> Mapping[Field, frozenset[str]]:
+def column_accesses(plan: Mapping[str, Any], sources: Sources) -> Mapping[Field, frozenset[str]] | None:
     """Which source columns a query reads whose result goes to the driver, and in which ways (the subtypes of `Step`).
 
-    A query that writes says so by its column lineage.
+    None: the plan is too large for its columns to be followed. A query that writes says so by its column lineage.
     """
     result = [{"name": column.get("name"), "attr": column.get("attr")} for column in plan.get("output") or ()]
     found = column_lineage({**plan, "sink": {"columns": [{**column, "name": number} for number, column in enumerate(result)]}}, sources)
+    if found.too_large:
+        return None
     accesses: dict[Field, set[str]] = {}
     for dependencies in (*found.columns.values(), found.dataset):
         for field, steps in dependencies.items():
@@ -126,7 +163,7 @@ def column_accesses(plan: Mapping[str, Any], sources: Sources) -> Mapping[Field,
     return {field: frozenset(ways) for field, ways in sorted(accesses.items())}
 
 
-def _refer(reference: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]], known: dict[int, _Dependencies]) -> None:
+def _refer(reference: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]], known: _Known) -> None:
     """The columns of a reference to a common table expression are those of its definition: each reference has attributes of its own."""
     for child in reference.get("children") or ():
         defined = by_id.get(child, {}).get("columns") or ()
@@ -135,9 +172,7 @@ def _refer(reference: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]],
                 known.setdefault(column["attr"], known[there["attr"]])
 
 
-def _visit(
-    operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _Dependencies, known_only: _Dependencies, sources: Sources
-) -> None:
+def _visit(operator: Mapping[str, Any], known: _Known, whole: _Dependencies, known_only: _Dependencies, sources: Sources) -> None:
     """`known_only`: fields of which a filter asks nothing but whether they are null, as Spark adds for the columns of joins and filters."""
     if operator.get("op") == "Scan":
         _scan(operator, known, whole, sources.get(operator.get("source"), ()))
@@ -158,9 +193,7 @@ def _visit(
         _decide(operator, subtype, known, whole, known_only)
 
 
-def _decide(
-    operator: Mapping[str, Any], subtype: str, known: Mapping[int, _Dependencies], whole: _Dependencies, known_only: _Dependencies
-) -> None:
+def _decide(operator: Mapping[str, Any], subtype: str, known: _Known, whole: _Dependencies, known_only: _Dependencies) -> None:
     """Add what an operator goes by that decides about rows: what it reads, and the fields in its condition."""
     condition = operator.get("condition") or {}
     for part in _conjuncts(condition):
@@ -169,7 +202,7 @@ def _decide(
         for read in _reads(part, known):
             _add(read, "IDENTITY", False, subtype, known_only if is_bare else whole)
     for attribute in sorted({*(operator.get("reads") or ())} - set(_attributes(condition))):  # a condition may not tell all that it reads
-        _add(known.get(attribute, {}), "IDENTITY", False, subtype, whole)
+        _add(known.read(attribute), "IDENTITY", False, subtype, whole)
 
 
 def _conjuncts(condition: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -182,18 +215,18 @@ def _conjuncts(condition: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield part
 
 
-def _reads(expression: Mapping[str, Any], known: Mapping[int, _Dependencies]) -> Iterator[_Dependencies]:
+def _reads(expression: Mapping[str, Any], known: _Known) -> Iterator[_Dependencies]:
     """The columns in an expression, and the fields of columns."""
     if (within := _within(expression, known)) is not None:
         yield within
     elif expression.get("fn") == "attr":
-        yield known.get(expression["attr"], {})
+        yield known.read(expression["attr"])
     else:
         for argument in _arguments(expression):
             yield from _reads(argument, known)
 
 
-def _define(operator: Mapping[str, Any], known: dict[int, _Dependencies]) -> None:
+def _define(operator: Mapping[str, Any], known: _Known) -> None:
     """Add the columns that an operator computes."""
     defined: dict[int, _Dependencies] = {}
     for definition in operator.get("defines") or ():
@@ -208,8 +241,9 @@ def _define(operator: Mapping[str, Any], known: dict[int, _Dependencies]) -> Non
     known.update(defined)
 
 
-def _scan(operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _Dependencies, read: _Read) -> None:
+def _scan(operator: Mapping[str, Any], known: _Known, whole: _Dependencies, read: _Read) -> None:
     for column in operator.get("columns") or ():
+        known.count(1 if isinstance(read, Fields) else len(read))
         if isinstance(read, Fields):
             known[column["attr"]] = {field: set(steps) for field, steps in read.columns.get(column["name"], {}).items()}
         else:
@@ -218,7 +252,7 @@ def _scan(operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _
         whole.setdefault(field, set()).update(steps)
 
 
-def _opaque(operator: Mapping[str, Any], known: dict[int, _Dependencies]) -> None:
+def _opaque(operator: Mapping[str, Any], known: _Known) -> None:
     """The columns that an operator makes in its own way may each be made of all that it sees."""
     made = operator.get("makes") or ()
     sees: list[Mapping[str, Any]] = [{"fn": "attr", "attr": attribute} for attribute in operator.get("sees") or ()]
@@ -230,9 +264,7 @@ def _opaque(operator: Mapping[str, Any], known: dict[int, _Dependencies]) -> Non
         known.update({column["attr"]: seen for column in made})
 
 
-def _all_of(
-    expressions: Iterable[Mapping[str, Any]], masking: bool, indirect: str | None, known: Mapping[int, _Dependencies]
-) -> _Dependencies:
+def _all_of(expressions: Iterable[Mapping[str, Any]], masking: bool, indirect: str | None, known: _Known) -> _Dependencies:
     """What a function may be made of that is given these."""
     found: _Dependencies = {}
     for expression in expressions:
@@ -245,12 +277,12 @@ def _collect(
     subtype: str,
     masking: bool,
     indirect: str | None,
-    known: Mapping[int, _Dependencies],
+    known: _Known,
     into: _Dependencies,
 ) -> None:
     function = str(expression.get("fn", ""))
     if function == "attr":
-        _add(known.get(expression["attr"], {}), subtype, masking, indirect, into)
+        _add(known.read(expression["attr"]), subtype, masking, indirect, into)
         return
     if (within := _within(expression, known)) is not None:
         _add(within, subtype, masking, indirect, into)
@@ -272,7 +304,7 @@ def _collect(
         _collect(expression["filter"], subtype, masking, indirect or "CONDITIONAL", known, into)
 
 
-def _within(expression: Mapping[str, Any], known: Mapping[int, _Dependencies]) -> _Dependencies | None:
+def _within(expression: Mapping[str, Any], known: _Known) -> _Dependencies | None:
     """What a field of a column is, where the column is one of a dataset, unchanged: the field there. None of any other expression."""
     path: list[str] = []
     subtype = "IDENTITY"
@@ -282,7 +314,7 @@ def _within(expression: Mapping[str, Any], known: Mapping[int, _Dependencies]) -
         expression = next(_arguments(expression), {})
     if not path or expression.get("fn") != "attr":
         return None
-    column = known.get(expression["attr"], {})
+    column = known.read(expression["attr"])
     if any(step != Step("DIRECT", "IDENTITY") for steps in column.values() for step in steps):
         return None
     end = "".join(reversed(path))
@@ -314,6 +346,7 @@ def _add(dependencies: Mapping[Field, set[Step]], subtype: str, masking: bool, i
             into.setdefault(field, set()).add(_after(step, subtype, masking, indirect))
 
 
+@lru_cache(1024)  # a few hundred kinds, asked for every field of every column
 def _after(step: Step, subtype: str, masking: bool, indirect: str | None) -> Step:
     masking = step.masking or masking
     if indirect:

@@ -18,6 +18,10 @@ from headwater.spark_listener.redact import redact_address
 from headwater.spark_listener.secrets import name_without_secrets
 
 _OPAQUE = "opaque: which columns this one is made of only the function knows; all that it sees are listed"
+_ANY = "opaque: there are too many columns to list them one by one; this one may have a part in any of them"
+_MOST_LISTED = 50_000  # pairs of a column and one that it is made of: an event of some 10 MB
+_NOT_FOLLOWED = {"operator": None, "reason": "the plan is too large for its columns to be followed", "kind": "missing"}
+_LISTED_ONCE = {"operator": None, "reason": "too many columns are made of too many: those are listed once, for all", "kind": "superset"}
 
 
 @dataclass(slots=True)
@@ -42,8 +46,13 @@ class Dataset:
         return {**stated, part: self.part} if self.part else stated
 
 
-def inputs_of(plan: Mapping[str, Any], read: Sequence[Mapping[str, Any]] = ()) -> list[Dataset]:
-    """One input a dataset, however often the plan reads it. `read`: what each scan of files has read, as Spark counted it."""
+def inputs_of(
+    plan: Mapping[str, Any], read: Sequence[Mapping[str, Any]] = (), problems: list[Mapping[str, Any]] | None = None
+) -> list[Dataset]:
+    """One input a dataset, however often the plan reads it. `read`: what each scan of files has read, as Spark counted it.
+
+    What cannot be told is added to `problems`.
+    """
     found: dict[tuple[str, str], Dataset] = {}
     parts = subset.inputs_of(plan)
     for source in plan.get("sources") or ():
@@ -61,7 +70,7 @@ def inputs_of(plan: Mapping[str, Any], read: Sequence[Mapping[str, Any]] = ()) -
                 **found[dataset].part.get("inputStatistics", {}),
             }
     if not plan.get("sink"):
-        _state_accesses(plan, found)
+        _state_accesses(plan, found, problems)
     return list(found.values())
 
 
@@ -70,7 +79,11 @@ def _counted(read: Sequence[Mapping[str, Any]]) -> dict[Name, dict[str, int]]:
     scans: dict[Name, list[Mapping[str, Any]]] = {}
     unknown: set[Name] = set()  # of datasets that are read together nobody knows how much of each
     for scan in read:
-        names = {dataset_name(str(path)) for path in scan.get("paths") or ()}
+        known = connected(scan)
+        if known is not None and (known.by_query is not None or known.problem is not None):
+            unknown |= set(known.datasets)  # rows of a query's result
+            continue
+        names = set(known.datasets) if known is not None else {dataset_name(str(path)) for path in scan.get("paths") or ()}
         if len(names) == 1:
             scans.setdefault(names.pop(), []).append(scan)
         else:
@@ -87,21 +100,38 @@ def _counted(read: Sequence[Mapping[str, Any]]) -> dict[Name, dict[str, int]]:
     return counted
 
 
-def _state_accesses(plan: Mapping[str, Any], inputs: Mapping[tuple[str, str], Dataset]) -> None:
+def _state_accesses(plan: Mapping[str, Any], inputs: Mapping[Name, Dataset], problems: list[Mapping[str, Any]] | None) -> None:
     """Say which columns a query reads that writes nothing: no output's column lineage does."""
     accesses = column_accesses(plan, sources_of(plan))
-    for dataset, stated in inputs.items():
-        fields: dict[str, set[str]] = {}
-        for (namespace, name, path), ways in accesses.items():
-            if (namespace, name) == dataset:
-                fields.setdefault(path.partition(WITHIN)[0], set()).update(ways)
-        if fields:
+    if accesses is None:
+        _add(problems, _NOT_FOLLOWED)
+        return
+    by_dataset: dict[Name, dict[str, set[str]]] = {}
+    for (namespace, name, path), ways in accesses.items():
+        fields = by_dataset.setdefault((namespace, name), {})
+        fields.setdefault(path.partition(WITHIN)[0], set()).update(ways)
+    for dataset, fields in by_dataset.items():
+        if dataset in inputs:
             read = [{"name": name, "ways": sorted(ways)} for name, ways in fields.items()]
-            stated.part[FIELD_ACCESS] = facet(FIELD_ACCESS, fields=read)
+            inputs[dataset].part[FIELD_ACCESS] = facet(FIELD_ACCESS, fields=read)
 
 
-def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None, *, changed: bool = True) -> Dataset | None:
-    """The dataset that the plan writes; None if it writes none, or none that has a name. `changed`: the query came to its end."""
+def _add(problems: list[Mapping[str, Any]] | None, problem: Mapping[str, Any]) -> None:
+    if problems is not None:
+        problems.append(problem)
+
+
+def output_of(
+    plan: Mapping[str, Any],
+    metrics: Mapping[str, Any] | None,
+    *,
+    changed: bool = True,
+    problems: list[Mapping[str, Any]] | None = None,
+) -> Dataset | None:
+    """The dataset that the plan writes; None if it writes none, or none that has a name. `changed`: the query came to its end.
+
+    What cannot be told is added to `problems`.
+    """
     sink = plan.get("sink")
     named = source_datasets(sink) if sink else []
     if not sink or not named or (sink.get("only_change") and not sink.get("change")):
@@ -112,7 +142,12 @@ def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None, *, cha
     if change and changed:
         facets["lifecycleStateChange"] = change
     lineage = column_lineage(plan, sources_of(plan))
-    if any(lineage.columns.values()) or lineage.dataset:
+    if lineage.too_large:
+        _add(problems, _NOT_FOLLOWED)
+    if sum(map(len, lineage.columns.values())) > _MOST_LISTED:
+        _add(problems, _LISTED_ONCE)
+        facets["columnLineage"] = _listed_once(lineage)
+    elif any(lineage.columns.values()) or lineage.dataset:
         facets["columnLineage"] = _column_lineage_facet(lineage)
     output = Dataset(namespace=namespace, name=name, facets=facets)
     statistics = _statistics(metrics or {})
@@ -255,11 +290,20 @@ def _column_lineage_facet(lineage: ColumnLineage) -> Facet:
     return facet("columnLineage", fields=fields, dataset=[_input_field(field, steps) for field, steps in lineage.dataset.items()])
 
 
-def _input_field(field: Field, steps: frozenset[Step]) -> dict[str, Any]:
+def _listed_once(lineage: ColumnLineage) -> Facet:
+    """Of more columns than an event holds: those that any of them is made of, with those that decide about rows."""
+    distinct = {id(found): found for found in lineage.columns.values()}
+    made_of = sorted({field for found in distinct.values() for field in found})
+    listed = [_input_field(field, frozenset({Step("DIRECT", "TRANSFORMATION", opaque=True)}), _ANY) for field in made_of]
+    listed += [_input_field(field, steps) for field, steps in lineage.dataset.items()]
+    return facet("columnLineage", fields={}, dataset=listed)
+
+
+def _input_field(field: Field, steps: frozenset[Step], opaque: str = _OPAQUE) -> dict[str, Any]:
     namespace, name, path = field
     column, within, _ = path.partition(WITHIN)
     transformations = [
-        {"type": step.type, "subtype": step.subtype, "description": _OPAQUE if step.opaque else "", "masking": step.masking}
+        {"type": step.type, "subtype": step.subtype, "description": opaque if step.opaque else "", "masking": step.masking}
         for step in sorted(steps)
     ]
     stated = {"namespace": namespace, "name": name, "field": path.replace(WITHIN, "."), "transformations": transformations}

@@ -14,6 +14,7 @@ from headwater.spark_listener.lineage.columns import Field, Step, column_lineage
 
 Steps = Mapping[Field, frozenset[Step]]
 _MOST = 10_000  # attributes
+_UNKNOWN: Field = ("", "", "")  # stands among what a column is made of where the plan was too large to follow it
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class KeptColumns:
         plan = self.within(plan)
         output = [{"name": place, "attr": column["attr"]} for place, column in enumerate(plan.get("output") or ())]
         found = column_lineage({**plan, "sink": {"columns": output}}, sources_of(plan))
+        if found.too_large:
+            return Made([{_UNKNOWN: frozenset()}] * len(output), {})
         return Made([found.columns[column["name"]] for column in output], found.dataset)
 
     def keep(self, attributes: Iterable[int], columns: Iterable[Steps], rows: Steps) -> None:
@@ -53,6 +56,8 @@ class KeptColumns:
         if not self._known:
             return plan
         operators = [self._leaf(operator) for operator in plan.get("operators") or ()]
+        if any(_UNKNOWN in made for operator in operators for made in (operator.get("kept") or {}).values()):
+            return {**plan, "left_out": True}
         return {**plan, "operators": operators}
 
     def _leaf(self, operator: Mapping[str, Any]) -> Mapping[str, Any]:

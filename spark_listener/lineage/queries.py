@@ -60,7 +60,9 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     plan = event.get("plan") or {}
     if failure is None:
         plan = context.places.of(plan)
-    inputs, output = inputs_of(plan, event.get("read") or ()), output_of(plan, _metrics(event), changed=failure is None)
+    unknown: list[Mapping[str, Any]] = []
+    inputs = inputs_of(plan, event.get("read") or (), unknown)
+    output = output_of(plan, _metrics(event), changed=failure is None, problems=unknown)
     quality = quality_of(plan, event.get("observed"))
     for source in plan.get("sources") or ():
         _state_quality(quality.inputs.get(source.get("source")), source_datasets(source), inputs)
@@ -73,7 +75,8 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     manifest = None
     if event.get("capture") and not failure and _is_of_files(event["capture"]):
         manifest = manifest_of(event["capture"], run, started, ended, context, segments)
-    ledger = _ledger(event, manifest, context, writes=output is not None and not (plan.get("sink") or {}).get("only_change"))
+    writes = output is not None and not (plan.get("sink") or {}).get("only_change")
+    ledger = _ledger(event, manifest, context, [*unknown, *unknown_datasets(event.get("plan") or {})], writes=writes)
     work = Work(
         run=run, started=started, ended=ended, kind="COMMAND" if output else "QUERY", inputs=inputs, outputs=[output] if output else [],
         outcome=failure or Outcome(), ledger=ledger, sql=event.get("sql"),
@@ -101,9 +104,16 @@ def _run_of(plan: Mapping[str, Any], output: Dataset | None, context: QueryConte
     return RunName(context.application.namespace, name, run_id)
 
 
-def _ledger(event: Mapping[str, Any], manifest: Mapping[str, Any] | None, context: QueryContext, *, writes: bool) -> Ledger:
+def _ledger(
+    event: Mapping[str, Any],
+    manifest: Mapping[str, Any] | None,
+    context: QueryContext,
+    of_datasets: Sequence[Mapping[str, Any]],
+    *,
+    writes: bool,
+) -> Ledger:
     problems = [_problem(problem) for problem in ((manifest or event.get("capture") or {}).get("problems") or event.get("problems") or ())]
-    unknown = [_problem(problem) for problem in unknown_datasets(event.get("plan") or {})]
+    unknown = [_problem(problem) for problem in of_datasets]
     if not context.mode.records:
         return Ledger(status="off", mode=context.mode, problems=problems + unknown)
     if context.obstacle:

@@ -62,7 +62,7 @@ final class Connectors {
     }
 
     /** The topics that are listed: of a pattern, and of a column of topics, it is not known which they are. */
-    private static Map kafka(Object servers, Map options) {
+    static Map kafka(Object servers, Map options) {
         List topics = new ArrayList();
         if (options.get("topic") != null) {
             topics.add(options.get("topic"));

@@ -26,12 +26,16 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.WriteFiles;
+import org.apache.spark.sql.execution.datasources.v2.WriteToDataSourceV2;
 
 /**
  * A plan as the manifest has it: operators in preorder (numbered as the rewriter numbers them), sources, sink. Total: an operator that is
  * not known by kind is described by name, children and what it reads. Runs on the draining thread, never on the user's.
  */
 public final class PlanDescription {
+    private static final long MOST = 100000L; // columns and expressions of a plan whose records nobody follows: about a fifth of a second
+    private static final int OPERATORS = 10000; // likewise: what the program caches round after round is told as it was written
+
     private final List operators = new ArrayList();
     private final Sources all;
     private final List caches = new ArrayList(); // of CachedPlans.Place, those met so far
@@ -39,6 +43,9 @@ public final class PlanDescription {
     private final ExpressionText expressions = new ExpressionText();
     private final Map references = new LinkedHashMap(); // Integer operator -> Long id of a common table expression
     private final Map defined = new LinkedHashMap(); // Long id -> Integer operator
+    private final Map unlisted = new IdentityHashMap(); // operators beyond those, of which only the sources are told
+    private final Map roots = new IdentityHashMap(); // LogicalPlan of a cache that has no capture -> Integer: the operator of its root
+    private int leftOut; // operators of which not all columns may be told
     private final Map sets = new IdentityHashMap(); // Aggregate -> the set operation that it stands for
     private LogicalPlan plan;
     private Map sink;
@@ -52,6 +59,9 @@ public final class PlanDescription {
     /** The description of a plan; `capture` is that of its query, or null. */
     public static PlanDescription of(LogicalPlan plan, Capture capture) {
         PlanDescription description = new PlanDescription(capture);
+        if (capture == null || !capture.rewritten) {
+            description.expressions.bound(MOST);
+        }
         description.expressions.find(plan);
         if (plan instanceof WithCTE) {
             description.define((WithCTE) plan);
@@ -86,14 +96,17 @@ public final class PlanDescription {
         result.put("sink", sink);
         result.put("command", command);
         result.put("output", output(plan));
+        if (leftOut > 0) {
+            result.put("left_out", Integer.valueOf(leftOut));
+        }
         return result;
     }
 
-    /** The attributes that the query gives: to the driver, where nothing is written. */
+    /** The attributes that the query gives: to the driver, where nothing is written, or, of a batch of a stream, to what that writes to. */
     private static List output(LogicalPlan plan) {
         List result = new ArrayList();
         try {
-            List attributes = Scala.list(plan.output());
+            List attributes = Scala.list((plan instanceof WriteToDataSourceV2 ? ((WriteToDataSourceV2) plan).query() : plan).output());
             for (int i = 0; i < attributes.size(); i++) {
                 result.add(OperatorText.named((Attribute) attributes.get(i)));
             }
@@ -118,13 +131,18 @@ public final class PlanDescription {
         try {
             operator.put("op", node.nodeName());
             operator.put("text", node.simpleString(25));
+            boolean whole = expressions.affords(0L);
             Family family = node instanceof TableWrite ? null : Families.describing(node);
-            if (family == null) {
+            if (!whole) {
+                brief(node, operator);
+            } else if (family == null) {
                 OperatorText.plain(node, operator, sources);
             } else {
                 family.describe(node, operator, expressions, sources);
             }
             state(operator, operator.containsKey("source") ? Behaviour.SOURCE : family == null ? null : family.behaviour(node));
+            expressions.count(columns(operator));
+            leftOut += whole && expressions.affords(0L) ? 0 : 1; // also one that is the first to be too large
             if (Materialized.reads(node)) {
                 caches.add(new CachedPlans.Place(operator, node));
             }
@@ -157,7 +175,11 @@ public final class PlanDescription {
             operator.put("subqueries", subqueries);
         }
         List below = Scala.list(inputs(node));
-        for (int i = 0; i < below.size(); i++) {
+        boolean all = operators.size() < OPERATORS || expressions.isUnbound();
+        for (int i = 0; i < below.size() && !all; i++) {
+            addSources((LogicalPlan) below.get(i));
+        }
+        for (int i = 0; i < below.size() && all; i++) {
             children.add(Integer.valueOf(visit((LogicalPlan) below.get(i))));
         }
         operator.put("children", children);
@@ -167,7 +189,50 @@ public final class PlanDescription {
         return id;
     }
 
-    /** The plan below a cache or a checkpoint. */
+    /** An operator of a plan that has too many columns: what it reads of a source is told, and none of its columns. */
+    private void brief(LogicalPlan node, Map operator) {
+        Integer source = node.children().isEmpty() ? sources.of(node) : null;
+        if (source != null) {
+            operator.put("op", "Scan");
+            operator.put("source", source);
+        }
+    }
+
+    /** Adds what is read below an operator that is the last to be listed. Parts that the plan has twice are walked through once. */
+    private void addSources(LogicalPlan node) {
+        if (unlisted.put(node, Boolean.TRUE) != null) {
+            return;
+        }
+        leftOut++;
+        List below = Scala.list(inputs(node));
+        List subqueries = Inputs.subqueries(node);
+        for (int i = 0; i < subqueries.size(); i++) {
+            below.add(((ScalarSubquery) subqueries.get(i)).plan());
+        }
+        for (int i = 0; i < below.size(); i++) {
+            addSources((LogicalPlan) below.get(i));
+        }
+        try {
+            if (below.isEmpty()) {
+                sources.of(node);
+            }
+        } catch (RuntimeException fault) {
+            return; // as of a leaf that is listed: the rest of the plan still is
+        }
+    }
+
+    /** How many columns are listed for an operator; expressions have counted themselves. */
+    private static long columns(Map operator) {
+        long result = 0L;
+        Iterator parts = operator.values().iterator();
+        while (parts.hasNext()) {
+            Object part = parts.next();
+            result += part instanceof List ? ((List) part).size() : 0;
+        }
+        return result;
+    }
+
+    /** The plan below a cache or a checkpoint. One without a capture is described once, however many read it: they may double at each level. */
     private void below(CachedPlans.Place place) {
         LogicalPlan plan = place.plan();
         if (plan == null) {
@@ -177,8 +242,12 @@ public final class PlanDescription {
         references.clear();
         defined.clear();
         expressions.find(plan);
-        place.first = operators.size();
-        ((List) place.operator.get("children")).add(Integer.valueOf(visit(plan)));
+        Integer known = place.capture == null ? (Integer) roots.get(plan) : null;
+        place.first = known == null ? operators.size() : known.intValue();
+        ((List) place.operator.get("children")).add(known == null ? Integer.valueOf(visit(plan)) : known);
+        if (place.capture == null) {
+            roots.put(plan, Integer.valueOf(place.first));
+        }
         place.operator.put("defines", CachedPlans.defined(place.relation, plan, expressions));
         refer();
     }

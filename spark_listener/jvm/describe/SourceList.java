@@ -28,6 +28,7 @@ import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -97,6 +98,17 @@ final class SourceList implements LeafSources {
             key.add(described.get("version"));
             return add(key, described);
         }
+        if (leaf instanceof StreamingDataSourceV2ScanRelation) {
+            Map described = StreamText.read((StreamingDataSourceV2ScanRelation) leaf);
+            if (described == null) {
+                return null;
+            }
+            described.put("columns", columns(leaf.schema()));
+            List key = new ArrayList();
+            key.add(described.get("kafka"));
+            key.add(described.get("path"));
+            return add(key, described);
+        }
         if (leaf instanceof ResolvedTable) {
             Map described = TableText.target(leaf);
             return described == null ? null : add(described.get("name"), described);
@@ -119,14 +131,15 @@ final class SourceList implements LeafSources {
 
     private Integer files(LogicalRelation leaf, HadoopFsRelation relation) {
         int number = capture == null ? -1 : capture.sourceNumber(relation);
-        Map described = describe(leaf, relation);
         if (number < 0) {
             List key = new ArrayList();
             key.add(relation.location());
             key.add(relation.options());
-            return add(key, described);
+            Integer known = (Integer) others.get(key); // hundreds of branches may read it
+            return known != null ? known : add(key, describe(leaf, relation));
         }
         if (!all.has(number(number))) {
+            Map described = describe(leaf, relation);
             SourceFiles files = (SourceFiles) capture.sources.get(number);
             described.put("files", listed(files, relation.partitionSchema()));
             described.put("splits", new ArrayList());

@@ -98,7 +98,7 @@ final class TableText {
         return table(known.table(), isNamed ? name((CatalogPlugin) catalog, (Identifier) identifier) : relation.name());
     }
 
-    private static Map table(Table given, String called) {
+    static Map table(Table given, String called) {
         Table table = given instanceof RowLevelOperationTable ? ((RowLevelOperationTable) given).table() : given;
         String name = whole(table, called);
         boolean staged = table instanceof StagedTable; // not there yet: the command that creates it tells of it

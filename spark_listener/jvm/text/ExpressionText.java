@@ -44,9 +44,33 @@ public final class ExpressionText {
     private final Map definitions = new HashMap(); // Long id of a common table expression -> LogicalPlan
     private final Pivots pivots = new Pivots();
     private int nodes;
+    private long most = Long.MAX_VALUE; // columns and expressions that are described; beyond, operators are told by name alone
+    private long described;
     private int depth; // of the expression that is described now
     private final Map taken = new IdentityHashMap(); // what DistinctGroups found of aggregates below the one that is described
     private DistinctGroups groups = new DistinctGroups(taken); // of that one
+
+    /** Describes so many columns and expressions at most. For a plan whose columns alone are asked for: a trace needs all of them. */
+    public void bound(long most) {
+        this.most = most;
+    }
+
+    /** Whether so many more columns may be described. Once they may not, nothing more may. */
+    public boolean affords(long columns) {
+        boolean affords = described + columns <= most;
+        described = affords ? described : Long.MAX_VALUE / 2L;
+        return affords;
+    }
+
+    /** Whether all are described, however many. */
+    public boolean isUnbound() {
+        return most == Long.MAX_VALUE;
+    }
+
+    /** Columns that were described; expressions count themselves. */
+    public void count(long columns) {
+        described += columns;
+    }
 
     /** Looks for the columns of pivots in a plan that is going to be described. */
     public void find(LogicalPlan plan) {
@@ -120,6 +144,7 @@ public final class ExpressionText {
     }
 
     public Map of(Expression expression) {
+        described++;
         if (expression instanceof Alias) {
             return of(((Alias) expression).child());
         }

@@ -36,7 +36,7 @@ public final class OperatorText {
      * those that it `sees`, of which each may be made.
      */
     private static void opaque(LogicalPlan node, Map operator) {
-        List seen = new ArrayList();
+        Set seen = new LinkedHashSet(); // asked for every column
         List children = Scala.list(node.children());
         for (int i = 0; i < children.size(); i++) {
             List output = Scala.list(((LogicalPlan) children.get(i)).output());
@@ -52,7 +52,7 @@ public final class OperatorText {
         }
         if (!made.isEmpty()) {
             operator.put("makes", made);
-            operator.put("sees", seen);
+            operator.put("sees", new ArrayList(seen));
         }
     }
 

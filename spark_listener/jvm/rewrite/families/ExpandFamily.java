@@ -66,14 +66,22 @@ public final class ExpandFamily extends Family {
     /** Each column of an Expand that it does not merely pass on: the function `expand` over what each projection makes of it. */
     public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
         List output = Scala.list(node.output());
-        List projections = Scala.list(((Expand) node).projections());
+        List projections = new ArrayList(); // of lists: Scala's own look for a place from their beginning
+        scala.collection.Iterator each = ((Expand) node).projections().iterator();
+        while (each.hasNext()) {
+            projections.add(Scala.list((Seq) each.next()));
+        }
         List defines = new ArrayList();
+        operator.put("defines", defines);
+        if (!expressions.affords((long) output.size() * projections.size())) {
+            return; // the description says that columns were left out
+        }
         for (int i = 0; i < output.size(); i++) {
             Attribute column = (Attribute) output.get(i);
             List arguments = new ArrayList();
             boolean passes = true;
             for (int j = 0; j < projections.size(); j++) {
-                Expression made = (Expression) ((Seq) projections.get(j)).apply(i);
+                Expression made = (Expression) ((List) projections.get(j)).get(i);
                 passes &= made instanceof Attribute && ((Attribute) made).exprId().equals(column.exprId());
                 arguments.add(expressions.of(made));
             }
@@ -81,6 +89,5 @@ public final class ExpandFamily extends Family {
                 defines.add(OperatorText.choice("expand", column, arguments));
             }
         }
-        operator.put("defines", defines);
     }
 }

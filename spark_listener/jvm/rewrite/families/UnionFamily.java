@@ -73,10 +73,16 @@ public final class UnionFamily extends Family {
         List output = Scala.list(node.output());
         List branches = Scala.list(node.children());
         List defines = new ArrayList();
+        if (!expressions.affords((long) output.size() * branches.size())) {
+            return defines; // its description says that columns were left out
+        }
+        for (int j = 0; j < branches.size(); j++) {
+            branches.set(j, Scala.list(((LogicalPlan) branches.get(j)).output())); // asked once: a projection makes its list anew each time
+        }
         for (int i = 0; i < output.size(); i++) {
             List arguments = new ArrayList();
             for (int j = 0; j < branches.size(); j++) {
-                arguments.add(expressions.of((Expression) ((LogicalPlan) branches.get(j)).output().apply(i)));
+                arguments.add(expressions.of((Expression) ((List) branches.get(j)).get(i)));
             }
             defines.add(OperatorText.choice("union", (Attribute) output.get(i), arguments));
         }

@@ -1,0 +1,53 @@
+package headwater.describe;
+
+import headwater.shim.Accessors;
+import headwater.shim.Scala;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.sql.connector.catalog.CatalogPlugin;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
+
+/** What streaming queries read and write by connectors: topics of Kafka, and tables that have a place. Files and Delta say it by their names. */
+public final class StreamText {
+    private static final String KAFKA = "org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable";
+
+    private StreamText() {}
+
+    /** Where a stream writes to, by the table that Spark has for that and by what the program told it; null: what has no place known here. */
+    public static Map sink(Object table, Object options) {
+        try {
+            return named(table, options);
+        } catch (Throwable none) { // sinks of Spark's older interface are tables, too, and refuse to say anything
+            return null;
+        }
+    }
+
+    private static Map named(Object table, Object options) {
+        Map told = options instanceof scala.collection.immutable.Map ? SourceList.options((scala.collection.immutable.Map) options) : new LinkedHashMap();
+        return table instanceof Table ? described((Table) table, told, ((Table) table).name()) : null;
+    }
+
+    /** What a leaf of a batch's plan reads; null as above. */
+    static Map read(StreamingDataSourceV2ScanRelation leaf) {
+        Object relation = leaf.relation();
+        Object table = Accessors.get(relation, "table");
+        Object options = Accessors.get(relation, "options");
+        if (!(table instanceof Table) || !(options instanceof Map)) {
+            return null;
+        }
+        Object catalog = Scala.orNull(leaf.catalog());
+        Object identifier = Scala.orNull(leaf.identifier());
+        boolean isNamed = catalog != null && identifier != null;
+        return described((Table) table, (Map) options, isNamed ? TableText.name((CatalogPlugin) catalog, (Identifier) identifier) : ((Table) table).name());
+    }
+
+    private static Map described(Table table, Map options, String name) {
+        if (table.getClass().getName().equals(KAFKA)) {
+            return Connectors.kafka(options.get("kafka.bootstrap.servers"), options);
+        }
+        Map known = TableText.table(table, name);
+        return known != null && known.containsKey("path") ? known : null;
+    }
+}

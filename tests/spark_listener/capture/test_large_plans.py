@@ -1,0 +1,62 @@
+"""Descriptions of large plans: they grow with the plan, are bounded, and rows that were kept are described once, however many read them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import expr
+
+from headwater.spark_listener.capture import Bridge
+
+pytestmark = pytest.mark.spark
+
+
+def description(bridge: Bridge, frame: DataFrame) -> dict[str, Any]:
+    return bridge.described(frame._jdf.queryExecution().optimizedPlan())
+
+
+def union(spark: SparkSession, branches: int, columns: int) -> DataFrame:
+    computed = ", ".join(f"id + {number} c{number}" for number in range(columns))
+    return spark.sql(" UNION ALL ".join(f"SELECT {computed} FROM range({10 + number})" for number in range(branches)))
+
+
+def test_a_description_grows_with_the_branches_and_the_columns_of_a_plan_and_no_faster(spark: SparkSession, bridge: Bridge) -> None:
+    sizes = [len(json.dumps(description(bridge, union(spark, *shape)))) for shape in ((30, 30), (60, 30), (30, 60))]
+    assert max(sizes[1] / sizes[0], sizes[2] / sizes[0]) < 2.2, sizes
+
+
+def test_of_a_plan_of_too_many_columns_sources_are_told_and_that_columns_are_left_out(
+    spark: SparkSession, bridge: Bridge, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("wide")
+    keys = [f"c{number}" for number in range(12)]
+    spark.range(3).selectExpr(*(f"id {key}" for key in [*keys, *(f"v{number}" for number in range(15))])).write.parquet(f"{folder}/in")
+    read = spark.read.parquet(f"{folder}/in").filter("c0 > 0")
+    sums = [f"sum(v{number})" for number in range(15)]
+    found = description(bridge, read.cube(*keys).agg(*map(expr, sums)))  # 4,096 sets of keys: an Expand of 110,592 columns
+    assert found["left_out"] > 0
+    assert [source["path"] for source in found["sources"]] == [f"file:{folder}/in"]
+    assert [operator["op"] for operator in found["operators"]][-2:] == ["Filter", "Scan"]
+    assert len(json.dumps(found)) < 1_000_000
+    assert "left_out" not in description(bridge, read.cube(*keys[:3]).agg(*map(expr, sums)))
+
+
+def test_rows_that_were_kept_are_described_once_and_of_many_rounds_the_sources_alone(
+    spark: SparkSession, bridge: Bridge, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("rounds")
+    session = spark.newSession()  # records are not captured in it
+    session.range(3).selectExpr("id k", "id v").write.parquet(f"{folder}/in")
+    frame = session.read.parquet(f"{folder}/in").filter("v > 0").cache()
+    once, twice = (len(description(bridge, read)["operators"]) for read in (frame, frame.union(frame)))
+    assert twice - once == 2
+    for _ in range(10):  # each round reads the last one twice
+        frame = frame.join(frame.withColumnRenamed("v", "w"), "k").selectExpr("k", "v + w v").cache()
+    found = description(bridge, frame)
+    assert len(found["operators"]) < 10_100
+    assert found["left_out"] > 0
+    assert [source["path"] for source in found["sources"]] == [f"file:{folder}/in"]
+    session.catalog.clearCache()
