@@ -14,21 +14,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headwater.spark_listener.lineage.datasets import Dataset, bare_input, bare_output, inputs_of, output_of
+from headwater.spark_listener.lineage.datasets import Dataset, inputs_of, output_of, source_datasets, unknown_datasets
 from headwater.spark_listener.lineage.facets import facet
 from headwater.spark_listener.lineage.names import JobNames, job_name
-from headwater.spark_listener.lineage.naming import address_of, dataset_name, folder_of
+from headwater.spark_listener.lineage.naming import dataset_name
 from headwater.spark_listener.lineage.parents import new_run_id
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.redact import redact
+from headwater.spark_listener.scribe.stream_places import bare, datasets_of, folder_named, has_name, with_folders, with_topics
 
 _MOST = 1000
 _MOST_DATASETS = 200
 _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 3600.0
-_LONGEST_OFFSET = 2000
 _RUN = re.compile(r"^runId = ([0-9a-f-]{36})$", re.MULTILINE)
-_FILES = re.compile(r"^(?:FileStreamSource|FileSink)\[(.*)\]$", re.DOTALL)
-_HAS_PLACE = re.compile(r"^FileStreamSource\[|^RateStream|^RatePerMicroBatchStream|^MemoryStream")  # or is nobody else's
 _NO_PLACE = re.compile(r"^ForeachBatchSink|^ForeachWriterTable|Console|Noop|noop|Memory|memory")
 
 
@@ -42,6 +40,7 @@ class Stream:
     job: str
     ends: bool
     sink: str = ""
+    table: Mapping[str, Any] | None = None  # what it writes to by a connector: a topic, a table
     plan: Mapping[str, Any] = field(default_factory=dict)  # of the last batch
     offsets: dict[str, Any] = field(default_factory=dict)  # how far each source was read
     nested_read: dict[tuple[str, str], Dataset] = field(default_factory=dict)  # by its batches, in functions of the program's
@@ -56,41 +55,43 @@ class Stream:
 
     def inputs(self) -> list[Dataset]:
         """What was read, each with how far."""
-        folders = {source: files.group(1) for source in self.offsets if (files := _FILES.match(source))}
-        plan = _with_folders(self.plan, folders.values() if self.offsets else _folders_of(self.plan))
-        found = {(dataset.namespace, dataset.name): dataset for dataset in inputs_of({**plan, "sink": {}})}
-        for source, offset in self.offsets.items():
-            if source in folders:
-                named = bare_input(folders[source])
-                dataset = found.setdefault((named.namespace, named.name), named)
-                dataset.facets["version"] = facet("version", datasetVersion=redact(str(offset))[:_LONGEST_OFFSET])
-        for key, dataset in self.nested_read.items():
-            found.setdefault(key, dataset)
+        found = {(dataset.namespace, dataset.name): dataset for dataset in inputs_of({**self._placed(), "sink": {}})}
         for dataset in found.values():
             dataset.part.pop("inputStatistics", None)  # those of one batch
-        if len(found) == len(self.offsets) == 1:
+        of_sources = [datasets_of(source, offset, found) for source, offset in self.offsets.items()]
+        if len(of_sources) == len(found) == 1 and of_sources[0]:
             next(iter(found.values())).part["inputStatistics"] = facet("inputStatistics", rowCount=self.rows_read)
+        for key, dataset in self.nested_read.items():
+            found.setdefault(key, dataset)
         return list(found.values())
 
     def outputs(self) -> list[Dataset]:
         """What was written."""
-        target = _FILES.match(self.sink)
-        if target is None:
+        folder = folder_named(self.sink)
+        sink = {**(self.table or {}), **({"path": folder} if folder else {})}
+        if not sink:
             return list(self.nested.values())
-        folders = [files.group(1) for source in self.offsets if (files := _FILES.match(source))]
-        sink = {"path": target.group(1), "mode": "append", "columns": self.plan.get("output") or ()}
-        output = output_of({**_with_folders(self.plan, folders), "sink": sink}, None) or bare_output(target.group(1))
+        sink |= {"mode": "append", "columns": self.plan.get("output") or sink.get("columns") or ()}
+        output = output_of({**self._placed(), "sink": sink}, None)
+        if output is None:
+            return list(self.nested.values())
         if self.rows_written > 0:
             output.part["outputStatistics"] = facet("outputStatistics", rowCount=self.rows_written)
         return [output, *self.nested.values()]
 
     def unknown(self) -> list[str]:
         """What has no name that others know."""
-        sources = [
-            f"what the stream reads of {redact(_bare(source))} has no name" for source in self.offsets if not _HAS_PLACE.match(source)
-        ]
-        known = not self.sink or _FILES.match(self.sink) or _NO_PLACE.search(self.sink)
-        return [*sources, *([] if known else [f"what the stream writes to {redact(_bare(self.sink))} has no name"]), *self.problems]
+        plan = self._placed()
+        sources = [f"what the stream reads of {redact(bare(source))} has no name" for source in self.offsets if not has_name(source, plan)]
+        known = not self.sink or self.table or folder_named(self.sink) or _NO_PLACE.search(self.sink)
+        sink = [] if known else [f"what the stream writes to {redact(bare(self.sink))} has no name"]
+        if plan.get("left_out"):
+            sink.append("the plan is too large for its columns to be followed")
+        return [*sources, *sink, *(problem["reason"] for problem in unknown_datasets({**plan, "sink": self.table})), *self.problems]
+
+    def _placed(self) -> Mapping[str, Any]:
+        """The plan of the last batch, with what the stream reads in the place of what the batch did."""
+        return with_folders(with_topics(self.plan, self.offsets), self.offsets)
 
 
 class Streams:
@@ -103,13 +104,14 @@ class Streams:
         """A stream started. Its job is called by the name that the program gave it, or by what it writes."""
         if len(self._streams) >= _MOST:
             return None
-        sink, name = str(event.get("sink") or ""), event.get("name")
-        target = _FILES.match(sink)
-        if name or target is None:
+        sink, table, name = str(event.get("sink") or ""), event.get("table"), event.get("name")
+        folder = folder_named(sink)
+        written = [dataset_name(folder)] if folder else source_datasets(table) if table else []
+        if name or not written:
             job = job_name(prefix, "stream", redact(str(name or _word(sink))))
         else:
-            job = names.of(prefix, "stream", dataset_name(target.group(1)))
-        stream = Stream(str(event["run"]), new_run_id(), started, job, bool(event.get("ends")), sink)
+            job = names.of(prefix, "stream", written[0])
+        stream = Stream(str(event["run"]), new_run_id(), started, job, bool(event.get("ends")), sink, table)
         self._streams[stream.run] = stream
         return stream
 
@@ -169,26 +171,5 @@ def outcome_of(stream: Stream, failure: Outcome | None) -> Outcome:
     return Outcome() if stream.ends and not stream.interrupted else Outcome(error="The stream was stopped.", cancelled=True)
 
 
-def _bare(description: str) -> str:
-    """What Spark calls a source or sink, without the address of its object in memory."""
-    return re.sub(r"\$?@[0-9a-f]+$", "", description)
-
-
 def _word(sink: str) -> str:
-    return re.sub(r"\W+", "_", _bare(sink).rpartition(".")[2]).strip("_") or "stream"
-
-
-def _folders_of(plan: Mapping[str, Any]) -> list[str]:
-    """The folders of the files that a batch read, where no batch came so far as to tell what its stream watches."""
-    return [folder_of(str(source["path"])) for source in plan.get("sources") or () if source.get("path")]
-
-
-def _with_folders(plan: Mapping[str, Any], folders: Iterable[str]) -> Mapping[str, Any]:
-    """The plan of a batch, which reads single files, with the folders in their place that its stream watches."""
-    named = [(folder, address_of(dataset_name(folder)).rstrip("/") + "/") for folder in folders]
-    sources = []
-    for source in plan.get("sources") or ():
-        paths = source.get("paths") or ([source["path"]] if source.get("path") else [])
-        under = [folder for folder, uri in named if paths and all(address_of(dataset_name(str(path))).startswith(uri) for path in paths)]
-        sources.append({**source, "paths": under[:1], "path": under[0], "files": None} if under else source)
-    return {**plan, "sources": sources}
+    return re.sub(r"\W+", "_", bare(sink).rpartition(".")[2]).strip("_") or "stream"

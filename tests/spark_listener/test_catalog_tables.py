@@ -92,6 +92,7 @@ def test_a_table_is_the_dataset_of_its_folder_for_who_writes_it_and_who_reads_it
     (read,) = reader["inputs"]
     assert (read["namespace"], read["name"]) == ("file", f"{ran}/warehouse/{name}")
     assert _symlinks(read) == [(f"file:{ran}/warehouse", f"default.{name}")]
+    assert read["inputFacets"]["inputStatistics"]["rowCount"] == {"saved": 24, "selected": 8}.get(name, 12)
     status = "refused" if name == "hive_text" else "complete"
     assert {event["run"]["facets"]["headwater_capture"]["status"] for event in (*written, reader)} == {status}
 

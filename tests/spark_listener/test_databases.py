@@ -101,6 +101,18 @@ def test_tables_are_named_by_database_schema_and_table(shop: Shop) -> None:
     assert shop.columns("/joined")["name"] == {("shop.public.customers", "name")}
 
 
+def test_rows_that_were_read_are_counted_by_table_and_those_of_a_query_s_result_are_not(shop: Shop) -> None:
+    rows = {
+        output: {
+            item["name"]: (item.get("inputFacets") or {}).get("inputStatistics", {}).get("rowCount") for item in shop.of(output)["inputs"]
+        }
+        for output in ("/joined", "/by_query", "/in_brackets")
+    }
+    assert rows["/joined"]["shop.public.orders"] == 40
+    assert rows["/joined"]["shop.public.customers"]
+    assert {*rows["/by_query"].values(), *rows["/in_brackets"].values()} == {None}
+
+
 def test_a_query_is_known_by_its_tables_and_columns(shop: Shop) -> None:
     where = shop.server.namespace
     assert shop.inputs("/by_query") == {(where, "shop.public.orders"), (where, "shop.public.customers")}

@@ -82,6 +82,90 @@ def test_what_a_function_does_in_a_batch_is_the_streams(tmp_path: Path) -> None:
     assert last["run"]["facets"]["headwater_capture"]["problems"] == []
 
 
+TABLE = {"path": "file:/lake/db/t", "format": "iceberg", "table": "lake.db.t", "columns": [{"name": "v", "type": "int"}]}
+
+
+def topics(*names: str) -> dict[str, Any]:
+    return {"kafka": {"servers": "broker:9092,other:9092", "topics": list(names)}, "format": "kafka", "columns": [{"name": "value"}]}
+
+
+def connected(
+    told: Told, sources: list[dict[str, Any]], offsets: dict[str, Any], sink: str, table: dict[str, Any] | None
+) -> dict[str, Any]:
+    """The end of a stream of one batch of three rows."""
+    start = {"event": "stream_start", "run": _RUN, "name": None, "time": "2026-01-01T00:00:00.000Z", "sink": sink, "ends": True}
+    told.scribe.take({**start, "table": table})
+    scans = [
+        {"id": number, "op": "Scan", "children": [], "source": number, "columns": [{"attr": number, "name": source["columns"][0]["name"]}]}
+        for number, source in enumerate(sources)
+    ]
+    output = [{"attr": 0, "name": "v", "type": "int"}]
+    plan = {"operators": scans, "sources": [{"source": i, **source} for i, source in enumerate(sources)], "sink": None, "output": output}
+    told.begin(1, description=_DESCRIBED, root=1)
+    told.end(1, plan, stream=_RUN)
+    read = [{"source": name, "offset": json.dumps(offset), "rows": 3} for name, offset in offsets.items()]
+    told.scribe.take({"event": "stream_progress", "run": _RUN, "batch": 0, "sink": sink, "written": 3, "sources": read})
+    return end(told)
+
+
+def test_a_stream_of_topics_reads_each_up_to_its_offsets_and_writes_a_topic_by_its_columns(tmp_path: Path) -> None:
+    offsets = {"KafkaV2[Subscribe[in, more]]": {"in": {"0": 5}, "more": {"0": 2, "1": 1}}}
+    sink = "org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable@1f2e"
+    told = Told(tmp_path)
+    last = connected(told, [topics("in", "more")], offsets, sink, topics("out"))
+    assert ("COMPLETE", "report.stream.out") in told.events()
+    read = {(item["namespace"], item["name"]): item["facets"]["version"]["datasetVersion"] for item in last["inputs"]}
+    assert read == {("kafka://broker:9092", "in"): '{"0": 5}', ("kafka://broker:9092", "more"): '{"0": 2, "1": 1}'}
+    (output,) = last["outputs"]
+    assert (output["namespace"], output["name"]) == ("kafka://broker:9092", "out")
+    lineage = output["facets"]["columnLineage"]["fields"]["v"]["inputFields"]
+    assert {(item["name"], item["field"]) for item in lineage} == {("in", "value"), ("more", "value")}
+    assert output["outputFacets"]["outputStatistics"]["rowCount"] == 3
+    assert last["run"]["facets"]["headwater_capture"]["problems"] == []
+
+
+def test_a_pattern_of_topics_is_those_that_its_offsets_name(tmp_path: Path) -> None:
+    offsets = {"KafkaV2[SubscribePattern[in.*]]": {"in1": {"0": 5}}}
+    last = connected(Told(tmp_path), [topics()], offsets, "ForeachBatchSink", None)
+    (read,) = last["inputs"]
+    assert (read["name"], read["inputFacets"]["inputStatistics"]["rowCount"]) == ("in1", 3)
+    assert last["run"]["facets"]["headwater_capture"]["problems"] == []
+
+
+def test_tables_are_read_to_a_version_and_written_by_their_name(tmp_path: Path) -> None:
+    told = Told(tmp_path / "iceberg")
+    offsets = {"org.apache.iceberg.spark.source.SparkMicroBatchStream@5e": {"snapshot_id": 7}}
+    last = connected(told, [TABLE], offsets, "DeltaSink[file:/lake/d]", None)
+    assert ("COMPLETE", "report.stream.d") in told.events()
+    (read,), (written,) = last["inputs"], last["outputs"]
+    assert (read["name"], read["facets"]["version"]["datasetVersion"]) == ("/lake/db/t", '{"snapshot_id": 7}')
+    assert (written["name"], list(written["facets"]["columnLineage"]["fields"])) == ("/lake/d", ["v"])
+    told = Told(tmp_path / "delta")
+    source = {"path": "file:/lake/d", "format": "delta", "columns": [{"name": "v", "type": "int"}]}
+    last = connected(told, [source], {"DeltaSource[file:/lake/d]": {"reservoirVersion": 3}}, "lake.db.t", TABLE)
+    assert ("COMPLETE", "report.stream.t") in told.events()
+    (read,), (written,) = last["inputs"], last["outputs"]
+    assert "reservoirVersion" in read["facets"]["version"]["datasetVersion"]
+    assert (written["name"], written["facets"]["symlinks"]["identifiers"][0]["name"]) == ("/lake/db/t", "lake.db.t")
+
+
+def test_a_table_beside_a_stream_of_nobody_s_rows_has_neither_its_offset_nor_its_rows(tmp_path: Path) -> None:
+    last = connected(Told(tmp_path), [TABLE], {"RateStreamV2[rowsPerSecond=1]": 9}, "ForeachBatchSink", None)
+    (read,) = last["inputs"]
+    assert "version" not in read["facets"]
+    assert "inputStatistics" not in read.get("inputFacets", {})
+
+
+def test_what_no_plan_names_is_said(tmp_path: Path) -> None:
+    source, sink = "org.example.Queue@12ab", "org.example.Sink@12ab"
+    last = connected(Told(tmp_path), [], {source: 1, "KafkaV2[Subscribe[a]]": {"a": {"0": 1}}}, sink, None)
+    reasons = [problem["reason"] for problem in last["run"]["facets"]["headwater_capture"]["problems"]]
+    assert reasons == [
+        "what the stream reads of org.example.Queue has no name", "what the stream reads of KafkaV2[Subscribe[a]] has no name",
+        "what the stream writes to org.example.Sink has no name",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("ends", "batch_error", "error", "kind"),
     [

@@ -154,6 +154,8 @@ def test_writes_by_path_read_and_write_what_they_do(lake: Lake) -> None:
 def test_a_read_names_the_snapshot_that_it_read(lake: Lake, out: str, table: str, version: str) -> None:
     ((inputs, _, event),) = lake.jobs(f"execute_insert_into_hadoop_fs_relation_command.{out}")
     assert inputs == {(table, lake.told.get(version, version))}
+    (read,) = event["inputs"]
+    assert read["inputFacets"]["inputStatistics"]["rowCount"] == {"from_named": 18, "from_delta_0": 6, "from_iceberg_first": 6}.get(out, 12)
     ledger = event["run"]["facets"]["headwater_capture"]
     assert ledger["status"] == "complete"
 

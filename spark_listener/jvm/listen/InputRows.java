@@ -1,25 +1,23 @@
 package headwater.listen;
 
-import headwater.describe.RootPaths;
+import headwater.describe.ScannedText;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.spark.sql.execution.FileSourceScanExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 
-/** What the scans of files in a plan that ran have read, as Spark counted it. An exchange or subquery that is used again has read once. */
+/** What the scans in a plan that ran have read, as Spark counted it. An exchange or subquery that is used again has read once. */
 final class InputRows {
     private final List found = new ArrayList();
     private final Map seen = new IdentityHashMap();
 
     private InputRows() {}
 
-    /** `paths`, `rows`, `files` and `bytes` of each scan. */
+    /** What each scan has read (ScannedText), with `rows`, `files` and `bytes`. */
     static List of(SparkPlan plan) {
         InputRows rows = new InputRows();
         rows.visit(plan);
@@ -34,8 +32,11 @@ final class InputRows {
             visit(((AdaptiveSparkPlanExec) plan).executedPlan());
         } else if (plan instanceof QueryStageExec) {
             visit(((QueryStageExec) plan).plan());
-        } else if (plan instanceof FileSourceScanExec) {
-            found.add(read((FileSourceScanExec) plan));
+        } else if (plan.children().isEmpty()) {
+            Map scanned = read(plan);
+            if (scanned != null) {
+                found.add(scanned);
+            }
         }
         List below = Scala.list(plan.children());
         below.addAll(Scala.list(plan.subqueries()));
@@ -44,19 +45,14 @@ final class InputRows {
         }
     }
 
-    private static Map read(FileSourceScanExec scan) {
-        Map result = new LinkedHashMap();
-        List paths = RootPaths.texts(Scala.list(scan.relation().location().rootPaths()));
-        Object table = scan.tableIdentifier().isDefined() ? Scala.orNull(scan.relation().options().get("path")) : null;
-        if (table != null && !scan.relation().partitionSchema().isEmpty()) {
-            paths = new ArrayList();
-            paths.add(table); // whose partitions the scan lists, those that Spark has chosen
+    private static Map read(SparkPlan scan) {
+        Map result = ScannedText.of(scan);
+        if (result != null) {
+            Map counted = Scala.map(scan.metrics());
+            QueryEnd.put(result, "rows", counted.get("numOutputRows"));
+            QueryEnd.put(result, "files", counted.get("numFiles"));
+            QueryEnd.put(result, "bytes", counted.get("filesSize"));
         }
-        result.put("paths", paths);
-        Map counted = Scala.map(scan.metrics());
-        QueryEnd.put(result, "rows", counted.get("numOutputRows"));
-        QueryEnd.put(result, "files", counted.get("numFiles"));
-        QueryEnd.put(result, "bytes", counted.get("filesSize"));
         return result;
     }
 }

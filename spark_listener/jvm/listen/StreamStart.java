@@ -1,5 +1,7 @@
 package headwater.listen;
 
+import headwater.describe.StreamText;
+import headwater.shim.Accessors;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,6 +13,7 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
 final class StreamStart implements Described {
     private final StreamingQueryListener.QueryStartedEvent event;
     private String sink; // null: not known
+    private Map table; // what it writes to, of a connector; null: files, or what has no place that is known
     private boolean ends;
 
     StreamStart(StreamingQueryListener.QueryStartedEvent event, List sessions) {
@@ -26,7 +29,9 @@ final class StreamStart implements Described {
             Object query = session.streams().get(id);
             Object stream = query == null ? null : asked(query, "streamingQuery");
             if (stream != null) {
-                sink = String.valueOf(asked(stream, "sink"));
+                Object target = asked(stream, "sink");
+                sink = String.valueOf(target);
+                table = StreamText.sink(target, Accessors.field(stream, "extraOptions"));
                 String trigger = asked(stream, "trigger").getClass().getSimpleName();
                 ends = trigger.startsWith("OneTime") || trigger.startsWith("AvailableNow");
             }
@@ -46,6 +51,7 @@ final class StreamStart implements Described {
         result.put("name", event.name());
         result.put("time", event.timestamp());
         result.put("sink", sink);
+        result.put("table", table);
         result.put("ends", Boolean.valueOf(ends));
         return result;
     }

@@ -1,0 +1,69 @@
+package headwater.describe;
+
+import headwater.shim.Accessors;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.execution.FileSourceScanExec;
+import org.apache.spark.sql.execution.RowDataSourceScanExec;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec;
+
+/** What a scan of a plan that ran has read, as descriptions name it: `paths`, or what a connector was told. */
+public final class ScannedText {
+    private static final String HIVE = "org.apache.spark.sql.hive.execution.HiveTableScanExec";
+    private static final String ICEBERG = "org.apache.iceberg.spark.source.SparkBatchQueryScan";
+    private static final String OURS = "headwater.source.iceberg.";
+
+    private ScannedText() {}
+
+    /** Null: it is no scan, or one of which the rows that Spark counts are none of a dataset's (an aggregate that the source computed). */
+    public static Map of(SparkPlan scan) {
+        if (scan instanceof FileSourceScanExec) {
+            return paths(files((FileSourceScanExec) scan));
+        }
+        if (scan instanceof RowDataSourceScanExec) {
+            return Connectors.read(((RowDataSourceScanExec) scan).relation());
+        }
+        Map result = new LinkedHashMap();
+        if (scan instanceof BatchScanExec) {
+            Map table = isOfRows(((BatchScanExec) scan).scan()) ? TableText.table(((BatchScanExec) scan).table(), "/") : null;
+            Object path = table == null ? null : table.get("path");
+            return path == null ? null : paths(table.get("paths") == null ? one(path) : (List) table.get("paths"));
+        }
+        if (scan.getClass().getName().equals(HIVE)) {
+            Tables.hive(((HiveTableRelation) Accessors.get(scan, "relation")).tableMeta(), result);
+            return result.get("path") == null ? null : paths(one(result.get("path")));
+        }
+        return null;
+    }
+
+    private static List files(FileSourceScanExec scan) {
+        Object table = scan.tableIdentifier().isDefined() ? Scala.orNull(scan.relation().options().get("path")) : null;
+        boolean isPartitioned = !scan.relation().partitionSchema().isEmpty(); // then the scan lists the partitions that Spark has chosen
+        return table != null && isPartitioned ? one(table) : RootPaths.texts(Scala.list(scan.relation().location().rootPaths()));
+    }
+
+    private static boolean isOfRows(Scan scan) {
+        Object original = scan.getClass().getName().startsWith(OURS) ? Accessors.field(scan, "original") : scan;
+        Object aggregate = Accessors.get(original, "pushedAggregate"); // of files that Spark reads by its newer interface
+        boolean isOfFiles = aggregate instanceof scala.Option && ((scala.Option) aggregate).isEmpty();
+        return isOfFiles || original.getClass().getName().equals(ICEBERG);
+    }
+
+    private static List one(Object path) {
+        List result = new ArrayList();
+        result.add(path);
+        return result;
+    }
+
+    private static Map paths(List paths) {
+        Map result = new LinkedHashMap();
+        result.put("paths", paths);
+        return result;
+    }
+}

@@ -1,0 +1,108 @@
+"""What the sources and sinks of a streaming query are, by what Spark calls them and by what their offsets say.
+
+Spark calls a source or sink `FileStreamSource[folder]`, `DeltaSink[folder]`, `KafkaV2[Subscribe[topic]]`, or by the name of an object. The
+plan of a batch knows the rest: which files, which brokers, which table. An offset is the connector's own JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headwater.spark_listener.lineage.datasets import Dataset, bare_input
+from headwater.spark_listener.lineage.facets import Facet, facet
+from headwater.spark_listener.lineage.naming import Name, address_of, dataset_name, folder_of
+from headwater.spark_listener.redact import redact
+
+_FOLDERS = re.compile(r"^(?:FileStreamSource|FileSink|DeltaSource|DeltaSink)\[(.*)\]$", re.DOTALL)
+_TOPICS = re.compile(r"^Kafka\w*\[")
+_ICEBERG = re.compile(r"^org\.apache\.iceberg\.")
+_NOBODYS = re.compile(r"^RateStream|^RatePerMicroBatchStream|^MemoryStream")
+_LONGEST_OFFSET = 2000
+_MOST_TOPICS = 200
+
+
+def bare(description: str) -> str:
+    """What Spark calls a source or sink, without the address of its object in memory."""
+    return re.sub(r"\$?@[0-9a-f]+$", "", description)
+
+
+def folder_named(description: str) -> str | None:
+    """The folder that a source or sink is called by; None where it is called otherwise."""
+    found = _FOLDERS.match(description)
+    return found.group(1) if found else None
+
+
+def has_name(source: str, plan: Mapping[str, Any]) -> bool:
+    """Whether it is known what a source of a batch's plan is, or that it is nobody else's."""
+    if folder_named(source) is not None or _NOBODYS.match(source):
+        return True
+    formats = {str(described.get("format")) for described in plan.get("sources") or ()}
+    return bool((_TOPICS.match(source) and "kafka" in formats) or (_ICEBERG.match(source) and "iceberg" in formats))
+
+
+def datasets_of(source: str, offset: Any, found: dict[Name, Dataset]) -> Sequence[Dataset]:
+    """The datasets that a source is, among those of a plan, each with how far it was read as its `version`.
+
+    A folder that the plan does not show is added. Where two datasets may be meant, neither is given.
+    """
+    folder = folder_named(source)
+    if folder is not None:
+        named = bare_input(folder)
+        meant = {(named.namespace, named.name): offset}
+        found.setdefault((named.namespace, named.name), named)
+    elif _TOPICS.match(source):
+        names = {topic: [at for at in found if at[1] == topic and at[0].startswith("kafka:")] for topic in _by_topic(offset)}
+        meant = {at[0]: _by_topic(offset)[topic] for topic, at in names.items() if len(at) == 1}  # of two clusters nobody knows which
+    elif _ICEBERG.match(source):
+        tables = [at for at, dataset in found.items() if dataset.facets.get("storage", {}).get("fileFormat") == "iceberg"]
+        meant = {tables[0]: offset} if len(tables) == 1 else {}
+    else:
+        meant = {}
+    for at, reached in meant.items():
+        found[at].facets["version"] = _version(reached)
+    return [found[at] for at in meant]
+
+
+def with_topics(plan: Mapping[str, Any], offsets: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The plan of a batch, with the topics that a pattern stood for, as the offsets name them. Of two patterns nobody knows which."""
+    described = plan.get("sources") or ()
+    patterns = [source for source in described if isinstance(source.get("kafka"), Mapping) and not source["kafka"].get("topics")]
+    listed = [offset for source, offset in offsets.items() if _TOPICS.match(source)]
+    if len(patterns) != 1 or len(listed) != 1:
+        return plan
+    kafka = {**patterns[0]["kafka"], "topics": list(_by_topic(listed[0]))[:_MOST_TOPICS]}
+    return {**plan, "sources": [{**source, "kafka": kafka} if source is patterns[0] else source for source in described]}
+
+
+def with_folders(plan: Mapping[str, Any], offsets: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The plan of a batch, which reads single files, with the folders in their place that its stream watches.
+
+    Where no batch came so far as to tell those, they are the folders of the files.
+    """
+    folders = [folder for source in offsets if (folder := folder_named(source)) is not None]
+    if not offsets:
+        folders = [folder_of(str(source["path"])) for source in plan.get("sources") or () if source.get("path")]
+    named = [(folder, address_of(dataset_name(folder)).rstrip("/") + "/") for folder in folders]
+    sources = []
+    for source in plan.get("sources") or ():
+        paths = source.get("paths") or ([source["path"]] if source.get("path") else [])
+        under = [folder for folder, uri in named if paths and all(address_of(dataset_name(str(path))).startswith(uri) for path in paths)]
+        sources.append({**source, "paths": under[:1], "path": under[0], "files": None} if under else source)
+    return {**plan, "sources": sources}
+
+
+def _by_topic(offset: Any) -> Mapping[str, Any]:
+    """Kafka's offset: `{"topic": {"0": 17}}`."""
+    try:
+        known = json.loads(offset) if isinstance(offset, str) else offset
+    except ValueError:
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _version(offset: Any) -> Facet:
+    """How far a source was read, in the words of its connector."""
+    return facet("version", datasetVersion=redact(offset if isinstance(offset, str) else json.dumps(offset))[:_LONGEST_OFFSET])
