@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 
 from headwater.spark_listener.breaker import Breaker
@@ -26,7 +27,8 @@ _LEFT_OUT = {
 def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker, sent: Sequence[str] = ()) -> str:
     """The text, each line beginning with `headwater:`."""
     lines = [_captured(tally, settings), _cost(tally)]
-    lines += [f"refused, so known by dataset only: {line}" for line in refusals(tally)]
+    lines += [f"refused, so known by dataset only: {line}" for line in reasons(tally.refused)]
+    lines += [f"records may be missing: {line}" for line in reasons(tally.incomplete)]
     if tally.left_out:
         lines.append("left out: " + ", ".join(_count(count, *_LEFT_OUT[what]) for what, count in tally.left_out.most_common()))
     if tally.dropped:
@@ -43,11 +45,11 @@ def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker, 
     return "\n".join(f"headwater: {line}" for line in lines if line)
 
 
-def refusals(tally: Tally) -> list[str]:
-    """Why queries have no record lineage, the most frequent first: `Generate: not covered yet (3 queries)`."""
+def reasons(counted: Counter[tuple[str, str]]) -> list[str]:
+    """Why queries have no record lineage, or not all, the most frequent first: `Generate: not covered yet (3 queries)`."""
     lines = [
         f"{operator or 'query'}: {reason}" + (f" ({count} queries)" if count > 1 else "")
-        for (operator, reason), count in tally.refused.most_common()
+        for (operator, reason), count in counted.most_common()
     ]
     more = len(lines) - _MOST_REFUSALS
     return [*lines[:_MOST_REFUSALS], f"and {more} more reasons, in the ledger of each run"] if more > 0 else lines

@@ -38,6 +38,7 @@ class Tally:
     inputs: set[tuple[str, str]] = field(default_factory=set)
     outputs: set[tuple[str, str]] = field(default_factory=set)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    incomplete: Counter[tuple[str, str]] = field(default_factory=Counter)  # the same where records are followed, and some are missing
     left_out: Counter[str] = field(default_factory=Counter)  # what is no run of its own, by what it is
 
     def datasets(self, inputs: Iterable[Any], outputs: Iterable[Any]) -> None:
@@ -47,13 +48,12 @@ class Tally:
 
     def problems(self, problems: Iterable[Mapping[str, Any]]) -> None:
         """Note why a query has no, or not all, record lineage."""
-        self.refused.update(
-            {
-                (str(problem.get("operator") or ""), str(problem.get("reason") or ""))
-                for problem in problems
-                if problem.get("kind") != "superset"
-            }
-        )
+        distinct = {(str(one.get("operator") or ""), str(one.get("reason") or ""), one.get("kind")) for one in problems}
+        for operator, reason, kind in distinct:
+            if kind in {"missing", "influence"}:
+                self.incomplete[operator, reason] += 1
+            elif kind != "superset":
+                self.refused[operator, reason] += 1
 
     def capture(self, manifest: Mapping[str, Any]) -> None:
         """Note a capture that reached the spool."""
@@ -75,4 +75,5 @@ class Tally:
         self.inputs |= other.inputs
         self.outputs |= other.outputs
         self.refused += other.refused
+        self.incomplete += other.incomplete
         self.left_out += other.left_out

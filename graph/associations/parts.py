@@ -38,7 +38,10 @@ class Application(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem(Wire):
-    """What a capture lacks: `kind` is refused, superset, missing or fault."""
+    """What a capture lacks: `kind` is refused, superset, missing, influence or fault.
+
+    *influence*: records are missing from influences, and from no witness.
+    """
 
     operator: str
     reason: str

@@ -46,9 +46,11 @@ class Hops:
         return [_hop(session, visit, needed.get(visit.capture.id)) for visit in self._visits.values()]
 
 
-def say_problems(session: Session, capture: Capture) -> None:
+def say_problems(session: Session, capture: Capture, *, witness: bool = False) -> None:
     """Add to the answer what a capture says that it lacks, and which of its operators do not tell what they do."""
     for problem in capture.manifest.problems:
+        if witness and problem.kind == "influence":
+            continue
         effect = "superset" if problem.kind == "superset" else "missing"
         session.say(problem.operator or f"capture {capture.id}", problem.reason, effect)
     explained = {problem.operator for problem in capture.manifest.problems}

@@ -81,7 +81,7 @@ class Upstream:
         session, sink = self._session, capture.manifest.sink
         if sink is None:
             return
-        say_problems(session, capture)
+        say_problems(session, capture, witness=self._witness)
         _, datasets = datasets_of(capture)
         wanted = [scan for scan, dataset in datasets.items() if self._goal.follows(dataset)]
         columns = attributes_of(sink, names) if self._witness else None

@@ -117,7 +117,11 @@ class Scribe:
         self._operations.end(at)
         for operation in of_configuration(self._facts.conf.ours):
             self._operations.take(replace(operation, started=self._facts.started, ended=at, outcome=outcome))
-        problems = [{"operator": operator or None, "reason": reason, "kind": "refused"} for operator, reason in self._tally.refused]
+        problems = [
+            {"operator": operator or None, "reason": reason, "kind": kind}
+            for kind, met in (("refused", self._tally.refused), ("missing", self._tally.incomplete))
+            for operator, reason in met
+        ]
         problems += [{**fault, "reason": redact(str(fault["reason"]))} for fault in faults]
         self._streams.end(instant(at * 1000))
         self._queries.end()

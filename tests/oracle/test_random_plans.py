@@ -96,7 +96,8 @@ def test_the_lineage_of_a_random_program_is_the_oracles(
         event(f"{kind} read: {sum(operator['op'] == kind for operator in capture['operators'])}")
     written = list(_rows_of(here / "out"))
     assert Counter(values for _, values in written) == Counter(_values(row.values) for row in plan.rows), plan.sql()
-    missing = [(problem["operator"].split()[0], problem["reason"]) for problem in capture["problems"] if problem["kind"] == "missing"]
+    lacks = [problem for problem in capture["problems"] if problem["kind"] in {"missing", "influence"}]
+    missing = [(problem["operator"].split()[0], problem["reason"]) for problem in lacks]
     if lost := sorted(operator for operator, reason in missing if operator in ("Scan", "Window") or _ONE_OF_ALL in reason):
         event(f"the optimizer took out: {', '.join(lost)}")
     elif capture["status"] == "refused":

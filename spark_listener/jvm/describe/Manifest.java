@@ -8,6 +8,7 @@ import headwater.tap.Report;
 import headwater.tap.SegmentSpec;
 import headwater.text.ExpressionText;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -19,6 +20,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 
 /** The manifest of a capture, as far as the driver's JVM knows it (docs: capture format, section 3). */
 public final class Manifest {
+    private static final Set WHOLE = new HashSet(Arrays.asList(new String[] {"superset", "influence"})); // problems of captures that lack no segment
     private static final int FORMAT = 3; // of which operators state their behaviour
 
     private Manifest() {}
@@ -131,10 +133,10 @@ public final class Manifest {
         return new ArrayList(counted.values());
     }
 
-    /** Whether nothing is missing: an operator that gives a superset says so, and gives all. */
+    /** Whether nothing is missing that ran: an operator that gives a superset says so, and gives all. */
     private static boolean whole(List problems) {
         for (int i = 0; i < problems.size(); i++) {
-            if (!"superset".equals(((Map) problems.get(i)).get("kind"))) {
+            if (!WHOLE.contains(((Map) problems.get(i)).get("kind"))) {
                 return false;
             }
         }

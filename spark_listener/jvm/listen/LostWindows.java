@@ -14,7 +14,8 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /**
  * Window functions of the query as written whose result nothing uses: the optimizer takes them out. The rows of their frames had a part in
- * the row all the same (docs: semantics; influence does not depend on the columns that are asked for). The capture says that they are missing.
+ * the row all the same (docs: semantics; influence does not depend on the columns that are asked for). The capture says that they are missing from
+ * the influence: no witness needs them, since the row has none of these results.
  */
 final class LostWindows {
     private final Map functions = new LinkedHashMap(); // ExprId -> String name
@@ -33,7 +34,7 @@ final class LostWindows {
             Object function = all.next();
             if (!kept.functions.containsKey(function)) {
                 String reason = "nothing uses this result, so that the optimizer took it out of the query; the rows of its frames are not listed";
-                capture.problem("Window " + written.functions.get(function), reason, "missing");
+                capture.problem("Window " + written.functions.get(function), reason, "influence");
             }
         }
     }

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from headwater.graph.trace import Semantics
+
 pytestmark = pytest.mark.spark
 
 
@@ -113,11 +115,12 @@ def test_subqueries_that_are_used_are_not(spark: SparkSession, table: Any, write
     assert write(spark.sql(KEPT[query])).capture["status"] == "complete"
 
 
-def test_a_window_that_nothing_uses_is_said_to_be_missing(spark: SparkSession, table: Any, write: Any) -> None:
+def test_a_window_that_nothing_uses_is_missing_from_influences_alone(spark: SparkSession, table: Any, write: Any, traced: Any) -> None:
     spark.read.parquet(table("kept", numbered())).createOrReplaceTempView("kept")
     windows = "select *, sum(id) over (partition by k) s, max(id) over (order by id) m from kept"
     captured = write(spark.sql(f"select id, s from ({windows})"))
     (problem,) = captured.capture["problems"]
-    assert captured.capture["status"] == "partial"
-    assert (problem["kind"], problem["operator"]) == ("missing", "Window m")
+    assert (problem["kind"], problem["operator"]) == ("influence", "Window m")
+    assert any("nothing uses this result" in reason for reason, _ in traced(captured, "id").said)
+    assert not traced(captured, "id", semantics=Semantics.WITNESS).said
     assert write(spark.sql(f"select id, s + m x from ({windows}) where m > 3")).capture["status"] == "complete"

@@ -5,7 +5,7 @@ export interface Problem {
   /** The operator, file or part that it is about. */
   operator: string;
   reason: string;
-  /** What it does to an answer: `refused`, `superset`, `missing` or `fault`. */
+  /** What it does to an answer: `refused`, `superset`, `missing`, `influence` (missing from influences alone) or `fault`. */
   kind: string;
 }
 
