@@ -143,6 +143,7 @@ class Catalog:
                 "INSERT INTO consumed SELECT number, ?, ?, ?, ?, ? FROM path WHERE tenant = ? AND uri = ?",
                 [(*block[1:], output, ended, number, tenant, block.path) for block in sorted(read)],
             )
+            known.enter_handed(database, number, output, manifest, uses)
             if recomputed and not pruned:
                 database.execute("INSERT INTO unkept (tenant, capture) VALUES (?, ?)", [tenant, manifest.capture])
             # Whoever read these files before it was known that a run wrote them: what was left to be found again may get lost after all.
@@ -350,7 +351,7 @@ class Catalog:
             numbers = "SELECT number FROM capture WHERE tenant = ?"
             for table in ("use", "written", "consumed"):
                 database.execute(f"DELETE FROM {table} WHERE capture IN ({numbers})", [tenant])
-            for table, column in (("flow", "input"), ("taken", "dataset")):
+            for table, column in (("flow", "input"), ("handed", "input"), ("taken", "dataset")):
                 database.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT number FROM dataset WHERE tenant = ?)", [tenant])
             for table in _TABLES:
                 database.execute(f"DELETE FROM {table} WHERE tenant = ?", [tenant])

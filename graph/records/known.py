@@ -7,8 +7,9 @@ no part in what it costs. It never opens the folder of a capture.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from headwater.graph.associations import Behaviour, Manifest, Sink, Source
@@ -17,6 +18,7 @@ from headwater.graph.records.batches import batched
 from headwater.graph.records.names import uri_of
 
 _BATCH = 200  # datasets a statement: two parameters each, far below SQLite's limit
+_FLOWS = ("flow", "handed")  # what was made of what, and files that were written as those of another dataset
 _LAST = "\U0010ffff"  # sorts after whatever follows a beginning
 _COLUMNS = "d.namespace, d.name, d.path"
 
@@ -101,29 +103,38 @@ class KnownDatasets:
         return str(rows[0][0]) if rows else None
 
     def beyond(self, tenant: str, datasets: Iterable[str], *, forward: bool) -> dict[str, set[str]]:
-        """For each dataset (by node id) those that captures made it of; `forward`: those that they made of it."""
-        here, there = ("input", "output") if forward else ("output", "input")
+        """For each dataset (by node id) those that captures made it of, or wrote files of it as; `forward`: those that they made of it."""
         found: dict[str, set[str]] = {}
-        for part in batched(dict.fromkeys(map(_parts, datasets)), _BATCH):
-            rows = self._rows(
-                f"{_asked(part)} SELECT d.namespace, d.name, o.namespace, o.name FROM asked a "
-                "CROSS JOIN dataset d ON d.tenant = ? AND d.namespace = a.namespace AND d.name = a.name "
-                f"CROSS JOIN flow f ON f.{here} = d.number CROSS JOIN dataset o ON o.number = f.{there}",
-                [*(text for names in part for text in names), tenant],
-            )
-            for namespace, name, *other in rows:
-                found.setdefault(node_id(NodeKind.DATASET, namespace, name), set()).add(node_id(NodeKind.DATASET, *other))
+        for part, table in product([*batched(dict.fromkeys(map(_parts, datasets)), _BATCH)], _FLOWS):
+            for dataset, other in self._joined(table, tenant, part, forward=forward):
+                found.setdefault(dataset, set()).add(other)
         return found
+
+    def written_as(self, tenant: str, dataset: str) -> set[str]:
+        """The other datasets as whose files some were written that captures read as files of this one."""
+        return {other for _, other in self._joined("handed", tenant, [_parts(dataset)], forward=False)}
+
+    def _joined(self, table: str, tenant: str, datasets: Sequence[tuple[str, str]], *, forward: bool) -> Iterator[tuple[str, str]]:
+        here, there = ("input", "output") if forward else ("output", "input")
+        rows = self._rows(
+            f"{_asked(datasets)} SELECT d.namespace, d.name, o.namespace, o.name FROM asked a "
+            "CROSS JOIN dataset d ON d.tenant = ? AND d.namespace = a.namespace AND d.name = a.name "
+            f"CROSS JOIN {table} f ON f.{here} = d.number CROSS JOIN dataset o ON o.number = f.{there}",
+            [*(text for names in datasets for text in names), tenant],
+        )
+        for namespace, name, *other in rows:
+            yield node_id(NodeKind.DATASET, namespace, name), node_id(NodeKind.DATASET, *other)
 
     def fan(self, tenant: str, datasets: Collection[str], *, forward: bool, most: int) -> int:
         """How many datasets `beyond` would find, counted no further than `most` of each."""
         here = "input" if forward else "output"
         return sum(
             self._rows(
-                f"SELECT count(*) FROM (SELECT 1 FROM flow WHERE {here} = "
+                f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {here} = "
                 "(SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?) LIMIT ?)", [tenant, *_parts(dataset), most],
             )[0][0]
             for dataset in datasets
+            for table in _FLOWS
         )  # fmt: skip
 
     def taken_by(self, tenant: str, dataset: str) -> set[str]:
@@ -207,6 +218,33 @@ def enter(database: sqlite3.Connection, tenant: str, manifest: Manifest, uses: I
         if use.scanned and output:
             database.execute("INSERT INTO flow VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET captures = captures + 1", [number, output])
     return numbers, output
+
+
+def enter_handed(database: sqlite3.Connection, capture: int | None, output: int, manifest: Manifest, uses: Mapping[Use, int]) -> None:
+    """Enter which datasets' files a capture read as those of others, and others read that it wrote; its files are known already."""
+    wrote: dict[str, set[int]] = {}
+    same = "path = r.path AND {0}.length = r.length AND {0}.modified = r.modified"
+    rows = database.execute(
+        f"SELECT DISTINCT p.uri, c.output FROM consumed r CROSS JOIN written w ON w.{same.format('w')} "
+        "CROSS JOIN capture c ON c.number = w.capture AND c.output <> 0 CROSS JOIN path p ON p.number = r.path WHERE r.capture = ?",
+        [capture],
+    )
+    for path, writer in rows:
+        wrote.setdefault(path, set()).add(writer)
+    numbers = {(use.namespace, use.name): number for use, number in uses.items() if use.role == "source"}
+    pairs: set[tuple[int, int]] = set()
+    for source in manifest.sources if wrote else ():
+        own = numbers.get((source.dataset.namespace, source.dataset.name))
+        for file in source.files:
+            pairs |= {(writer, own) for writer in wrote.get(uri_of(file.path), ()) if own not in (None, writer)}
+    # Of what was read before it was known who wrote it, the captures tell all that they read: a pair too many changes no answer.
+    late = database.execute(
+        f"SELECT DISTINCT u.dataset FROM written r CROSS JOIN consumed c ON c.{same.format('c')} "
+        "CROSS JOIN use u ON u.capture = c.capture AND u.role = 'source' WHERE r.capture = ?",
+        [capture],
+    )
+    pairs |= {(output, dataset) for (dataset,) in late if output not in (0, dataset)}
+    database.executemany("INSERT OR IGNORE INTO handed VALUES (?, ?)", sorted(pairs))
 
 
 def strike(database: sqlite3.Connection, capture: int) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 from headwater.errors import ConfigurationError
 
 # 1: one row for each capture and dataset, which a trace read through; 2: no names of tables, nothing of versions; 3: no journal;
-# 4: files by whatever scheme a program called their store
-VERSION = 5
+# 4: files by whatever scheme a program called their store; 5: nothing of files that are read as another dataset than they were written as
+VERSION = 6
 _OPENING_SECONDS = 3600.0  # how long a process that starts waits for another that fills the catalog anew
 
 # `ended` stands beside each number of a capture, so that the latest of many is the first row of an index and never sorted out of all.
@@ -56,6 +56,10 @@ _SCHEMA = (
     """CREATE TABLE flow (input INTEGER NOT NULL, output INTEGER NOT NULL, captures INTEGER NOT NULL,
       PRIMARY KEY (input, output)) WITHOUT ROWID""",
     "CREATE INDEX flow_output ON flow (output, input)",
+    # Datasets (`output`) of which files were read that were written as those of another (`input`), as of a folder above.
+    # A pair may stay when no capture tells of it any more: it makes traces look further, and changes no answer.
+    """CREATE TABLE handed (input INTEGER NOT NULL, output INTEGER NOT NULL, PRIMARY KEY (input, output)) WITHOUT ROWID""",
+    "CREATE INDEX handed_output ON handed (output, input)",
     # Each dataset and job that read it once, with the number of its captures, and of those that were refused.
     """CREATE TABLE taken (dataset INTEGER NOT NULL, job INTEGER NOT NULL, captures INTEGER NOT NULL, refused INTEGER NOT NULL,
       PRIMARY KEY (dataset, job)) WITHOUT ROWID""",
@@ -82,6 +86,7 @@ _TABLES = (
     "tally",
     "use",
     "flow",
+    "handed",
     "taken",
     "path",
     "written",

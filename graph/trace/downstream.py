@@ -20,6 +20,7 @@ from headwater.graph.trace.links import (
     counts_alike,
     datasets_of,
     numbered_alike,
+    read_as,
     readers,
     renumbered,
     say_counted_otherwise,
@@ -47,6 +48,7 @@ class Downstream:
         self._session = session
         self._later = Later(session)
         self._to = to
+        self._is_shared = to is not None and bool(session.store.catalog.datasets.written_as(session.tenant, to))
         self._towards = towards  # the datasets that lead to `to`; None: all are followed
         self._seen: dict[str, list[str]] = {}
 
@@ -62,6 +64,8 @@ class Downstream:
             if not first and table not in carried and files and files[0].dataset == self._to:
                 self.reached.append(table)
                 continue
+            if self._is_shared and not first and table not in carried and (read := read_as(self._session, files, str(self._to))):
+                self.reached.append(self._in_files(table, read))
             read_by = readers(self._session, files, self._towards)
             for file in unread(self._session, [file for file in files if file.number not in read_by]) if first else ():
                 say_read_before(self._session, file)
@@ -79,6 +83,10 @@ class Downstream:
             waiting.extend(onward)
             if table != begin and (ends := self._ends(table, onward)):
                 self.ends.append(ends)
+
+    def _in_files(self, table: str, files: Collection[int]) -> str:
+        listed = ", ".join(map(str, sorted(files)))
+        return self._session.table(f"SELECT origin, file, row FROM {table} WHERE file IN ({listed})")
 
     def _ends(self, table: str, onward: list[str]) -> str | None:
         """Those records of a visit from whose origin nothing further was reached; None where there are none."""

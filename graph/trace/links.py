@@ -35,6 +35,18 @@ def readers(session: Session, files: Iterable[KnownFile], towards: Collection[st
     return {by_block[block]: captures for block, captures in found.items()}
 
 
+def read_as(session: Session, files: Iterable[KnownFile], dataset: str) -> set[int]:
+    """Those of the files, by number, that some capture read as files of a dataset."""
+    known = {file.number: file for file in files}
+    found = set()
+    for number, captures in readers(session, known.values()).items():
+        for capture in map(session.capture, captures):
+            of = [source for source in capture.manifest.sources if _dataset(source) == dataset]
+            if any(capture.files_of(source).of(known[number].block) is not None for source in of):
+                found.add(number)
+    return found
+
+
 def unread(session: Session, files: Iterable[KnownFile]) -> list[KnownFile]:
     """The files that no capture read as they are."""
     by_block = {file.block: file for file in files}

@@ -146,10 +146,13 @@ class Upstream:
             self.blurred.append(session.table(f"SELECT DISTINCT origin, file FROM {table} WHERE row IS NULL"))
         numbers = list(met)
         here = {number for number in numbers if goal.to is not None and not first and session.files[number].dataset == goal.to}
-        if here:
-            self.reached.append(self._only(table, here, not vague and len(here) == len(numbers)))
         onward = [session.files[number] for number in numbers if number not in here]
         wrote = writers(session, onward)
+        if goal.to is not None and not first:  # what was read as a file of another dataset may have been written as one of this
+            here |= {number for number, writer in wrote.items() if datasets_of(session.capture(writer))[0] == goal.to}
+            onward = [file for file in onward if file.number not in here]
+        if here:
+            self.reached.append(self._only(table, here, not vague and len(here) == len(numbers)))
         shared = {file.number: file for file in onward if file.number in wrote and is_shared(session, file, wrote[file.number], source)}
         if shared:
             self._sort_shared(table, list(shared.values()), names, reader, source)
