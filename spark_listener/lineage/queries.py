@@ -15,6 +15,7 @@ from headwater.spark_listener.lineage.connected import TOLD
 from headwater.spark_listener.lineage.datasets import Dataset, inputs_of, output_of, source_datasets, unknown_datasets
 from headwater.spark_listener.lineage.events import Work, instant
 from headwater.spark_listener.lineage.facets import Facet, Ledger
+from headwater.spark_listener.lineage.manifest_secrets import without_secret_literals
 from headwater.spark_listener.lineage.names import JobNames
 from headwater.spark_listener.lineage.naming import address_of
 from headwater.spark_listener.lineage.parents import RunName
@@ -167,7 +168,7 @@ def manifest_of(
     if segments is not None:
         _check_arrival(manifest, segments)
     manifest.setdefault("status", "partial" if manifest["problems"] else "complete")
-    return manifest
+    return without_secret_literals(manifest)
 
 
 def _check_arrival(manifest: dict[str, Any], segments: Path) -> None:

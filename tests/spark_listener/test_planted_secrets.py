@@ -49,8 +49,8 @@ PROGRAM = """
     comments = " ".join("/* " + text.replace("*/", "") + " */" for text in rest)
     commented = spark.sql("SELECT id " + comments + " FROM range(3)")
     commented.write.mode("overwrite").option("password", planted["words"].pop()).parquet("written")
-    # of rows of the program: what a plan over files computes with is in the manifest, by which traces find records
-    spark.sql("SELECT 'x' AS password, 1L AS pin_secret").createOrReplaceTempView("users")
+    spark.sql("SELECT 'x' AS password, 1L AS pin_secret, id FROM range(2)").coalesce(1).write.parquet("users")
+    spark.read.parquet("users").createOrReplaceTempView("users")
     literals = " OR ".join(form.format(word) for form, word in zip(planted["literals"], planted["words"][:20]))
     spark.sql("SELECT * FROM users WHERE " + literals).write.mode("overwrite").parquet("literal")
     numbers = planted["numbers"]
@@ -139,6 +139,9 @@ def test_none_of_five_hundred_secrets_leaves_the_driver(tmp_path: Path, root: Pa
     assert (tmp_path / "sent.json").stat().st_size > 10_000
     told = b"".join(path.read_bytes() for path in left)
     ours = "".join(line for line in done.stderr.splitlines() if "headwater" in line).encode()
+    asked = ["--where", "id = 1", "--to", f"{tmp_path}/users", "--home", "home", "-f", "json"]
+    answer = json.loads(run(["-m", "headwater", "trace", f"{tmp_path}/literal", *asked], tmp_path, env).stdout)
+    assert (answer["exact"], [record["row"] for record in answer["records"]]) == (True, [1]), answer
     leaked = {secret: _around(told, secret) for secret in planter.secrets if secret.encode() in told or secret.encode() in ours}
     assert not leaked, f"{len(leaked)} of {len(planter.secrets)}: {list(leaked.values())[:20]}"
 

@@ -1,0 +1,68 @@
+"""Literals of a manifest that are secrets go, and their texts with them; all that a trace finds records by stays."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from headwater.spark_listener.lineage.manifest_secrets import without_secret_literals
+
+PASSWORD = {"fn": "attr", "attr": 1, "name": "password", "type": "string"}
+NAME = {"fn": "attr", "attr": 2, "name": "name", "type": "string"}
+
+
+def literal(value: str) -> dict[str, Any]:
+    return {"fn": "literal", "value": value, "type": "string"}
+
+
+def call(fn: str, *args: dict[str, Any]) -> dict[str, Any]:
+    return {"fn": fn, "args": list(args), "type": "boolean"}
+
+
+def filtered(condition: dict[str, Any], sql: str, **more: Any) -> dict[str, Any]:
+    operator = {"id": 0, "op": "Filter", "behaviour": "filter", "text": f"Filter {sql}", "condition": {**condition, "sql": sql}}
+    return {"operators": [operator], "boundaries": [], **more}
+
+
+def test_what_is_compared_with_a_column_of_a_secret_s_name_goes_and_what_stands_beside_it_stays() -> None:
+    condition = call("and", call("=", PASSWORD, literal("hunter2")), call("=", NAME, literal("ann")))
+    (operator,) = without_secret_literals(filtered(condition, "password = 'hunter2' AND name = 'ann'"))["operators"]
+    assert "hunter2" not in json.dumps(operator)
+    hidden, kept = operator["condition"]["args"]
+    assert hidden["args"] == [PASSWORD, {"fn": "truncated", "truncated": True, "args": [], "type": "string"}]
+    assert kept == call("=", NAME, literal("ann"))
+    assert (operator["behaviour"], operator["text"]) == ("filter", "Filter [redacted]")
+
+
+def test_lists_calls_and_columns_that_are_made_are_looked_through() -> None:
+    for condition in (
+        call("in", PASSWORD, literal("x"), literal("hunter2")),
+        call("or", call("=", call("upper", PASSWORD), literal("hunter2")), call("isnull", NAME)),
+        call("=", NAME, literal("postgres://u:hunter2@h/d")),
+        call("=", {"fn": "getstructfield", "field": "api_key", "args": [NAME]}, literal("hunter2")),
+        call("inset", PASSWORD),  # its values stand in the text alone
+    ):
+        assert "hunter2" not in json.dumps(without_secret_literals(filtered(condition, "… 'hunter2'"))), condition
+    made = {"attr": 3, "name": "token", "type": "string", "expr": {**literal("hunter2"), "sql": "'hunter2'"}}
+    other = {"attr": 4, "name": "kind", "type": "string", "expr": {**literal("plain"), "sql": "'plain'"}}
+    project = {"id": 0, "op": "Project", "text": "Project ['hunter2' AS token#3]", "defines": [made, other]}
+    (operator,) = without_secret_literals({"operators": [project], "boundaries": []})["operators"]
+    assert "hunter2" not in json.dumps(operator)
+    assert operator["defines"][1] == other
+
+
+def test_an_operator_without_secrets_is_as_it_was_and_columns_of_a_secret_s_name_are_compared() -> None:
+    plain = filtered(call("and", call("=", NAME, literal("ann")), call("isnotnull", PASSWORD)), "name = 'ann' AND password IS NOT NULL")
+    assert without_secret_literals(plain) == plain
+    joined = call("=", PASSWORD, {**PASSWORD, "attr": 7})
+    (operator,) = without_secret_literals(filtered(joined, "a.password = b.password"))["operators"]
+    assert operator["condition"]["args"] == joined["args"]
+
+
+def test_conditions_by_which_groups_are_found_again_stay_and_their_texts_do_not() -> None:
+    manifest = filtered(
+        call("=", PASSWORD, literal("hunter2")), "password = 'hunter2'", boundaries=[{"boundary": 0, "derived": {"seconds": 1}}]
+    )
+    (operator,) = without_secret_literals(manifest)["operators"]
+    assert operator["condition"]["args"] == [PASSWORD, literal("hunter2")]
+    assert "hunter2" not in operator["text"] + operator["condition"]["sql"]
