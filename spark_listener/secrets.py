@@ -112,6 +112,16 @@ _SUSPECT_TEXT = re.compile(
     "@|&|;|pass|pwd|secret|token|credential|authorization|cookie|key|sas|sig|x-amz|connection|bearer|basic|identified|akia|asia|ghp_|gho_|ghu_|"
     "ghs_|ghr_|github_pat|glpat|xox|eyj|hw_|dapi|aiza|k_live|-----begin"
 )
+# The same, as words: to look for each by itself in a long text takes a third of the time. What begins with one is found by that one.
+_SUSPECT_WORDS = (
+    "@", "&", ";", "pass", "pwd", "secret", "token", "credential", "authorization", "cookie", "sas", "sig", "x-amz", "connection", "bearer",
+    "basic", "identified", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat", "glpat", "xox", "eyj", "hw_", "dapi",
+    "aiza", "k_live", "-----begin",
+)  # fmt: skip
+# Of keys alone those that open something: columns are called `o_orderkey`.
+_SUSPECT_KEY = re.compile("(?:api|access|account|private|encryption|signing)[-_.]?key")
+# Letters that a pattern which ignores case takes for those of ASCII, and that are no such letters in lower case.
+_ALIKE = str.maketrans({"\u017f": "s", "\u212a": "k", "\u0130": "i", "\u0131": "i"})
 _PIECE = 1 << 14  # characters that rules go through at once: they hold the interpreter
 
 
@@ -124,6 +134,12 @@ def is_secret_name(name: str, *, of_text: bool = True) -> bool:
 def is_suspect(text: str) -> bool:
     """Whether a text may hold a secret: a quick look, which passes most texts."""
     return _SUSPECT_TEXT.search(text.lower()) is not None
+
+
+def may_hold_secret(document: str) -> bool:
+    """Whether a whole document may hold a secret, by its JSON text: where it may not, `redact_deep` leaves it as it is."""
+    lower = document.lower() if document.isascii() else document.translate(_ALIKE).lower()
+    return any(word in lower for word in _SUSPECT_WORDS) or ("key" in lower and _SUSPECT_KEY.search(lower) is not None)
 
 
 def secret_name_in(text: str) -> int | None:

@@ -1,6 +1,7 @@
 """The ingest log in a SQLite file of the home: the embedded default.
 
-SQLite has one writer at a time, so offsets commit in order. Dead letters are kept beside the entries.
+SQLite has one writer at a time, so offsets commit in order. Dead letters are kept beside the entries. Appends that go into one commit are
+written by a few statements for all of them (`sqlite_appending`).
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_r
 
 from headwater.backend.ingest_log.group_commit import GroupCommit
 from headwater.backend.ingest_log.model import DeadLetter, Draft, Entry, EntryKind, Receipt, Stage
+from headwater.backend.ingest_log.sqlite_appending import Append, insert
 from headwater.errors import ConfigurationError, DamagedError, UnavailableError
 from headwater.graph.damage import REPAIR, translated
 
 _WHAT = "The ingest log"
 _LOOK = "Check the disk (`headwater store check`); then send again."
-_Write = Callable[[sqlite3.Connection], Any]
+_Write = Callable[[sqlite3.Connection], Any] | Append
 _BEYOND = (1 << 63) - 1  # greater than every offset
 _READ_BYTES = 64 << 20  # of entries that are read at once
 _PATIENCE = 30.0  # seconds that a write waits for those of other processes
@@ -69,12 +71,7 @@ class SqliteLog:
         return f"{_WHAT} {self.path}"
 
     def append(self, tenant: str, drafts: Sequence[Draft]) -> Future[Sequence[Receipt]]:
-        received = _now()
-
-        def write(connection: sqlite3.Connection) -> Sequence[Receipt]:
-            return [_insert(connection, tenant, draft, received) for draft in drafts]
-
-        return self._writer.submit(write)
+        return self._writer.submit(Append(tenant, drafts, _now()))
 
     def bury(self, tenant: str, letters: Sequence[DeadLetter]) -> Future[None]:
         received = _now()
@@ -224,7 +221,7 @@ class _Session:
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:
-            results = [write(connection) for write in writes]
+            results = _done(connection, writes)
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -236,6 +233,20 @@ class _Session:
         self._connection.close()
 
 
+def _done(connection: sqlite3.Connection, writes: Sequence[_Write]) -> list[Any]:
+    """Do all writes in order, the appends that follow one another together; the result of each."""
+    results: list[Any] = []
+    appends: list[Append] = []
+    for write in writes:
+        if isinstance(write, Append):
+            appends.append(write)
+            continue
+        results += insert(connection, appends)
+        appends = []
+        results.append(write(connection))
+    return results + insert(connection, appends)
+
+
 @retry(
     retry=retry_if_exception_message(match="database is locked"),
     stop=stop_after_delay(_PATIENCE),
@@ -245,17 +256,6 @@ class _Session:
 def _use_wal(connection: sqlite3.Connection) -> None:
     """SQLite waits for other processes everywhere but here."""
     connection.execute("PRAGMA journal_mode = WAL")
-
-
-def _insert(connection: sqlite3.Connection, tenant: str, draft: Draft, received: str) -> Receipt:
-    known = connection.execute("SELECT offset FROM entry WHERE tenant = ? AND key = ?", (tenant, draft.key)).fetchone()
-    if known is not None:
-        return Receipt(known[0], duplicate=True)
-    (offset,) = connection.execute(
-        "INSERT INTO entry (tenant, kind, key, received, body) VALUES (?, ?, ?, ?, ?) RETURNING offset",
-        (tenant, draft.kind, draft.key, received, draft.body),
-    ).fetchone()
-    return Receipt(offset, duplicate=False)
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:

@@ -4,24 +4,28 @@ For every door that takes JSON. A body is one document or an array of them; of a
 holds what was sent, and is read when it is asked for, so that memory holds one of them at a time. A document must be I-JSON (RFC 7493):
 UTF-8, no NaN, no lone surrogates, no member twice. Its key is the SHA-256 of its canonical form (RFC 8785). Nothing is parsed that is
 beyond its bounds.
+
+Most documents are plain: no escapes, fractions or large integers. Such a one is parsed and written out by the standard library's C code
+alone, and its canonical form serves every later step: it tells members that stand twice, and whether anything may be a secret.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 import rfc8785
 
-from headwater.backend.intake.scan import EVENT, MAX_DEPTH, Bounds, value_end
+from headwater.backend.intake.scan import EVENT, MAX_DEPTH, Bounds, is_within, value_end
 from headwater.errors import InvalidJsonError
 
 MAX_DOCUMENTS = 50_000
 _SAFE_INTEGER = 2**53 - 1
+_SAFE_DIGITS = 15
 _BLANK = re.compile(rb"[ \t\r\n]*")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 # A number behind a name, or in an array, that is a fraction or may be large. What looks so within a text is taken for one, too.
@@ -32,12 +36,16 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON value, its bytes as they came, and its path in the body: `$`, or `$[n]` in an array. `fault`: it is JSON, and not I-JSON."""
+    """A JSON value, its bytes as they came, and its path in the body: `$`, or `$[n]` in an array. `fault`: it is JSON, and not I-JSON.
+
+    `canonical` is the canonical form where it came with the reading.
+    """
 
     value: Any
     body: bytes
     path: str
     fault: InvalidJsonError | None = None
+    canonical: str | None = None
 
 
 def read_documents(body: bytes, bounds: Bounds = EVENT) -> Iterator[Document]:
@@ -48,7 +56,8 @@ def read_documents(body: bytes, bounds: Bounds = EVENT) -> Iterator[Document]:
     """
     place = _skip(body, 0)
     if body[place : place + 1] != b"[":
-        value_end(body, place, bounds, "$")
+        if not is_within(body, bounds):
+            value_end(body, place, bounds, "$")
         yield _document(body, 0, len(body), "$")
         return
     place, number = _skip(body, place + 1), 0
@@ -93,6 +102,16 @@ def document_key(value: Any) -> bytes:
     """
     if (canonical := _canonical_at_once(value)) is not None:
         return sha256(canonical).digest()
+    return _key_by_the_letter(value)
+
+
+def key_of(document: Document) -> bytes:
+    """The key of a document that has no fault, as `document_key` gives it."""
+    canonical = document.canonical
+    return document_key(document.value) if canonical is None else sha256(canonical.encode("utf-8")).digest()
+
+
+def _key_by_the_letter(value: Any) -> bytes:
     try:
         try:
             canonical = rfc8785.dumps(value)
@@ -115,16 +134,23 @@ def _canonical_at_once(value: Any) -> bytes | None:
     if not isinstance(value, dict):
         return None
     try:
-        text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False)
-        if _RARE.search(text) or _NOT_PLAIN.search(text):
+        text = _written(value)
+        if _has_rare(text) or _NOT_PLAIN.search(text):
             return None
         return text.encode("utf-8")
     except (ValueError, TypeError, RecursionError):
         return None  # whoever takes his time says what is wrong
 
 
+def _has_rare(text: str) -> bool:
+    """Whether a text has letters by whose UTF-16 RFC 8785 would order names otherwise."""
+    return not text.isascii() and _RARE.search(text) is not None
+
+
 def _document(body: bytes, start: int, end: int, path: str) -> Document:
     raw = body if end - start == len(body) else body[start:end]
+    if b"\\" not in raw and (plain := _plain_document(raw, path)) is not None:
+        return plain
     try:
         value = _DECODER.decode(raw.decode("utf-8"))
         if _SURROGATE.search(raw):
@@ -143,6 +169,21 @@ def _document(body: bytes, start: int, end: int, path: str) -> Document:
     except ValueError as error:
         return Document(None, raw, path, _fault(path, f"{path} is not I-JSON: {error}", None))
     return Document(value, raw, path)
+
+
+def _plain_document(raw: bytes, path: str) -> Document | None:
+    """An object without escapes, fractions, large integers and members that stand twice; None where it is, or may be, no such one."""
+    try:
+        value = _PLAIN_DECODER.decode(raw.decode("utf-8"))
+        if type(value) is not dict:
+            return None
+        text = _written(value)
+    except (ValueError, RecursionError):
+        return None  # whoever reads it by the letter says what is wrong
+    # Without escapes each quote begins or ends a text. Of two members of one name the first is lost, and so are the quotes of its name.
+    if text.count('"') != raw.count(b'"') or _has_rare(text):
+        return None
+    return Document(value, raw, path, canonical=text)
 
 
 def _fault(path: str, what: str, name: str | None) -> InvalidJsonError:
@@ -191,6 +232,29 @@ def _finite(text: str) -> float:
     return value
 
 
+def _refuse_fraction(text: str) -> Any:
+    raise ValueError(text[:_LONGEST])
+
+
+def _small_integer(text: str) -> int:
+    if len(text) > _SAFE_DIGITS:
+        raise ValueError(text[:_LONGEST])
+    return int(text)
+
+
+def _writer() -> Callable[[Any], str]:
+    """What writes the canonical form of a document without fractions, large integers and rare letters.
+
+    The encoder of the standard library, without making its inner encoder each time: that takes longer than to write a small event.
+    """
+    whole = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False)
+    make = getattr(json.encoder, "c_make_encoder", None)  # written in C; not every Python has it
+    if make is None:
+        return whole.encode
+    inner = make(None, whole.default, json.encoder.encode_basestring, None, ":", ",", True, False, False)
+    return lambda value: "".join(inner(value, 0))
+
+
 def _with_large_integers(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _with_large_integers(child) for name, child in value.items()}
@@ -202,3 +266,5 @@ def _with_large_integers(value: Any) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_members)
+_PLAIN_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_refuse_fraction, parse_int=_small_integer)
+_written = _writer()

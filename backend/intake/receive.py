@@ -7,16 +7,16 @@ faults it tells and keeps the first hundred and counts the others.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, IngestLog, Receipt, Stage
-from headwater.backend.intake.documents import Document, document_key, read_documents
+from headwater.backend.ingest_log.on_loop import on_loop
+from headwater.backend.intake.documents import Document, document_key, key_of, read_documents
 from headwater.backend.intake.events import check_event
-from headwater.backend.intake.redaction import kept_of, redact, redact_text
+from headwater.backend.intake.redaction import kept_of, may_hold_secret, redact, redact_text
 from headwater.backend.projection.rehearsal import rehearse_event
 from headwater.errors import InvalidInputError, InvalidJsonError
 
@@ -65,8 +65,8 @@ class Submission:
     async def durable(self) -> EventsReport:
         """Wait until it is durable."""
         if self.buried is not None:
-            await asyncio.wrap_future(self.buried)
-        return self._report(await asyncio.wrap_future(self.appended) if self.appended is not None else [])
+            await on_loop(self.buried)
+        return self._report(await on_loop(self.appended) if self.appended is not None else [])
 
     def _report(self, receipts: Sequence[Receipt]) -> EventsReport:
         return EventsReport(len(receipts), sum(receipt.duplicate for receipt in receipts), self.rejected, self.more_rejected)
@@ -116,9 +116,12 @@ def draft(kind: EntryKind, document: Document) -> Draft:
     Raises:
         InvalidEventError: the document has no canonical form.
     """
+    if document.canonical is not None and not may_hold_secret(document.canonical):
+        return Draft(kind, key_of(document), document.body)
     clean = redact(document.value)
-    body = document.body if clean is document.value else json.dumps(clean, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    return Draft(kind, document_key(clean), body)
+    if clean is document.value:
+        return Draft(kind, key_of(document), document.body)
+    return Draft(kind, document_key(clean), json.dumps(clean, ensure_ascii=False, separators=(",", ":")).encode("utf-8"))
 
 
 def dead_letter(body: bytes, error: InvalidInputError) -> DeadLetter:

@@ -15,9 +15,9 @@ from typing import Any
 from headwater.backend.intake.scan import EVENT, value_end
 from headwater.errors import InvalidJsonError
 from headwater.spark_listener.redact import redact_deep
-from headwater.spark_listener.secrets import MARK, secret_name_in, without_secrets
+from headwater.spark_listener.secrets import MARK, may_hold_secret, secret_name_in, without_secrets
 
-__all__ = ["MARK", "kept_of", "redact", "redact_text"]
+__all__ = ["MARK", "kept_of", "may_hold_secret", "redact", "redact_text"]
 
 _EXCERPT = 2_000  # characters that are kept of what cannot be read
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")

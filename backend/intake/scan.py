@@ -42,6 +42,12 @@ DECLARATION = Bounds(4 * _MB, containers=100_000)
 QUERY = Bounds(_MB, containers=50_000, values=200_000)
 
 
+def is_within(body: bytes, bounds: Bounds) -> bool:
+    """Whether a body is so small, and has so few brackets, that nothing in it can be beyond the bounds."""
+    fits = len(body) <= min(bounds.size, bounds.containers, bounds.values, bounds.escapes)
+    return fits and body.count(b"{") + body.count(b"[") <= MAX_DEPTH
+
+
 def value_end(body: bytes, start: int, bounds: Bounds, path: str) -> int:
     """The place behind the value that begins at `start`; the end of the body where it is not closed.
 

@@ -6,7 +6,6 @@ only where something in the document is unusual, so that an honest event pays fo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +22,7 @@ _LONG = 300
 # Members whose texts are long, and part of no id.
 _PROSE = frozenset({b"query", b"stackTrace", b"message", b"description", b"text", b"sourceCode"})
 _ACTOR = ACTOR.encode()  # a facet with nodes in it
-_EDGE_OF_TIME = re.compile(rb'"(?:0000|0001|9999)-')
+_EDGE_OF_TIME = (b'"0000-', b'"0001-', b'"9999-')
 
 
 def rehearse_event(event: Mapping[str, Any], body: bytes, path: str) -> None:
@@ -32,7 +31,7 @@ def rehearse_event(event: Mapping[str, Any], body: bytes, path: str) -> None:
     Raises:
         InvalidEventError: it cannot.
     """
-    if not _has_long_name(body) and not _EDGE_OF_TIME.search(body) and _ACTOR not in body:
+    if not _has_long_name(body) and not any(edge in body for edge in _EDGE_OF_TIME) and _ACTOR not in body:
         return
     try:
         collect([project_event(event, event_stamp(event, ""))])
@@ -45,6 +44,8 @@ def _has_long_name(body: bytes) -> bool:
     if b'\\"' in body:
         return True  # where a text ends is not seen at once
     texts = body.split(b'"')
+    if max(map(len, texts)) <= _LONG:
+        return False
     return any(len(text) > _LONG and texts[place - 2] not in _PROSE for place, text in enumerate(texts))
 
 

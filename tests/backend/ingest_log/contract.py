@@ -49,6 +49,17 @@ class LogContract:
         ]  # fmt: skip
         assert log.counts("t") == {"event": 3, "capture": 0, "declaration": 0, "prov": 0, "dead_letters": 0}
 
+    def test_many_documents_at_once_keep_their_order_and_know_each_other(self, log: IngestLog) -> None:
+        """More than one statement holds, of two tenants, with documents that come twice in one append, in one commit and later."""
+        texts = [str(number) for number in range(150)]
+        appends = [log.append("t", [draft(text) for text in texts[:n]]) for n in (1, 5, 23, 150)]
+        other = log.append("u", [draft(text) for text in [*texts[:70], *texts[:70]]]).result()
+        fresh = [receipt.offset for append in appends for receipt in append.result() if not receipt.duplicate]
+        assert fresh == sorted(fresh)
+        assert [entry.body.decode() for entry in log.read("t", after=0)] == texts
+        assert [receipt.duplicate for receipt in other] == [False] * 70 + [True] * 70
+        assert [receipt.offset for receipt in other[:70]] == [receipt.offset for receipt in other[70:]]
+
     def test_tenants_do_not_see_each_other(self, log: IngestLog) -> None:
         log.append("a", [draft("x")]).result()
         receipt = log.append("b", [draft("x")]).result()[0]

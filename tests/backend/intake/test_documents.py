@@ -11,7 +11,7 @@ import rfc8785
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from headwater.backend.intake.documents import MAX_DOCUMENTS, Document, document_key
+from headwater.backend.intake.documents import MAX_DOCUMENTS, Document, document_key, key_of
 from headwater.backend.intake.documents import read_document as read_one
 from headwater.backend.intake.documents import read_documents as read_in_turn
 from headwater.backend.intake.scan import DECLARATION, EVENT, MAX_DEPTH, Bounds
@@ -46,6 +46,31 @@ def test_a_key_is_the_hash_of_the_canonical_form(value: Any) -> None:
     except rfc8785.IntegerDomainError:
         return  # integers that this form does not have, which have one of ours
     assert document_key({"value": value}) == sha256(canonical).digest()
+
+
+@given(_JSON, st.booleans(), st.sampled_from([(",", ":"), (", ", " : ")]))
+@example({"a": {"b": '"'}}, False, (",", ":"))
+@example({"a": ":1.5", "é": [":", ""]}, False, (",", ":"))
+@example({"\U00010000": 1, "\uffff": 2}, False, (",", ":"))
+def test_a_document_has_the_key_of_its_value_however_it_was_read(value: Any, ascii: bool, separators: tuple[str, str]) -> None:  # noqa: A002
+    (document,) = read_documents(json.dumps({"value": value}, ensure_ascii=ascii, separators=separators).encode())
+    assert document.value == {"value": value}
+    assert key_of(document) == document_key({"value": value})
+
+
+@given(st.lists(st.tuples(_TEXT, _JSON), max_size=5))
+def test_members_that_stand_twice_are_seen_in_every_plain_document(pairs: list[tuple[str, Any]]) -> None:
+    members = ",".join(f"{json.dumps(name, ensure_ascii=False)}:{json.dumps(value, ensure_ascii=False)}" for name, value in pairs)
+    body = f'{{"a":[{{{members}}}]}}'.encode()
+    (document,) = read_in_turn(body)
+    assert (document.fault is not None) == (len(dict(pairs)) < len(pairs))
+
+
+def test_a_small_body_may_not_be_nested_too_deeply() -> None:
+    deepest = b'{"a":' * MAX_DEPTH + b"1" + b"}" * MAX_DEPTH
+    assert len(read_documents(deepest)) == 1
+    with pytest.raises(InvalidJsonError, match="nested too deeply"):
+        read_documents(b'{"a":' + deepest + b"}")
 
 
 def test_one_document_is_the_body_itself() -> None:

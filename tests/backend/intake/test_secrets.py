@@ -18,6 +18,7 @@ from headwater.backend.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError
 from headwater.spark_listener.redact import redact_deep
+from headwater.spark_listener.secrets import may_hold_secret
 from tests.backend.captures import capture
 from tests.backend.events import facet, run_event
 
@@ -176,3 +177,35 @@ async def test_no_file_of_the_home_holds_a_secret_that_came_in(
     assert await workspace.settle() == 0
     assert await asyncio.to_thread(_files_that_show, tmp_path) == []
     assert not _shows(caplog.text)
+
+
+_PIECES = st.sampled_from(
+    [
+        *_NAMES,
+        *(text.format(_TEXT) for text in _TEXTS),
+        "pa\u017f\u017fword",
+        "to\u212aen",
+        "s\u0130g",
+        "o_orderkey",
+        "key",
+        "plain",
+        "?x=1",
+        "",
+    ]
+)
+_DOCUMENTS = st.recursive(
+    _PIECES | st.integers() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_PIECES | st.sampled_from(["name", "value", "fields"]), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(_DOCUMENTS)
+def test_a_document_in_which_no_secret_may_be_is_left_as_it_is(document: Any) -> None:
+    if not may_hold_secret(json.dumps(document, ensure_ascii=False)):
+        assert redact_deep(document) is document
+
+
+def test_columns_that_are_called_keys_make_no_document_suspect() -> None:
+    assert not may_hold_secret('{"fields":[{"name":"o_orderkey"},{"name":"l_partkey"}]}')
+    assert may_hold_secret('{"fields":[{"name":"ApiKey"}]}')
