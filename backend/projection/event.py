@@ -138,8 +138,21 @@ def _state_flows(statement: Statement, event: Mapping[str, Any], job: str) -> li
     for dataset, _ in inputs:
         statement.link(dataset, job, EdgeKind.READS)
     for index, item in enumerate(objects(event.get("outputs"))):
-        statement.link(job, state_dataset(statement, item, f"$.outputs[{index}]", job=job, written=True), EdgeKind.WRITES)
+        output = state_dataset(statement, item, f"$.outputs[{index}]", job=job, written=True)
+        statement.link(job, output, EdgeKind.WRITES)
+        former = _former(statement, mapping(mapping(item.get("facets")).get("lifecycleStateChange")))
+        if former not in (None, output):
+            statement.link(former, job, EdgeKind.READS)
     return inputs
+
+
+def _former(statement: Statement, change: Mapping[str, Any]) -> str | None:
+    """The dataset that was renamed, whose records the renamed one has; None where a change is no renaming, or does not name it."""
+    previous = mapping(change.get("previousIdentifier"))
+    namespace, name = text(previous.get("namespace")), text(previous.get("name"))
+    if text(change.get("lifecycleStateChange")) != "RENAME" or not namespace or not name:
+        return None
+    return statement.dataset(namespace, name)
 
 
 def _state_version(statement: Statement, output: Mapping[str, Any], path: str, run_id: str, written_at: str | None) -> None:

@@ -50,9 +50,11 @@ PROGRAM = """
     spark.sql("INSERT INTO hive_orc SELECT * FROM rows")
     spark.sql("CREATE TABLE hive_text (id BIGINT, k BIGINT, name STRING) STORED AS TEXTFILE")
     spark.sql("INSERT INTO hive_text SELECT * FROM rows")
+    spark.sql("CREATE TABLE before USING parquet AS SELECT * FROM rows")
+    spark.sql("ALTER TABLE before RENAME TO renamed")
     spark.sql("CREATE VIEW seen AS SELECT id, name FROM saved WHERE id > 5")
 
-    tables = "saved parted bucketed written_to selected other.outside hive_parquet hive_selected hive_orc hive_text seen"
+    tables = "saved parted bucketed written_to selected other.outside hive_parquet hive_selected hive_orc hive_text seen renamed"
     for name in tables.split():
         spark.table(name).write.parquet("read/" + name)
     spark.read.parquet("warehouse/saved").write.parquet("read/by_path")
@@ -128,6 +130,13 @@ def test_records_are_traced_through_tables(ran: Path, name: str) -> None:
     assert told["exact"] is True
     # The twofold table holds it twice; the partition that was overwritten once more, once.
     assert {(record["dataset"], record["row"], record["values"]["name"]) for record in told["records"]} == {(f"{ran}/source", 7, "n7")}
+
+
+def test_what_is_behind_a_table_that_was_renamed_is_known_by_dataset(ran: Path) -> None:
+    asked = ("trace", f"{ran}/read/renamed", "--where", "id = 7", "--to", f"{ran}/source", "--home", str(ran / "home"), "-f", "json")
+    told = json.loads(headwater(*asked).stdout)
+    assert told["exact"] is False, "its files lie elsewhere since, where no known run wrote them"
+    assert {(record["dataset"], record["grain"]) for record in told["records"]} == {(f"{ran}/source", "dataset")}
 
 
 def test_what_is_behind_a_table_that_is_not_followed_is_known_by_dataset(ran: Path) -> None:

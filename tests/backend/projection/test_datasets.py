@@ -34,6 +34,21 @@ async def test_a_run_writes_a_version_which_its_dataset_contains(tmp_path: Path)
         }
 
 
+@pytest.mark.parametrize(
+    ("change", "previous", "reads"),
+    [
+        ("RENAME", {"namespace": "file", "name": "/days"}, {("dataset:file:/days", JOB_ID)}),
+        ("RENAME", {"namespace": "file", "name": "/hours"}, set()),
+        ("RENAME", {"namespace": 7, "name": ["/days"]}, set()),
+        ("ALTER", {"namespace": "file", "name": "/days"}, set()),
+    ],
+)
+async def test_a_renamed_dataset_is_made_of_the_former_one(tmp_path: Path, change: str, previous: Any, reads: set[tuple[str, str]]) -> None:
+    facets = {"lifecycleStateChange": {"lifecycleStateChange": change, "previousIdentifier": previous}}
+    async with graph_of(tmp_path, run_event("COMPLETE", 4, outputs=[dataset("/hours", facets=facets)])) as graph:
+        assert await graph.arcs(EdgeKind.READS) == reads
+
+
 @pytest.mark.parametrize("kind", ["START", "RUNNING", "FAIL", "ABORT"])
 async def test_a_version_of_a_run_that_did_not_complete_has_no_time(tmp_path: Path, kind: str) -> None:
     async with graph_of(tmp_path, run_event(kind, outputs=[dataset("/hours")])) as graph:
