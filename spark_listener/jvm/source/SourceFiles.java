@@ -59,6 +59,9 @@ public final class SourceFiles {
         for (int i = 0; i < fresh.size(); i++) {
             Object[] file = (Object[]) fresh.get(i);
             FileStatus status = (FileStatus) file[0];
+            if (known.containsKey(key(status))) {
+                continue; // a path that a read names twice: its records count twice, and are the same
+            }
             boolean split = unit > 0L && ((Boolean) file[2]).booleanValue();
             long ordinals = split ? 1L + status.getLen() / unit : 1L;
             if (next + ordinals > ORDINALS) { // the ids would not be unique: the taps write nothing, see overflow()

@@ -120,6 +120,16 @@ def test_two_sources_and_one_read_twice_are_told_apart(spark: SparkSession, tabl
     assert len(captured.capture["sources"]) == 2
 
 
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_path_that_a_read_names_twice_gives_the_same_records_twice(
+    spark: SparkSession, tmp_path: Path, write: Any, traced: Any, kind: str
+) -> None:
+    spark.range(0, 6, 1, 2).write.format(kind).save(str(tmp_path / "in"))
+    captured = write(spark.read.schema("id long").format(kind).load([str(tmp_path / "in")] * 2))
+    assert len(captured.capture["sources"][0]["files"]) == 2
+    assert traced(captured, "id").ids == {(i,): [frozenset({i})] * 2 for i in range(6)}
+
+
 def test_listed_files_are_described_as_they_were(spark: SparkSession, table: Any, write: Any) -> None:
     path = table("rows", numbered(20))
     captured = write(spark.read.parquet(path).select("id"))
