@@ -43,7 +43,14 @@ from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.guard import Guard
 from headwater.backend.api.marquez.names import EncodedNames
 from headwater.backend.api.metrics import Metrics
-from headwater.backend.api.permitted import PermittedDeclarations, PermittedReplays, PermittedTraceJobs, questions_of, tells_values
+from headwater.backend.api.permitted import (
+    PermittedDeclarations,
+    PermittedRegistrations,
+    PermittedReplays,
+    PermittedTraceJobs,
+    questions_of,
+    tells_values,
+)
 from headwater.backend.api.requests import RequestLog
 from headwater.backend.api.small_events import SmallEvents
 from headwater.backend.api.tickets import OwnTickets, SharedTickets, Tickets
@@ -197,6 +204,7 @@ async def _graphql_context(request: HTTPConnection) -> Context:
         pending=lambda: workspace.projector.pending(who.tenant), replays=PermittedReplays(request.app.state.replays, service, who),
         declarations=PermittedDeclarations(DeclarationIntake(workspace.log, workspace.graph), service, who),
         tells_values=tells_values(service, who), trace_jobs=PermittedTraceJobs(request.app.state.trace_jobs, service, who),
+        registrations=PermittedRegistrations(service.settings.folder),
         administration=PermittedAdministration(service, who), audit_log=PermittedAudit(service.settings.folder.audit, who),
         live=service.live if is_socket else None, renew=partial(_renewed, request) if is_socket else None,
     )  # fmt: skip

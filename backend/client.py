@@ -73,7 +73,7 @@ class GraphQLClient:
         if errors := body.get("errors"):
             raise error_of(errors[0])
         if not response.ok:
-            raise _refusal(body, self._url)
+            raise refusal_of(body, self._url)
         data: dict[str, Any] = body["data"]
         return data
 
@@ -142,7 +142,7 @@ class RestClient:
             raise HeadwaterError(f"{self._url}{path} answered {response.status_code}, and not in JSON.") from None
         if body.get("error") == "InvalidProvenance":
             raise InvalidProvenanceError(body["message"], clause=str(body.get("clause")), hint=body.get("hint"))
-        raise _refusal(body, self._url)
+        raise refusal_of(body, self._url)
 
 
 def _unavailable(url: str, error: requests.RequestException) -> UnavailableError:
@@ -156,7 +156,7 @@ def _unavailable(url: str, error: requests.RequestException) -> UnavailableError
     )
 
 
-def _refusal(body: Mapping[str, Any], url: str) -> HeadwaterError:
+def refusal_of(body: Mapping[str, Any], url: str) -> HeadwaterError:
     """The error that a body of the service which is not GraphQL's stands for."""
     kind = _BY_CODE.get(f"{body.get('error')}Error", HeadwaterError)
     message = str(body.get("message") or body.get("detail") or body)

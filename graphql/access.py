@@ -56,7 +56,7 @@ MUTATIONS: Mapping[str, Scope] = {
     "rotateKey": Scope.ADMIN,
     "revokeKey": Scope.ADMIN,
 }
-QUERIES: Mapping[str, Scope] = {"admin": Scope.ADMIN, "audit": Scope.AUDIT, "auditVerification": Scope.AUDIT}
+QUERIES: Mapping[str, Scope] = {"admin": Scope.ADMIN, "audit": Scope.AUDIT, "auditVerification": Scope.AUDIT, "registrations": Scope.REPLAY}
 
 
 def unrestricted(scope: Scope) -> None:

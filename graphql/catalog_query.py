@@ -43,6 +43,21 @@ class CatalogQuery:
         """One page."""
         return await _listed(info, NodeKind.TAG, None, first, after or None)
 
+    @strawberry.field(description="Types of actors and data that people or programs declared, in the order of their ids.")
+    async def types(self, info: Info, first: int = 20, after: str | None = UNSET) -> NodeConnection:
+        """One page."""
+        return await _listed(info, NodeKind.TYPE, None, first, after or None)
+
+    @strawberry.field(description="Actors of a declared type, or of all, in the order of their ids.")
+    async def actors(self, info: Info, type: str | None = UNSET, first: int = 20, after: str | None = UNSET) -> NodeConnection:
+        """One page. What registers itself as an actor and has runs is a job, with its type in the property `actorType`."""
+        return await _listed(info, NodeKind.ACTOR, type or None, first, after or None)
+
+    @strawberry.field(description="Data of a declared type, or of all, in the order of their ids.")
+    async def data(self, info: Info, type: str | None = UNSET, first: int = 20, after: str | None = UNSET) -> NodeConnection:
+        """One page."""
+        return await _listed(info, NodeKind.DATA, type or None, first, after or None)
+
     @strawberry.field(
         description="Runs of a job, or of a pipeline's application, the latest first: of some states, that began from `since` on and were"
         " heard of until `until`. A page of chosen runs looks at 5,000; where `hasNextPage` says so, more may follow."
@@ -78,10 +93,10 @@ class CatalogQuery:
         return await _latest(info, dataset, NodeKind.VERSION, until, first, after or None, None)
 
 
-async def _listed(info: Info, kind: NodeKind, namespace: str | None, first: int, after: str | None) -> NodeConnection:
+async def _listed(info: Info, kind: NodeKind, part: str | None, first: int, after: str | None) -> NodeConnection:
     context = info.context
     size, skip = bounded(first, "first", low=1, high=MAX_PAGE), place_of(after)
-    prefix = node_id(kind, namespace, "") if namespace else f"{kind}:"
+    prefix = node_id(kind, part, "") if part else f"{kind}:"
     found = await context.graph.listed(context.tenant, prefix, first=size, skip=skip)
     context.loaders.budget.spend(len(found.nodes))
     end = skip + len(found.nodes)

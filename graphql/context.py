@@ -26,6 +26,7 @@ from headwater.graphql.loaders import Loaders
 from headwater.graphql.replays import ReplayService
 
 if TYPE_CHECKING:
+    from headwater.graphql.registrations import RegistrationService
     from headwater.graphql.trace_jobs import TraceJobService
 
 
@@ -56,6 +57,7 @@ class Context(BaseContext):
     auditor: Auditor = field(default_factory=Unaudited)
     replays: ReplayService | None = None
     trace_jobs: TraceJobService | None = None
+    registrations: RegistrationService | None = None
     declarations: DeclarationService | None = None
     administration: AdminService | None = None
     audit_log: AuditReader | None = None

@@ -26,6 +26,7 @@ from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, bounded
 from headwater.graphql.mutation import replay_service
 from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, trace_request
+from headwater.graphql.registrations import Registration, registration_service
 from headwater.graphql.replays import Replay, ReplayView
 from headwater.graphql.selected import asks, selects
 from headwater.graphql.trace_jobs import TraceJob, trace_job_service
@@ -176,6 +177,11 @@ class Query(ViewQuery, CatalogQuery, AdminQuery):
         found = await replay_service(info).get(info.context.tenant, id)
         await audit_differences(info, [found] if found else [])
         return Replay.of(found) if found else None
+
+    @strawberry.field(description="The programs of the home that replays may run. Needs the scope `replay`.")
+    async def registrations(self, info: Info) -> list[Registration]:
+        """By job. They are the default tenant's."""
+        return [Registration.of(view) for view in await registration_service(info).programs(info.context.tenant)]
 
     @strawberry.field(description="The latest replays, newest first.")
     async def replays(self, info: Info, first: int = 20) -> list[Replay]:

@@ -9,7 +9,8 @@
     print(trace.exact, trace.pandas())
 
 `AsyncClient` has the same methods, to be awaited (`async for` where there are pages). It needs no more than the light install; pandas
-where a frame is asked for. What the service refuses is raised as the error of `headwater.errors` that it says.
+where a frame is asked for, and websockets (`headwater[client]`) to follow what happens. What the service refuses is raised as the error of
+`headwater.errors` that it says.
 """
 
 from __future__ import annotations
@@ -18,128 +19,26 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from headwater.errors import NotFoundError, UnavailableError
+from headwater.answers import Edge, Lineage, Node, Progress, Record, Replay, Rows, Trace, record, replay
+from headwater.errors import HeadwaterError, LargeTraceError, NotFoundError, UnavailableError
+from headwater.following import AsyncFollowing, Following
+from headwater.subscriptions import NODE, REPLAY, Subscriptions
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
-
     from headwater.backend.client import GraphQLClient
 
-__all__ = ["AsyncClient", "Client", "Edge", "Lineage", "Node", "Record", "Replay", "Rows", "Trace"]
+__all__ = ["AsyncClient", "Client", "Edge", "Lineage", "Node", "Progress", "Record", "Replay", "Rows", "Trace"]
 
 _PAGE = 200
 _POLL_SECONDS = 1.0
 _FINAL = {"COMPLETE", "FAILED"}
-_NODE = "id kind name properties"
-_CONNECTION = f"{{ nodes {{ {_NODE} }} pageInfo {{ hasNextPage endCursor }} }}"
+_RUNNING = {"QUEUED", "RUNNING"}
+_CONNECTION = f"{{ nodes {{ {NODE} }} pageInfo {{ hasNextPage endCursor }} }}"
 _RECORD = "dataset file row line grain values"
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A container of data or of actors; `kind` as `DATASET`, `properties` are JSON values."""
-
-    id: str
-    kind: str
-    name: str
-    properties: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """A link from `src` to `dst`, along which data flows."""
-
-    src: str
-    dst: str
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lineage:
-    """Nodes that were reached, nearest first, and the links between them. `truncated` counts nodes that the limit kept out."""
-
-    nodes: Sequence[Node]
-    edges: Sequence[Edge]
-    truncated: int
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A record by its place: `row` is 0-based in its file, `line` 1-based in text. `values` are those that may be told, by column."""
-
-    dataset: str
-    file: str | None
-    row: int | None
-    line: int | None
-    grain: str
-    values: Mapping[str, Any]
-
-
-class _Records:
-    """Records as tables. A column whose values are of several types is text."""
-
-    records: Sequence[Record]
-
-    def arrow(self) -> pa.Table:
-        """A table of `dataset`, `file`, `row` and `line`, then the columns of the records; null where one has none."""
-        import pyarrow as pa
-
-        places = {name: [getattr(record, name) for record in self.records] for name in ("dataset", "file", "row", "line")}
-        table = {
-            "dataset": pa.array(places["dataset"], pa.string()),
-            "file": pa.array(places["file"], pa.string()),
-            "row": pa.array(places["row"], pa.int64()),
-            "line": pa.array(places["line"], pa.int64()),
-        }
-        arrays, names = list(table.values()), list(table)
-        values = [record.values for record in self.records]  # noqa: PD011 - of a record, not of a frame
-        for name in dict.fromkeys(name for one in values for name in one):
-            arrays.append(_column([one.get(name) for one in values]))
-            names.append(name)  # it may be called as a place is: Arrow bears two columns of one name
-        return pa.Table.from_arrays(arrays, names=names)
-
-    def pandas(self) -> pd.DataFrame:
-        """The same as a frame of pandas."""
-        return self.arrow().to_pandas()
-
-
-@dataclass(frozen=True, slots=True)
-class Rows(_Records):
-    """A page of a dataset's rows. `columns` are names and types; `total` counts all pages; `note` says what to know of the rows."""
-
-    dataset: str
-    columns: Sequence[tuple[str, str]]
-    records: Sequence[Record]
-    total: int
-    note: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Trace(_Records):
-    """What a trace found. Where it is not `exact`, `reasons` say why. `total` counts records beyond those that are told, too."""
-
-    exact: bool
-    reasons: Sequence[str]
-    records: Sequence[Record]
-    selected: Sequence[Record]
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """A pipeline that runs again: `steps` are its jobs with their states, `differences` the rows that it changed."""
-
-    id: str
-    state: str
-    steps: Sequence[tuple[str, str]]
-    error: str | None
-    shadow: str
-    differences: Sequence[Mapping[str, Any]]
 
 
 class Client:
@@ -154,6 +53,7 @@ class Client:
         self._url, self._key = _service(url, key)
         self._timeout = timeout
         self._own = threading.local()
+        self._subscriptions = Subscriptions(self._url, self._key, timeout)
 
     def execute(self, document: str, **variables: Any) -> dict[str, Any]:
         """The `data` of an answer to a GraphQL document.
@@ -187,19 +87,19 @@ class Client:
 
     def node(self, identifier: str) -> Node | None:
         """A node by its id."""
-        found = self.execute(f"query ($i: ID!) {{ node(id: $i) {{ {_NODE} }} }}", i=identifier)["node"]
+        found = self.execute(f"query ($i: ID!) {{ node(id: $i) {{ {NODE} }} }}", i=identifier)["node"]
         return Node(**found) if found else None
 
     def search(self, text: str, *, kinds: Sequence[str] = (), first: int = 20) -> list[Node]:
         """Nodes whose name holds a text."""
-        document = f"query ($t: String!, $k: [NodeKind!], $f: Int!) {{ search(text: $t, kinds: $k, first: $f) {{ nodes {{ {_NODE} }} }} }}"
+        document = f"query ($t: String!, $k: [NodeKind!], $f: Int!) {{ search(text: $t, kinds: $k, first: $f) {{ nodes {{ {NODE} }} }} }}"
         return [Node(**node) for node in self.execute(document, t=text, k=list(kinds) or None, f=first)["search"]["nodes"]]
 
     def lineage(self, *focus: str, direction: str = "BOTH", depth: int = 8, limit: int = 2000) -> Lineage:
         """What the nodes of these ids came from (`UPSTREAM`), what was made of them (`DOWNSTREAM`), or both."""
         document = (
             "query ($f: [ID!]!, $d: Direction!, $n: Int!, $l: Int!) { lineage(focus: $f, direction: $d, depth: $n, limit: $l)"
-            f" {{ nodes {{ {_NODE} }} edges {{ src dst kind }} truncated }} }}"
+            f" {{ nodes {{ {NODE} }} edges {{ src dst kind }} truncated }} }}"
         )
         found = self.execute(document, f=list(focus), d=direction, n=depth, l=limit)["lineage"]
         return Lineage([Node(**node) for node in found["nodes"]], [Edge(**edge) for edge in found["edges"]], found["truncated"])
@@ -242,24 +142,51 @@ class Client:
         limit: int = 1000,
         as_of: str | None = None,
         values: bool = True,
+        progress: Callable[[str], None] = lambda _: None,
     ) -> Trace:
         """Where records came from, or went (`forward`): those that `where` selects, or `rows`, as (file, 0-based row).
 
-        `values` False asks for places alone, which needs no right to see values.
+        `values` False asks for places alone, which needs no right to see values. A trace that is too large to be answered at once runs as a
+        job of the service, where it runs jobs: then this waits for its end, and `progress` is called with each line that it tells.
         """
-        record = _RECORD if values else _RECORD.replace(" values", "").replace(" line", "")
-        document = (
-            "query ($d: String!, $w: String, $r: [RowRef!], $c: String, $s: Semantics!, $f: Boolean!, $t: String, $l: Int!, $a: String)"
-            " { trace(dataset: $d, where: $w, rows: $r, column: $c, semantics: $s, forward: $f, to: $t, limit: $l, asOf: $a)"
-            f" {{ exact total records {{ {record} }} selected {{ {record} }} incomplete {{ what reason }} }} }}"
-        )
+        shown = _RECORD if values else _RECORD.replace(" values", "").replace(" line", "")
+        answer = f"{{ exact total records {{ {shown} }} selected {{ {shown} }} incomplete {{ what reason }} }}"
+        declared = "$d: String!, $w: String, $r: [RowRef!], $c: String, $s: Semantics!, $f: Boolean!, $t: String, $l: Int!, $a: String"
+        given = "dataset: $d, where: $w, rows: $r, column: $c, semantics: $s, forward: $f, to: $t, limit: $l, asOf: $a"
         places = [{"file": file, "row": row} for file, row in rows]
-        found = self.execute(
-            document, d=dataset, w=where, r=places or None, c=column, s=semantics, f=forward, t=to, l=limit, a=as_of
-        )["trace"]  # fmt: skip
+        asked = {"d": dataset, "w": where, "r": places or None, "c": column, "s": semantics, "f": forward, "t": to, "l": limit, "a": as_of}
+        try:
+            found = self.execute(f"query ({declared}) {{ trace({given}) {answer} }}", **asked)["trace"]
+        except LargeTraceError:
+            begun = self.execute(f"mutation ({declared}, $v: Boolean!) {{ startTrace({given}, values: $v) {{ id }} }}", **asked, v=values)
+            found = self._job(begun["startTrace"]["id"], answer, progress)
         reasons = [f"{entry['what']}: {entry['reason']}" for entry in found["incomplete"]]
-        records, selected = ([_record(one) for one in found[name]] for name in ("records", "selected"))
+        records, selected = ([record(one) for one in found[name]] for name in ("records", "selected"))
         return Trace(found["exact"], reasons, records, selected, found["total"])
+
+    def _job(self, identifier: str, answer: str, progress: Callable[[str], None]) -> dict[str, Any]:
+        """The answer of a trace that runs as a job. Whoever stops waiting for it ends it."""
+        look, shown = "query ($i: ID!) { traceJob(id: $i) { state error progress } }", 0
+        job: dict[str, Any] | None = {"state": "QUEUED"}
+        try:
+            while job is not None and job["state"] in _RUNNING:
+                if job := self.execute(look, i=identifier)["traceJob"]:
+                    for line in job["progress"][shown:]:
+                        progress(line)
+                    shown = len(job["progress"])
+                    time.sleep(_POLL_SECONDS if job["state"] in _RUNNING else 0)
+        except BaseException:
+            with suppress(Exception):
+                self.execute("mutation ($i: ID!) { cancelTrace(id: $i) { id } }", i=identifier)
+            raise
+        if job is None:
+            raise UnavailableError("The service does not know this trace any more.", hint="It was started anew. Ask again.")
+        if job["state"] != "COMPLETE":
+            raise HeadwaterError(job["error"] or "This trace was cancelled.")
+        found: dict[str, Any] = self.execute(f"query ($i: ID!) {{ traceJob(id: $i) {{ answer {answer} }} }}", i=identifier)["traceJob"][
+            "answer"
+        ]
+        return found
 
     def replay(
         self,
@@ -291,12 +218,31 @@ class Client:
             time.sleep(_POLL_SECONDS)
 
     def _replay(self, identifier: str) -> Replay:
-        shown = "id state shadow error steps { job state } differences { dataset before after columns }"
-        found = self.execute(f"query ($i: ID!) {{ replay(id: $i) {{ {shown} }} }}", i=identifier)["replay"]
+        found = self.execute(f"query ($i: ID!) {{ replay(id: $i) {{ {REPLAY} }} }}", i=identifier)["replay"]
         if found is None:
             raise NotFoundError(f"There is no replay {identifier}.", hint="Its folder was removed.")
-        steps = [(step["job"], step["state"]) for step in found["steps"]]
-        return Replay(found["id"], found["state"], steps, found["error"], found["shadow"], found["differences"])
+        return replay(found)
+
+    def follow_runs(self, job: str | None = None, *, states: Sequence[str] = ()) -> Following[Node]:
+        """Runs as they are new or say something new, of a job (its id) or of all.
+
+        with client.follow_runs("job:local:report", states=["FAIL"]) as runs:
+            for run in runs:
+                print(run.id, run.properties["state"])
+        """
+        return Following(self._subscriptions.runs(job, states))
+
+    def follow_captures(self, job: str | None = None) -> Following[Node]:
+        """Runs as their record lineage arrives; `properties["capture"]` says what was captured."""
+        return Following(self._subscriptions.captures(job))
+
+    def follow_replays(self, identifier: str | None = None) -> Following[Replay]:
+        """The latest replays as they stand, then each when it is new or has come further; one alone, by its id."""
+        return Following(self._subscriptions.replays(identifier))
+
+    def follow_progress(self) -> Following[Progress]:
+        """How far the service has come with what was sent: at once, and each time that it has come further."""
+        return Following(self._subscriptions.progress())
 
     def _pages(self, name: str, declared: str, given: str, **variables: Any) -> Iterator[Node]:
         document, after = f"query {declared} {{ {name}({given}, first: $f, after: $a) {_CONNECTION} }}", None
@@ -314,6 +260,7 @@ class AsyncClient:
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:
         """See `Client`."""
         self._client = Client(url, key, timeout=timeout)
+        self._subscriptions = Subscriptions(*_service(url, key), timeout)
 
     async def __aenter__(self) -> Self:
         return self
@@ -364,24 +311,26 @@ class AsyncClient:
         """See `Client`; `progress` is called on the thread that asks."""
         return await asyncio.to_thread(self._client.replay, dataset, **asked)
 
+    def follow_runs(self, job: str | None = None, *, states: Sequence[str] = ()) -> AsyncFollowing[Node]:
+        """See `Client`: `async with client.follow_runs() as runs`, then `async for run in runs`."""
+        return AsyncFollowing(self._subscriptions.runs(job, states))
+
+    def follow_captures(self, job: str | None = None) -> AsyncFollowing[Node]:
+        """See `Client`."""
+        return AsyncFollowing(self._subscriptions.captures(job))
+
+    def follow_replays(self, identifier: str | None = None) -> AsyncFollowing[Replay]:
+        """See `Client`."""
+        return AsyncFollowing(self._subscriptions.replays(identifier))
+
+    def follow_progress(self) -> AsyncFollowing[Progress]:
+        """See `Client`."""
+        return AsyncFollowing(self._subscriptions.progress())
+
 
 async def _each(nodes: Iterator[Node]) -> AsyncIterator[Node]:
     while (node := await asyncio.to_thread(next, nodes, None)) is not None:
         yield node
-
-
-def _record(found: Mapping[str, Any]) -> Record:
-    values = found.get("values") or {}
-    return Record(found["dataset"], found["file"], found["row"], found.get("line"), found["grain"], values)
-
-
-def _column(values: list[Any]) -> pa.Array:
-    import pyarrow as pa
-
-    try:
-        return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
 def _service(url: str | None, key: str | None) -> tuple[str, str | None]:

@@ -45,6 +45,7 @@ _MARQUEZ = tuple(
         "namespaces/{namespace}/datasets", "namespaces/{namespace}/datasets/{dataset}",
         "namespaces/{namespace}/datasets/{dataset}/versions", "namespaces/{namespace}/datasets/{dataset}/versions/{version}",
         "lineage", "column-lineage", "runlineage/upstream", "search", "tags", "events/lineage", "events",
+        "stats/lineage-events", "stats/jobs", "stats/datasets", "stats/sources",
     )
 )  # fmt: skip
 

@@ -6,13 +6,17 @@ that is the scope `records`. Values of masked columns are for the scope `unmaske
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from headwater.backend.api.context import Service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import ForbiddenError
+from headwater.backend.home import Home
 from headwater.backend.masks import EVERYTHING
 from headwater.backend.questions import CallersQuestions, TraceJobs
 from headwater.backend.replay.model import FAULT
@@ -24,8 +28,10 @@ from headwater.graph.trace.preview import RowPage
 from headwater.graph.trace.questions import RowsRequest
 from headwater.graphql.access import Scope
 from headwater.graphql.declarations import DeclarationService
+from headwater.graphql.registrations import RegistrationView
 from headwater.graphql.replays import DifferenceView, ReplayService, ReplayView, StepView
 from headwater.graphql.trace_jobs import TraceJobView
+from headwater.spark_listener.invocation import script_sha256
 
 
 def questions_of(parts: Service, who: Principal) -> PermittedQuestions:
@@ -137,6 +143,29 @@ class _ReplayTold:
     error: str | None
     steps: Sequence[StepView]
     differences: Sequence[DifferenceView]
+
+
+class PermittedRegistrations:
+    """The `RegistrationService` of one caller: programs are those of the home, so of the default tenant alone."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    async def programs(self, tenant: str) -> Sequence[RegistrationView]:
+        """See `RegistrationService`. Of how a program is started it tells the name of the script alone."""
+        if tenant != DEFAULT_TENANT:
+            return []
+        return await asyncio.to_thread(self._list)
+
+    def _list(self) -> list[RegistrationView]:
+        with closing(self._home.registry) as registry:
+            return [
+                RegistrationView(
+                    program.id, program.namespace, program.job, script=Path(program.script).name, sha256=program.script_sha256,
+                    by_operator=program.operator, is_unchanged=script_sha256(program.script) == program.script_sha256, at=at,
+                )
+                for program, at in registry.programs()
+            ]  # fmt: skip
 
 
 class PermittedReplays:

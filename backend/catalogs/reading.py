@@ -114,10 +114,10 @@ async def jobs(graph: GraphStore, tenant: str, namespace: str) -> AsyncIterator[
 
 
 async def _listed(graph: GraphStore, tenant: str, prefix: str) -> AsyncIterator[list[Node]]:
-    skip = 0
-    while page := list((await graph.listed(tenant, prefix, first=_PORTION, skip=skip)).nodes):
+    after: str | None = None
+    while page := list(await graph.listed_after(tenant, prefix, after, first=_PORTION)):
         yield page
-        skip += len(page)
+        after = page[-1].id
 
 
 async def _sources(graph: GraphStore, tenant: str, ids: Sequence[str]) -> Mapping[str, set[str]]:

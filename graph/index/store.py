@@ -231,6 +231,9 @@ class IndexedStore:
     async def listed(self, tenant: str, prefix: str, *, first: int = 100, skip: int = 0) -> Listing:
         return await self._source.listed(tenant, prefix, first=first, skip=skip)
 
+    async def listed_after(self, tenant: str, prefix: str, after: str | None, *, first: int) -> Sequence[Node]:
+        return await self._source.listed_after(tenant, prefix, after, first=first)
+
     async def latest(
         self, tenant: str, parent: str, kind: NodeKind, *, until: str | None = None, first: int = 100, skip: int = 0
     ) -> Listing:

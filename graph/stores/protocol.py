@@ -185,6 +185,13 @@ class GraphStore(Protocol):
             InvalidQueryError: the prefix does not end with a colon.
         """
 
+    async def listed_after(self, tenant: str, prefix: str, after: str | None, *, first: int) -> Sequence[Node]:
+        """The first of those nodes whose id is greater than `after` (None: of all), for whoever goes through all of them.
+
+        Nothing is counted or passed over: every page costs what the first does, and what is added meanwhile moves no other. Raises as
+        `listed`.
+        """
+
     async def latest(
         self, tenant: str, parent: str, kind: NodeKind, *, until: str | None = None, first: int = 100, skip: int = 0
     ) -> Listing:

@@ -21,6 +21,7 @@ _ASKED = {
     "admin": "{ admin { roles { name } } }",
     "audit": "{ audit { damaged } }",
     "auditVerification": "{ auditVerification { intact } }",
+    "registrations": "{ registrations { job } }",
 }
 
 

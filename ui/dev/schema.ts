@@ -216,10 +216,53 @@ function administration() {
   return { query, mutation };
 }
 
+function traced(asked: TraceArguments) {
+  const answer = trace(asked);
+  return { ...answer, graph: pathGraph(asked, answer) };
+}
+
+/** Traces that are too large to be answered at once. A job comes a step further each time that it is looked at. */
+function traceJobs() {
+  const lines = [
+    'This trace is expected to look at more than 80 million rows: it is followed by jobs of Spark.',
+    'report: 36 records',
+  ];
+  const jobs = new Map<string, { asked: TraceArguments; looks: number; cancelled: boolean }>();
+  const look = (id: string) => {
+    const job = jobs.get(id);
+    if (!job) return null;
+    const done = job.looks >= lines.length;
+    const state = job.cancelled ? 'CANCELLED' : done ? 'COMPLETE' : job.looks === 0 ? 'QUEUED' : 'RUNNING';
+    const told = { id, state, startedAt: new Date().toISOString(), progress: lines.slice(0, job.looks), error: null };
+    job.looks += 1;
+    return { ...told, answer: state === 'COMPLETE' ? traced(job.asked) : null };
+  };
+  return {
+    refuse: () => {
+      throw new GraphQLError(
+        'This trace is expected to look at more than 80 million rows, which is too much to be answered at once.',
+        { extensions: { code: 'LargeTraceError', transient: false } },
+      );
+    },
+    look,
+    start: (asked: TraceArguments) => {
+      const id = `job-${jobs.size}`;
+      jobs.set(id, { asked, looks: 0, cancelled: false });
+      return { id, state: 'QUEUED', startedAt: new Date().toISOString(), progress: [] };
+    },
+    cancel: (id: string) => {
+      const job = jobs.get(id);
+      if (job) job.cancelled = true;
+      return look(id);
+    },
+  };
+}
+
 /** Answers GraphQL in the process or behind a server. */
-export function createFixture({ empty = false } = {}) {
+export function createFixture({ empty = false, large = false } = {}) {
   const nodes = empty ? [] : NODES;
   const { query, mutation } = administration();
+  const jobs = large ? traceJobs() : undefined;
   return createYoga({
     logging: false,
     maskedErrors: false,
@@ -247,15 +290,18 @@ export function createFixture({ empty = false } = {}) {
           view: (_: unknown, asked: ViewArguments) => view(asked),
           viewLink: (_: unknown, asked: Parameters<typeof viewLink>[0]) => viewLink(asked),
           rows: (_: unknown, asked: Parameters<typeof rows>[0]) => rows(asked),
-          trace: (_: unknown, asked: TraceArguments) => {
-            const answer = trace(asked);
-            return { ...answer, graph: pathGraph(asked, answer) };
-          },
+          trace: (_: unknown, asked: TraceArguments) => (jobs ? jobs.refuse() : traced(asked)),
+          traceJob: (_: unknown, { id }: { id: string }) => jobs?.look(id) ?? null,
           replay: (_: unknown, { id }: { id: string }) => REPLAYS.find((replay) => replay.id === id) ?? null,
           replays: () => (empty ? [] : REPLAYS),
           ...query,
         },
-        Mutation: { startReplay: () => REPLAYS[0], ...mutation },
+        Mutation: {
+          startReplay: () => REPLAYS[0],
+          startTrace: (_: unknown, asked: TraceArguments) => jobs?.start(asked),
+          cancelTrace: (_: unknown, { id }: { id: string }) => jobs?.cancel(id) ?? null,
+          ...mutation,
+        },
         Node: {
           containers: ({ id }: WorldNode) => ancestors(id),
           children: ({ id }: WorldNode, { kinds, first }: { kinds?: string[]; first: number }) => {

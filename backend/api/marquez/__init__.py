@@ -10,9 +10,21 @@ A page is read by an index of the store, however much there is beside it: nothin
 
 from __future__ import annotations
 
-from headwater.backend.api.marquez import column_lineage, datasets, events, jobs, lineage, namespaces, run_lineage, runs, search, tags
+from headwater.backend.api.marquez import (
+    column_lineage,
+    datasets,
+    events,
+    jobs,
+    lineage,
+    namespaces,
+    run_lineage,
+    runs,
+    search,
+    stats,
+    tags,
+)
 
 # A subject is a module with a `router`, and its line here.
 ROUTERS = tuple(
-    subject.router for subject in (namespaces, jobs, runs, datasets, lineage, column_lineage, run_lineage, search, tags, events)
+    subject.router for subject in (namespaces, jobs, runs, datasets, lineage, column_lineage, run_lineage, search, tags, events, stats)
 )

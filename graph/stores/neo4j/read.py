@@ -68,6 +68,18 @@ async def listed(transaction: AsyncManagedTransaction, tenant: str, prefix: str,
     return Listing([to_node(row) for row in found], total)
 
 
+async def listed_after(transaction: AsyncManagedTransaction, tenant: str, prefix: str, after: str | None, first: int) -> list[Node]:
+    """See `GraphStore.listed_after`."""
+    least, beyond = bounds_of(prefix)
+    page: LiteralString = (
+        "MATCH (n:Container) WHERE n.tenant = $tenant AND n.id > $after AND n.id < $beyond WITH n ORDER BY n.id LIMIT $first RETURN "
+    )
+    found = await rows(
+        transaction, page + _COLUMNS + " ORDER BY n.id", tenant=tenant, after=max(least, after or ""), beyond=beyond, first=first
+    )
+    return [to_node(row) for row in found]
+
+
 async def latest(
     transaction: AsyncManagedTransaction, tenant: str, parent: str, kind: NodeKind, until: str | None, first: int, skip: int
 ) -> Listing:

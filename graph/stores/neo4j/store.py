@@ -84,6 +84,9 @@ class Neo4jStore:
     async def listed(self, tenant: str, prefix: str, *, first: int = 100, skip: int = 0) -> Listing:
         return await self._connections.read_with(lambda transaction: read.listed(transaction, tenant, prefix, first, skip))
 
+    async def listed_after(self, tenant: str, prefix: str, after: str | None, *, first: int) -> Sequence[Node]:
+        return await self._connections.read_with(lambda transaction: read.listed_after(transaction, tenant, prefix, after, first))
+
     async def latest(
         self, tenant: str, parent: str, kind: NodeKind, *, until: str | None = None, first: int = 100, skip: int = 0
     ) -> Listing:

@@ -65,6 +65,18 @@ def listed(connection: sqlite3.Connection, tenant: str, prefix: str, first: int,
     return Listing([to_node(row) for row in rows], total)
 
 
+def listed_after(connection: sqlite3.Connection, tenant: str, prefix: str, after: str | None, first: int) -> list[Node]:
+    """See `GraphStore.listed_after`."""
+    least, beyond = bounds_of(prefix)
+    within = "FROM node INDEXED BY sqlite_autoindex_node_1 WHERE tenant = ? AND id > ? AND id < ?"
+    rows = connection.execute(
+        f"SELECT {COLUMNS} FROM (SELECT key {within} ORDER BY id LIMIT ?) AS page CROSS JOIN node AS n ON n.key = page.key {FACTS}"
+        " ORDER BY n.id",
+        (tenant, max(least, after or ""), beyond, first),
+    )
+    return [to_node(row) for row in rows]
+
+
 def latest(connection: sqlite3.Connection, tenant: str, parent: str, kind: NodeKind, until: str | None, first: int, skip: int) -> Listing:
     """See `GraphStore.latest`."""
     contained = f"""

@@ -88,6 +88,9 @@ class SqliteStore:
     async def listed(self, tenant: str, prefix: str, *, first: int = 100, skip: int = 0) -> Listing:
         return await self._connections.read(lambda connection: read.listed(connection, tenant, prefix, first, skip))
 
+    async def listed_after(self, tenant: str, prefix: str, after: str | None, *, first: int) -> Sequence[Node]:
+        return await self._connections.read(lambda connection: read.listed_after(connection, tenant, prefix, after, first))
+
     async def latest(
         self, tenant: str, parent: str, kind: NodeKind, *, until: str | None = None, first: int = 100, skip: int = 0
     ) -> Listing:

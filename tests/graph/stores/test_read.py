@@ -166,6 +166,20 @@ async def test_what_is_listed_by_the_beginning_of_its_id_comes_in_that_order(sto
         await store.listed(tenant, "column:file:out")
 
 
+async def test_a_listing_is_gone_through_by_its_last_id_whatever_is_added_meanwhile(store: GraphStore, tenant: str) -> None:
+    names = ["b", "a", "a:b", "a/b", "é", "c c"]
+    await store.apply(tenant, [GraphBatch(stamp(1), [node(node_id(NodeKind.COLUMN, "file", "out", name)) for name in names])])
+    await store.apply(tenant, [GraphBatch(stamp(1), [node("column:file:out2:x"), node("column:file:ou:x")])])
+    first = await store.listed_after(tenant, "column:file:out:", None, first=2)
+    await store.apply(tenant, [GraphBatch(stamp(2), [node(node_id(NodeKind.COLUMN, "file", "out", "A"))])])
+    rest = await store.listed_after(tenant, "column:file:out:", first[-1].id, first=100)
+    assert [found.id for found in (*first, *rest)] == sorted(node_id(NodeKind.COLUMN, "file", "out", name) for name in names)
+    assert list(await store.listed_after(tenant, "column:file:out:", rest[-1].id, first=5)) == []
+    assert list(await store.listed_after(f"{tenant}-other", "column:file:out:", None, first=5)) == []
+    with pytest.raises(InvalidQueryError, match="colon"):
+        await store.listed_after(tenant, "column:file:out", None, first=5)
+
+
 async def test_what_is_contained_comes_latest_first(store: GraphStore, tenant: str) -> None:
     for second, run in ((3, "c"), (1, "a"), (2, "b"), (2, "bb")):
         await store.apply(tenant, [GraphBatch(stamp(second), edges=[contains(job("report"), f"run:{run}")], by=run)])

@@ -115,6 +115,14 @@ export type Semantics =
   | 'INFLUENCE'
   | 'WITNESS';
 
+/** How far a job has come. COMPLETE, FAILED and CANCELLED are final. */
+export type TraceJobState =
+  | 'CANCELLED'
+  | 'COMPLETE'
+  | 'FAILED'
+  | 'QUEUED'
+  | 'RUNNING';
+
 /** A view: focus, direction, levels, masks and time. */
 export type ViewInput = {
   actors?: NodeKind;
@@ -186,6 +194,8 @@ export type RowsQueryVariables = Exact<{
 
 export type RowsQuery = { rows: { dataset: string, total: number, hasRecordLineage: boolean, note: string | null, columns: Array<{ name: string, type: string }>, rows: Array<{ file: string, row: number, line: number | null, values: unknown }> } };
 
+export type TraceAnswerFragment = { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> };
+
 export type TraceQueryVariables = Exact<{
   dataset: string;
   rows?: Array<RowRef> | RowRef | null | undefined;
@@ -198,6 +208,40 @@ export type TraceQueryVariables = Exact<{
 
 
 export type TraceQuery = { trace: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } };
+
+export type StartTraceMutationVariables = Exact<{
+  dataset: string;
+  rows?: Array<RowRef> | RowRef | null | undefined;
+  column?: string | null | undefined;
+  semantics: Semantics;
+  forward: boolean;
+  to?: string | null | undefined;
+  limit: number;
+}>;
+
+
+export type StartTraceMutation = { startTrace: { id: string } };
+
+export type TraceJobQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type TraceJobQuery = { traceJob: { state: TraceJobState, startedAt: string, progress: Array<string>, error: string | null } | null };
+
+export type TraceJobAnswerQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type TraceJobAnswerQuery = { traceJob: { answer: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } | null } | null };
+
+export type CancelTraceMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type CancelTraceMutation = { cancelTrace: { state: TraceJobState } | null };
 
 export type ReplaysQueryVariables = Exact<{
   first: number;
@@ -302,7 +346,69 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
-
+export const TraceAnswerFragmentDoc = new TypedDocumentString(`
+    fragment TraceAnswer on Trace {
+  semantics
+  exact
+  total
+  elapsedMs
+  records {
+    dataset
+    datasetName
+    file
+    row
+    line
+    grain
+    values
+  }
+  selected {
+    dataset
+    datasetName
+    file
+    row
+    line
+    grain
+    values
+  }
+  path {
+    job
+    run
+    output
+    inputs
+    operations
+    records
+    grain
+    expressions {
+      operator
+      made {
+        column
+        expression
+      }
+      by
+    }
+  }
+  graph {
+    nodes {
+      id
+      kind
+      name
+      properties
+    }
+    edges {
+      src
+      dst
+      kind
+      properties
+    }
+    truncated
+  }
+  incomplete {
+    what
+    reason
+    effect
+  }
+}
+    `, {"fragmentName":"TraceAnswer"}) as unknown as TypedDocumentString<TraceAnswerFragment, unknown>;
 export const ServiceDocument = new TypedDocumentString(`
     query Service {
   service {
@@ -431,68 +537,171 @@ export const TraceDocument = new TypedDocumentString(`
     to: $to
     limit: $limit
   ) {
-    semantics
-    exact
-    total
-    elapsedMs
-    records {
-      dataset
-      datasetName
-      file
-      row
-      line
-      grain
-      values
-    }
-    selected {
-      dataset
-      datasetName
-      file
-      row
-      line
-      grain
-      values
-    }
-    path {
-      job
-      run
-      output
-      inputs
-      operations
-      records
-      grain
-      expressions {
-        operator
-        made {
-          column
-          expression
-        }
-        by
+    ...TraceAnswer
+  }
+}
+    fragment TraceAnswer on Trace {
+  semantics
+  exact
+  total
+  elapsedMs
+  records {
+    dataset
+    datasetName
+    file
+    row
+    line
+    grain
+    values
+  }
+  selected {
+    dataset
+    datasetName
+    file
+    row
+    line
+    grain
+    values
+  }
+  path {
+    job
+    run
+    output
+    inputs
+    operations
+    records
+    grain
+    expressions {
+      operator
+      made {
+        column
+        expression
       }
+      by
     }
-    graph {
-      nodes {
-        id
-        kind
-        name
-        properties
-      }
-      edges {
-        src
-        dst
-        kind
-        properties
-      }
-      truncated
+  }
+  graph {
+    nodes {
+      id
+      kind
+      name
+      properties
     }
-    incomplete {
-      what
-      reason
-      effect
+    edges {
+      src
+      dst
+      kind
+      properties
+    }
+    truncated
+  }
+  incomplete {
+    what
+    reason
+    effect
+  }
+}`) as unknown as TypedDocumentString<TraceQuery, TraceQueryVariables>;
+export const StartTraceDocument = new TypedDocumentString(`
+    mutation StartTrace($dataset: String!, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!, $to: String, $limit: Int!) {
+  startTrace(
+    dataset: $dataset
+    rows: $rows
+    column: $column
+    semantics: $semantics
+    forward: $forward
+    to: $to
+    limit: $limit
+  ) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<StartTraceMutation, StartTraceMutationVariables>;
+export const TraceJobDocument = new TypedDocumentString(`
+    query TraceJob($id: ID!) {
+  traceJob(id: $id) {
+    state
+    startedAt
+    progress
+    error
+  }
+}
+    `) as unknown as TypedDocumentString<TraceJobQuery, TraceJobQueryVariables>;
+export const TraceJobAnswerDocument = new TypedDocumentString(`
+    query TraceJobAnswer($id: ID!) {
+  traceJob(id: $id) {
+    answer {
+      ...TraceAnswer
     }
   }
 }
-    `) as unknown as TypedDocumentString<TraceQuery, TraceQueryVariables>;
+    fragment TraceAnswer on Trace {
+  semantics
+  exact
+  total
+  elapsedMs
+  records {
+    dataset
+    datasetName
+    file
+    row
+    line
+    grain
+    values
+  }
+  selected {
+    dataset
+    datasetName
+    file
+    row
+    line
+    grain
+    values
+  }
+  path {
+    job
+    run
+    output
+    inputs
+    operations
+    records
+    grain
+    expressions {
+      operator
+      made {
+        column
+        expression
+      }
+      by
+    }
+  }
+  graph {
+    nodes {
+      id
+      kind
+      name
+      properties
+    }
+    edges {
+      src
+      dst
+      kind
+      properties
+    }
+    truncated
+  }
+  incomplete {
+    what
+    reason
+    effect
+  }
+}`) as unknown as TypedDocumentString<TraceJobAnswerQuery, TraceJobAnswerQueryVariables>;
+export const CancelTraceDocument = new TypedDocumentString(`
+    mutation CancelTrace($id: ID!) {
+  cancelTrace(id: $id) {
+    state
+  }
+}
+    `) as unknown as TypedDocumentString<CancelTraceMutation, CancelTraceMutationVariables>;
 export const ReplaysDocument = new TypedDocumentString(`
     query Replays($first: Int!) {
   replays(first: $first) {

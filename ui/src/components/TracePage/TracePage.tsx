@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
 import type { TraceQuery } from '../../api/generated/graphql';
+import { RequestError } from '../../api/request';
 import { columnsByDataset, columnTrail } from '../../graph/columns';
 import { mergeGraphs } from '../../graph/flow';
 import { columnId, parseId } from '../../graph/ids';
@@ -10,12 +11,13 @@ import type { LineageGraph as Graph } from '../../graph/types';
 import { useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
 import { useTarget } from '../../hooks/useTarget';
-import { useTrace } from '../../hooks/useTrace';
+import { traceOf, useTrace } from '../../hooks/useTrace';
 import { type DirectionChoice, HOME, type Location, type TracedRecord } from '../../location/location';
 import { sentenceOf } from '../../trace/sentence';
 import { valuesOf } from '../../trace/values';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
 import { LineageGraph } from '../Graphs/Graphs';
+import { LargeTrace } from '../LargeTrace/LargeTrace';
 import { ErrorNote, Note } from '../Note/Note';
 import { Records } from '../Records/Records';
 import { ReplayButton } from '../ReplayButton/ReplayButton';
@@ -41,6 +43,7 @@ export function TracePage({ location, record }: TracePageProps) {
   const target = useTarget(location);
   const { data: trace, error, isPending, isPlaceholderData, refetch } = useTrace(location, target);
   const lineage = useLineage(record.dataset, location.direction === 'backward' ? 'UPSTREAM' : 'DOWNSTREAM');
+  const isTooLarge = error instanceof RequestError && error.detail.code === 'LargeTraceError';
   const around = lineage.data ?? EMPTY;
   const path = parseId(record.dataset).parts.at(-1) ?? record.dataset;
   const place = placeWithin(trace, record);
@@ -73,7 +76,8 @@ export function TracePage({ location, record }: TracePageProps) {
           />
         )}
       </TraceControls>
-      {error && <ErrorNote error={error} onRetry={() => refetch()} />}
+      {isTooLarge && <LargeTrace asked={traceOf(location, target)} reason={error.message} onAnswer={() => refetch()} />}
+      {error && !isTooLarge && <ErrorNote error={error} onRetry={() => refetch()} />}
       {isPending && <Skeleton label="Tracing the record" rows={12} />}
       {trace && !error && <Answer trace={trace} location={location} dataset={record.dataset} around={around} />}
     </div>

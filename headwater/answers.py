@@ -1,0 +1,147 @@
+"""What `headwater.client` answers: typed, and records as tables of Arrow or pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A container of data or of actors; `kind` as `DATASET`, `properties` are JSON values."""
+
+    id: str
+    kind: str
+    name: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link from `src` to `dst`, along which data flows."""
+
+    src: str
+    dst: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Nodes that were reached, nearest first, and the links between them. `truncated` counts nodes that the limit kept out."""
+
+    nodes: Sequence[Node]
+    edges: Sequence[Edge]
+    truncated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record by its place: `row` is 0-based in its file, `line` 1-based in text. `values` are those that may be told, by column."""
+
+    dataset: str
+    file: str | None
+    row: int | None
+    line: int | None
+    grain: str
+    values: Mapping[str, Any]
+
+
+class _Records:
+    """Records as tables. A column whose values are of several types is text."""
+
+    records: Sequence[Record]
+
+    def arrow(self) -> pa.Table:
+        """A table of `dataset`, `file`, `row` and `line`, then the columns of the records; null where one has none."""
+        import pyarrow as pa
+
+        places = {name: [getattr(record, name) for record in self.records] for name in ("dataset", "file", "row", "line")}
+        table = {
+            "dataset": pa.array(places["dataset"], pa.string()),
+            "file": pa.array(places["file"], pa.string()),
+            "row": pa.array(places["row"], pa.int64()),
+            "line": pa.array(places["line"], pa.int64()),
+        }
+        arrays, names = list(table.values()), list(table)
+        values = [record.values for record in self.records]  # noqa: PD011 - of a record, not of a frame
+        for name in dict.fromkeys(name for one in values for name in one):
+            arrays.append(_column([one.get(name) for one in values]))
+            names.append(name)  # it may be called as a place is: Arrow bears two columns of one name
+        return pa.Table.from_arrays(arrays, names=names)
+
+    def pandas(self) -> pd.DataFrame:
+        """The same as a frame of pandas."""
+        return self.arrow().to_pandas()
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(_Records):
+    """A page of a dataset's rows. `columns` are names and types; `total` counts all pages; `note` says what to know of the rows."""
+
+    dataset: str
+    columns: Sequence[tuple[str, str]]
+    records: Sequence[Record]
+    total: int
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace(_Records):
+    """What a trace found. Where it is not `exact`, `reasons` say why. `total` counts records beyond those that are told, too."""
+
+    exact: bool
+    reasons: Sequence[str]
+    records: Sequence[Record]
+    selected: Sequence[Record]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A pipeline that runs again: `steps` are its jobs with their states, `differences` the rows that it changed."""
+
+    id: str
+    state: str
+    steps: Sequence[tuple[str, str]]
+    error: str | None
+    shadow: str
+    differences: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the service has come: log entries that the graph has not taken in yet, and captures that are kept."""
+
+    pending: int
+    captures: int
+
+
+def nodes(answer: Any) -> list[Node]:
+    """Nodes of an answer."""
+    return [Node(**node) for node in answer]
+
+
+def replay(answer: Mapping[str, Any]) -> Replay:
+    """A replay of an answer."""
+    steps = [(step["job"], step["state"]) for step in answer["steps"]]
+    return Replay(answer["id"], answer["state"], steps, answer["error"], answer["shadow"], answer["differences"])
+
+
+def record(answer: Mapping[str, Any]) -> Record:
+    """A record of an answer."""
+    values = answer.get("values") or {}
+    return Record(answer["dataset"], answer["file"], answer["row"], answer.get("line"), answer["grain"], values)
+
+
+def _column(values: list[Any]) -> pa.Array:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if value is None else str(value) for value in values], pa.string())

@@ -1,0 +1,43 @@
+"""The subscriptions of a service, as `headwater.client` follows them: what is asked for, and what is made of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from headwater.answers import Node, Progress, Replay, nodes, replay
+from headwater.following import Subscribed
+
+__all__ = ["NODE", "REPLAY", "Subscriptions"]
+
+T = TypeVar("T")
+NODE = "id kind name properties"
+REPLAY = "id state shadow error steps { job state } differences { dataset before after columns }"
+
+
+class Subscriptions:
+    """Those of one service, shown one key. `timeout` is that of beginning one, in seconds."""
+
+    def __init__(self, url: str, key: str | None, timeout: float) -> None:
+        self._url, self._key, self._timeout = url, key, timeout
+
+    def runs(self, job: str | None, states: Sequence[str]) -> Subscribed[Node]:
+        """Runs that are new or say something new."""
+        document = f"subscription ($j: ID, $s: [String!]) {{ runs(job: $j, states: $s) {{ {NODE} }} }}"
+        return self._subscribed(document, nodes, j=job, s=list(states) or None)
+
+    def captures(self, job: str | None) -> Subscribed[Node]:
+        """Runs whose record lineage arrives."""
+        return self._subscribed(f"subscription ($j: ID) {{ captures(job: $j) {{ {NODE} }} }}", nodes, j=job)
+
+    def replays(self, identifier: str | None) -> Subscribed[Replay]:
+        """Replays as they come further."""
+        document = f"subscription ($i: ID) {{ replays(id: $i) {{ {REPLAY} }} }}"
+        return self._subscribed(document, lambda told: map(replay, told), i=identifier)
+
+    def progress(self) -> Subscribed[Progress]:
+        """How far the service has come."""
+        return self._subscribed("subscription { progress { pending captures } }", lambda told: [Progress(**told)])
+
+    def _subscribed(self, document: str, read: Callable[[Any], Iterable[T]], **variables: Any) -> Subscribed[T]:
+        return Subscribed(self._url, self._key, self._timeout, document, variables, read)

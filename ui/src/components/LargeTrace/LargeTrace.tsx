@@ -1,0 +1,82 @@
+import { useEffect } from 'react';
+import type { TraceQueryVariables } from '../../api/generated/graphql';
+import { ago } from '../../facts/time';
+import { isRunning, useTraceJob } from '../../hooks/useTraceJob';
+import { ErrorNote, Note } from '../Note/Note';
+import styles from './LargeTrace.module.css';
+
+/** Lines of a job's progress that are shown, the last of them. */
+const SHOWN = 8;
+
+interface LargeTraceProps {
+  asked: TraceQueryVariables;
+  /** Why the service does not answer at once. */
+  reason: string;
+  /** Called once the answer is there. */
+  onAnswer: () => void;
+}
+
+/** Offers to follow a trace that is too large to be answered at once as a job of the service, and shows how far it is. */
+export function LargeTrace({ asked, reason, onAnswer }: LargeTraceProps) {
+  const { id, job, start, cancel } = useTraceJob(asked);
+  const { data } = job;
+  const state = data?.state;
+  const isForgotten = job.isSuccess && data === null;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each job that ends
+  useEffect(() => {
+    if (state === 'COMPLETE') onAnswer();
+  }, [state, id]);
+
+  const begin = (
+    <button type="button" className={styles.button} disabled={start.isPending} onClick={() => start.mutate()}>
+      {id ? 'Follow it again' : 'Follow it as a job'}
+    </button>
+  );
+  if (!id || isForgotten || state === 'CANCELLED') {
+    return (
+      <Note tone="warn" title={titleOf(state, isForgotten)}>
+        <p>{reason}</p>
+        <p>The service can follow it as a job. That may take minutes; this page shows how far it is.</p>
+        <p className={styles.actions}>{begin}</p>
+        {start.error && <ErrorNote error={start.error} />}
+      </Note>
+    );
+  }
+  if (state === 'FAILED') {
+    return (
+      <Note tone="bad" title="This trace failed.">
+        <p>{data?.error}</p>
+        <p className={styles.actions}>{begin}</p>
+        {start.error && <ErrorNote error={start.error} />}
+      </Note>
+    );
+  }
+  return (
+    <section className={styles.job} aria-label="A large trace" aria-busy={state === undefined || isRunning(state)}>
+      <p className={styles.head} role="status">
+        <span className={styles.dot} aria-hidden="true" />
+        {state === 'QUEUED' ? 'Waiting for its turn' : state === 'COMPLETE' ? 'Done' : 'Following the records'}
+        {data && <span className={styles.since}>started {ago(data.startedAt)}</span>}
+        {isRunning(state) && (
+          <button type="button" className={styles.button} disabled={cancel.isPending} onClick={() => cancel.mutate()}>
+            Cancel
+          </button>
+        )}
+      </p>
+      <ol className={styles.lines}>
+        {data?.progress.slice(-SHOWN).map((line, place) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines come in order, and may be alike
+          <li key={place}>{line}</li>
+        ))}
+      </ol>
+      {job.error && <ErrorNote error={job.error} onRetry={() => job.refetch()} />}
+      {cancel.error && <ErrorNote error={cancel.error} />}
+    </section>
+  );
+}
+
+function titleOf(state: string | undefined, isForgotten: boolean): string {
+  if (state === 'CANCELLED') return 'This trace was cancelled.';
+  return isForgotten ? 'The service does not know this job any more.' : 'This trace is large.';
+}
