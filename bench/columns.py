@@ -59,10 +59,10 @@ def compare(suites: Collection[str]) -> dict[str, tuple[int, list[Difference]]]:
         ValueError: the two do not agree about how many columns a query has, or what they are called.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        from bench.spark.session import register, start
+        from bench.spark.session import BRIEFLY, register, start
         from headwater.spark_listener.capture import Bridge
 
-        spark = start(Path(scratch), memory="1g")
+        spark = start(Path(scratch), memory="1g", java=BRIEFLY)
         bridge = Bridge.listen(spark.sparkContext, mode="coarse", segments=scratch)
         found = {}
         for suite in suites:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,9 @@ from hypothesis import settings
 
 from tests import collected
 from tests.demo import demo
+from tests.servers import broker, hdfs_url
 
-__all__ = ["demo"]
+__all__ = ["broker", "demo", "hdfs_url"]
 
 # Settings of the tests themselves; the last four are those of bench/truth/torture.py.
 _OF_TESTS = ("HEADWATER_E2E_", "HEADWATER_PLANS", "HEADWATER_RDD_PROGRAMS", "HEADWATER_ROUNDS", "HEADWATER_SEED")
@@ -45,10 +48,19 @@ def pytest_configure() -> None:
         del os.environ[name]
 
 
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder a test, counted here: `mktemp` would look through all that there are, for each of some thousand tests."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that forgets `home=` writes into a folder of its own, not into ~/.headwater."""
-    monkeypatch.setenv("HEADWATER_HOME", str(tmp_path_factory.mktemp("home", numbered=True)))
+    home = next(_homes)
+    home.mkdir()
+    monkeypatch.setenv("HEADWATER_HOME", str(home))
 
 
 @pytest.fixture(scope="session")

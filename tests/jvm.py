@@ -9,6 +9,7 @@ executors are told here.
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 from pyspark import SparkContext
@@ -30,11 +31,14 @@ def start_with(options: str = "") -> None:
     """Let the next session of this process start in a JVM with these options of spark-submit.
 
     A process has one JVM, which lives on when its session ends and goes on with the options that it was started with. One that was
-    started with others is ended.
+    started with others is ended, unless it only has jars that this session does not ask for.
     """
     wanted = submit(options)
     gateway = SparkContext._gateway
-    if gateway is not None and os.environ.get("PYSPARK_SUBMIT_ARGS") != wanted:
+    running = os.environ.get("PYSPARK_SUBMIT_ARGS", "") if gateway is not None else ""
+    if not options and re.sub(r"--jars \S+", "", running) == wanted:
+        return
+    if gateway is not None and running != wanted:
         if SparkContext._active_spark_context is not None:
             SparkContext._active_spark_context.stop()
         gateway.shutdown()

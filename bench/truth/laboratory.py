@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from bench.spark.session import start
+from bench.spark.session import BRIEFLY, start
 from bench.truth.layouts import Files, named
 from bench.truth.published import publish
 from bench.truth.scans import Scans, records_by_scan
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 _TENANT = "default"
 _EVERYTHING = 1 << 40
-# Each query runs a few times: the second compiler would cost more than it earns back. Without it Java keeps too little room for code.
-_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Laboratory:
         self._folder = folder
         self._mode = mode
         self.layout = layout
-        self.plain = start(folder, memory="2g", java=f"{_JAVA} -Dderby.system.home={folder}", conf=layout.conf)
+        self.plain = start(folder, memory="2g", java=f"{BRIEFLY} -Dderby.system.home={folder}", conf=layout.conf)
         self.tables = layout.prepared(self.plain, tables)
         layout.register(self.plain)
         self.replayed, self.captured = self.plain.newSession(), self.plain.newSession()

@@ -132,6 +132,22 @@ def test_all_is_well(checks, monkeypatch, tmp_path, capfd):
     assert "2 passed" in capfd.readouterr().out.splitlines()[-1]
 
 
+@pytest.mark.parametrize("plenty", [0, 1 << 60], ids=["enough", "too little"])
+def test_what_tests_write_lies_in_memory_where_there_is_enough_and_is_gone_afterwards(checks, monkeypatch, tmp_path, plenty):
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    monkeypatch.setattr(checks, "_MEMORY", memory)
+    monkeypatch.setattr(checks, "_PLENTY", plenty)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    told = f"touch $TMPDIR/one; echo $TMPDIR $PYTHONPYCACHEPREFIX ${{{{PYTHONDONTWRITEBYTECODE-unset}}}} > {tmp_path}/told"
+    assert _report(checks, monkeypatch, tmp_path, ("writes", told)) == 0
+    folder, compiled, forbidden = (tmp_path / "told").read_text().split()
+    assert Path(folder).parent == memory if not plenty else Path(folder) == tmp_path
+    assert (compiled, forbidden) == (str(checks.COMPILED), "unset")
+    assert list(memory.iterdir()) == []
+
+
 def test_what_waits_for_the_network_holds_nothing_up(checks, monkeypatch, tmp_path):
     """Of two steps at a time, the third runs only because the first merely waits for it."""
     monkeypatch.setattr(checks.os, "cpu_count", lambda: 2)

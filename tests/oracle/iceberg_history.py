@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from tests.lake import table_jars
+from tests import connectors
 from tests.oracle.laboratory import Laboratory, Place, laboratory_in
 from tests.oracle.table_history import RECORDS, History, Row, raw
 
@@ -27,9 +27,9 @@ _NEVER = "TIMESTAMP '2100-01-01 00:00:00'"
 @contextmanager
 def lake_in(folder: Path) -> Iterator[Laboratory]:
     """A laboratory with a catalog `lake` of Iceberg and a view `raw` of records, in files that no capture wrote."""
-    jars = ",".join(map(str, sorted(table_jars().glob("*.jar"))))
-    options = {**CATALOG, "spark.sql.catalog.lake.warehouse": f"{folder}/lake", "spark.sql.warehouse.dir": f"{folder}/warehouse"}
-    with laboratory_in(folder, budget=0.0, submitted=f"--jars {jars}", conf=options) as laboratory:
+    folders = {"spark.sql.catalog.lake.warehouse": f"{folder}/lake", "spark.sql.warehouse.dir": f"{folder}/warehouse"}
+    options = {**CATALOG, **connectors.CONF, **folders}
+    with laboratory_in(folder, budget=0.0, submitted=connectors.submitted(), conf=options) as laboratory:
         raw(laboratory)
         yield laboratory
 

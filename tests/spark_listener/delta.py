@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.graph.trace import Semantics, TraceRequest, trace
-from tests.lake import table_jars
+from tests import connectors
 from tests.oracle.laboratory import TENANT, Laboratory, laboratory_in
 
 SETTINGS = {
@@ -23,9 +23,8 @@ SETTINGS = {
 @contextmanager
 def delta_in(folder: Path, *, budget: float = 0.0) -> Iterator[Laboratory]:
     """A laboratory whose session reads and writes tables of Delta."""
-    jars = ",".join(map(str, sorted(table_jars().glob("*.jar"))))
-    conf = {**SETTINGS, "spark.sql.warehouse.dir": str(folder / "warehouse")}
-    with laboratory_in(folder, budget=budget, submitted=f"--jars {jars}", conf=conf) as laboratory:
+    conf = {**SETTINGS, **connectors.CONF, "spark.sql.warehouse.dir": str(folder / "warehouse")}
+    with laboratory_in(folder, budget=budget, submitted=connectors.submitted(), conf=conf) as laboratory:
         yield laboratory
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.jvm import QUICK
 from tests.spark_listener.spark import brief, environment, logged, run, script
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -187,7 +188,17 @@ def test_spark_submit_starts_the_launcher_and_it_the_program(folder: Path, root:
     env.pop("PYSPARK_SUBMIT_ARGS")
     launcher = run(["-m", "headwater.spark_listener"], folder, env).stdout.strip()
     submit = str(Path(sys.executable).parent / "spark-submit")
-    command = ["--master", "local[2]", "--driver-memory", "1g", "--conf", "spark.ui.enabled=false", launcher, "submitted.py", "weather.csv"]
+    options = [
+        "--master",
+        "local[2]",
+        "--driver-memory",
+        "1g",
+        "--conf",
+        "spark.ui.enabled=false",
+        "--driver-java-options",
+        " ".join(QUICK),
+    ]
+    command = [*options, launcher, "submitted.py", "weather.csv"]
     done = subprocess.run(
         [submit, *command],
         cwd=folder,

@@ -18,7 +18,7 @@ from hdfs_native import Client
 from obstore.store import S3Store
 
 from tests.jvm import submit
-from tests.lake import KEY, SECRET, S3Server, hdfs, s3
+from tests.lake import KEY, SECRET, S3Server, s3
 from tests.lake_home import Home
 
 pytestmark = [pytest.mark.lake, pytest.mark.slow, pytest.mark.xdist_group("s3a")]
@@ -171,20 +171,20 @@ def test_a_source_that_was_replaced_is_said_and_gives_no_value(lake: Lake) -> No
     assert values == {"part-0.csv": False, "part-1.csv": True}
 
 
-def test_a_pipeline_on_hdfs_is_traced_to_the_lines_of_the_csv(tmp_path: Path) -> None:
-    with hdfs(tmp_path / "hdfs") as url:
-        here = Home(tmp_path, f'[[root]]\nurl = "{url}/"\n')
-        client = Client(url)
-        client.mkdirs("/data/raw", create_parent=True)
-        for part in range(2):
-            with client.create(f"/data/raw/part-{part}.csv") as file:
-                file.write("\n".join(["id,k,v", *(f"{i},{k},{v}" for i, k, v in ROWS[part * 200 : part * 200 + 200]), ""]).encode())
-        (tmp_path / "job.py").write_text(PROGRAM)
-        here.headwater(
-            "run", "--mode", "lazy", str(tmp_path / "job.py"), f"{url}/data",
-            PYSPARK_SUBMIT_ARGS=submit("--master local[2] --conf spark.ui.enabled=false"),
-            HEADWATER_SEGMENTS=f"{url}/segments", HEADWATER_READABLE=f"{url}/data",
-        )  # fmt: skip
-        found = here.trace(f"{url}/data/sums", "--where", "k = 3")
+def test_a_pipeline_on_hdfs_is_traced_to_the_lines_of_the_csv(hdfs_url: str, tmp_path: Path) -> None:
+    url = f"{hdfs_url}/pipeline"
+    here = Home(tmp_path, f'[[root]]\nurl = "{url}/"\n')
+    client = Client(hdfs_url)
+    client.mkdirs("/pipeline/data/raw", create_parent=True)
+    for part in range(2):
+        with client.create(f"/pipeline/data/raw/part-{part}.csv") as file:
+            file.write("\n".join(["id,k,v", *(f"{i},{k},{v}" for i, k, v in ROWS[part * 200 : part * 200 + 200]), ""]).encode())
+    (tmp_path / "job.py").write_text(PROGRAM)
+    here.headwater(
+        "run", "--mode", "lazy", str(tmp_path / "job.py"), f"{url}/data",
+        PYSPARK_SUBMIT_ARGS=submit("--master local[2] --conf spark.ui.enabled=false"),
+        HEADWATER_SEGMENTS=f"{url}/segments", HEADWATER_READABLE=f"{url}/data",
+    )  # fmt: skip
+    found = here.trace(f"{url}/data/sums", "--where", "k = 3")
     assert (found["exact"], found["incomplete"], len(found["found_again"])) == (True, [], 1)
     assert sources(found) == {i for i, k, v in ROWS if k == 3 and v > 20}

@@ -15,7 +15,7 @@ import pytest
 
 from headwater.errors import NotFoundError
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
-from tests.lake import table_jars
+from tests import connectors
 from tests.oracle.iceberg_history import CATALOG
 from tests.oracle.laboratory import TENANT, Laboratory, laboratory_in
 from tests.oracle.table_history import raw
@@ -38,11 +38,10 @@ _EXTENSIONS = "spark.sql.extensions"
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
     folder = tmp_path_factory.mktemp("lake")
     conf = {
-        **CATALOG, **SETTINGS, _EXTENSIONS: f"{CATALOG[_EXTENSIONS]},{SETTINGS[_EXTENSIONS]}",
+        **CATALOG, **SETTINGS, **connectors.CONF, _EXTENSIONS: f"{CATALOG[_EXTENSIONS]},{SETTINGS[_EXTENSIONS]}",
         "spark.sql.catalog.lake.warehouse": f"{folder}/lake", "spark.sql.warehouse.dir": f"{folder}/warehouse",
     }  # fmt: skip
-    jars = ",".join(map(str, sorted(table_jars().glob("*.jar"))))
-    with laboratory_in(folder, budget=0.0, submitted=f"--jars {jars}", conf=conf) as laboratory:
+    with laboratory_in(folder, budget=0.0, submitted=connectors.submitted(), conf=conf) as laboratory:
         raw(laboratory)
         yield laboratory
 

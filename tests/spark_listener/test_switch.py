@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.jvm import QUICK
 from tests.spark_listener.spark import environment, logged, run, script
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -50,7 +51,17 @@ def test_a_program_that_knows_nothing_is_captured_by_spark_s_defaults(tmp_path: 
     site = run(["-m", "headwater.spark_listener", "--site"], tmp_path, env).stdout.strip()
     bin_ = Path(sys.executable).parent
     env |= {"PYTHONPATH": f"{site}:{root}", "PATH": f"{bin_}:{env['PATH']}"}
-    command = [str(bin_ / "spark-submit"), "--master", "local[2]", "--properties-file", "defaults.conf", "plain.py", "detach"]
+    command = [
+        str(bin_ / "spark-submit"),
+        "--master",
+        "local[2]",
+        "--driver-java-options",
+        " ".join(QUICK),
+        "--properties-file",
+        "defaults.conf",
+        "plain.py",
+        "detach",
+    ]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     write = "execute_insert_into_hadoop_fs_relation_command"

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession, functions
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.trace import Semantics
 from headwater.spark_listener.capture import Bridge
-from tests.kafka_server import Kafka, connector_jars, kafka
+from tests.kafka_server import Kafka
 from tests.spark_listener.keyed import KeyedReader, keyed_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.lake, pytest.mark.timeout(900)]
@@ -43,15 +43,13 @@ class Topics(KeyedReader):
 
 
 @pytest.fixture(scope="module")
-def topics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topics]:
-    jars = ",".join(map(str, sorted(connector_jars().glob("*.jar"))))
+def topics(broker: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topics]:
     folder = tmp_path_factory.mktemp("topics")
-    with kafka() as server:
-        server.topic("orders", 3)
-        for partition in range(3):
-            server.send("orders", partition, [(f"k{partition}", f"v{partition}-{n}") for n in range(40)])
-        with keyed_session(folder, f"--jars {jars}", look=60.0) as (spark, bridge):
-            yield Topics(server, spark, bridge, folder)
+    broker.topic("orders", 3)
+    for partition in range(3):
+        broker.send("orders", partition, [(f"k{partition}", f"v{partition}-{n}") for n in range(40)])
+    with keyed_session(folder, look=60.0) as (spark, bridge):
+        yield Topics(broker, spark, bridge, folder)
 
 
 def test_a_record_is_known_by_partition_and_offset_and_its_values_are_read_again(topics: Topics) -> None:

@@ -91,7 +91,7 @@ async def test_random_records_forward_reach_what_a_recomputation_finds(demo: Dem
     chance = random.Random(2013)
     sizes = {"weather.csv": 26_115, "flights.csv": 336_776, "airlines.csv": 16, "planes.csv": 3_322, "airports.csv": 1_458}
     # One of the small tables has a part in much of the report, and each takes long to follow.
-    chosen = [(file, row) for file, size in sizes.items() for row in chance.sample(range(size), 20 if size > 10_000 else 8)]
+    chosen = [(file, row) for file, size in sizes.items() for row in chance.sample(range(size), 20 if size > 10_000 else 4)]
     requests = [
         TraceRequest(
             dataset=str(demo.raw(file)), rows=[(f"file:{demo.raw(file)}", row)], forward=True, to=str(demo.report), limit=1_000_000

@@ -21,6 +21,7 @@ from tests.backend.cli.command import headwater
 from tests.backend.events import run_event
 from tests.backend.service import ServiceProcess
 from tests.captured import capture_pipeline
+from tests.jvm import submit
 
 pytestmark = pytest.mark.spark
 
@@ -52,8 +53,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> _Lake:
 
 @pytest.fixture(scope="module")
 def service(lake: _Lake) -> Iterator[ServiceProcess]:
-    options = "--conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=1 --conf spark.sql.adaptive.enabled=false pyspark-shell"
-    spark = {"HEADWATER_SPARK_MASTER": "local[1]", "HEADWATER_SPARK_TRACE_ROWS": "5", "PYSPARK_SUBMIT_ARGS": options}
+    options = "--conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=1 --conf spark.sql.adaptive.enabled=false"
+    spark = {"HEADWATER_SPARK_MASTER": "local[1]", "HEADWATER_SPARK_TRACE_ROWS": "5", "PYSPARK_SUBMIT_ARGS": submit(options)}
     with ServiceProcess(lake.home, **spark) as running:
         yield running
 

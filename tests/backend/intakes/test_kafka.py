@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,15 +11,9 @@ import pytest
 from headwater.backend.intakes import kafka as kafka_intake
 from tests.backend.events import run_event
 from tests.backend.intakes.fetched import Fetching
-from tests.kafka_server import Kafka, kafka
+from tests.kafka_server import Kafka
 
 pytestmark = pytest.mark.lake
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Kafka]:
-    with kafka() as running:
-        yield running
 
 
 def stated(broker: Kafka, topic: str, **more: str) -> str:

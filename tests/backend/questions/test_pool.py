@@ -171,6 +171,7 @@ async def _answered(pool: QuestionPool) -> RowPage:
             return await pool.of("ann").rows(TENANT, RowsRequest("out"))
         except (UnavailableError, QuestionEndedError):
             assert time.monotonic() < deadline
+            await asyncio.sleep(0.02)
 
 
 async def _warmed(pool: QuestionPool) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -107,9 +107,25 @@ RUNS = st.lists(
 _MINUTE = 1 / 24 / 60
 
 
-@given(runs=RUNS, minutes=st.integers(0, 6), stop=st.integers(1, 12))
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+_PRUNED = given(runs=RUNS, minutes=st.integers(0, 6), stop=st.integers(1, 12))
+
+
+@_PRUNED
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_trace_of_kept_data_is_unchanged_wherever_it_is_stopped(tmp_path_factory, runs, minutes, stop) -> None:
+    _check_traces(tmp_path_factory, runs, minutes, stop)
+
+
+@pytest.mark.torture
+@_PRUNED
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+def test_it_is_so_in_many_histories(tmp_path_factory, runs, minutes, stop) -> None:
+    _check_traces(tmp_path_factory, runs, minutes, stop)
+
+
+def _check_traces(
+    tmp_path_factory: pytest.TempPathFactory, runs: Sequence[tuple[str, str | None, bool, bool]], minutes: int, stop: int
+) -> None:
     history = History(tmp_path_factory.mktemp("history"))
     try:
         for target, source, appends, groups in runs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -14,7 +13,6 @@ from hdfs_native import Client
 from headwater.errors import SourceUnavailableError, UnsupportedError
 from headwater.graph.records import DataRoots
 from headwater.graph.storage import Remote, duck, read_roots
-from tests.lake import hdfs
 
 pytestmark = [pytest.mark.lake, pytest.mark.slow, pytest.mark.xdist_group("hdfs")]
 
@@ -22,10 +20,9 @@ CONTENT = bytes(range(256)) * 1000
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with hdfs(tmp_path_factory.mktemp("hdfs")) as running:
-        put(running, "/data/a.bin", CONTENT)
-        yield running
+def url(hdfs_url: str) -> str:
+    put(hdfs_url, "/data/a.bin", CONTENT)
+    return hdfs_url
 
 
 @pytest.fixture

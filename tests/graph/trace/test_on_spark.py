@@ -27,7 +27,7 @@ from tests.graph.jobs import TENANT
 from tests.graph.trace.later import LazyJob
 from tests.graph.trace.pipeline import build
 from tests.graph.trace.test_recomputed_groups import SALES, SOLD, table
-from tests.jvm import start_with
+from tests.jvm import start_with, submit
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
@@ -168,7 +168,7 @@ def test_sparks_own_pages_are_served_only_where_its_settings_ask_for_them(asked:
         "from headwater.backend.traces.on_spark import spark_session\n"
         "with spark_session('local[1]') as spark: print('pages', spark.sparkContext.uiWebUrl is not None)"
     )
-    options = f"--conf spark.ui.enabled={asked} --conf spark.ui.port=0 pyspark-shell" if asked else "pyspark-shell"
+    options = submit(f"--conf spark.ui.enabled={asked} --conf spark.ui.port=0" if asked else "")
     done = subprocess.run(
         [sys.executable, "-c", program], env=os.environ | {"PYSPARK_SUBMIT_ARGS": options}, capture_output=True, text=True, check=True
     )

@@ -124,6 +124,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         SparkSession.builder.master("local[2]")
         .appName("capture")
         .config("spark.ui.enabled", "false")
+        .config("spark.jars", "")  # those of a JVM that was started for others
         .config("spark.sql.shuffle.partitions", "3")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .getOrCreate()

@@ -1,0 +1,26 @@
+"""The jars of connectors, for one JVM: sessions with tables of Delta and Iceberg, Kafka or PostgreSQL follow each other in it.
+
+A jar changes nothing for a session whose settings do not name what it holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.databases import postgres_driver
+from tests.kafka_server import connector_jars
+from tests.lake import table_jars
+
+# The JVM has the jars. A session that is told of them besides has its executor, a part of the same JVM, copy them all.
+CONF = {"spark.jars": ""}
+
+
+def submitted() -> str:
+    """The options of spark-submit."""
+    folders = (table_jars(), connector_jars(), postgres_driver())
+    return f"--jars {','.join(str(jar) for folder in folders for jar in sorted(folder.glob('*.jar')))}"
+
+
+def register_postgres(jvm: Any) -> None:
+    """Make the driver known to JDBC, which looks for drivers on Java's class path, where `--jars` puts nothing."""
+    jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register("org.postgresql.Driver")
