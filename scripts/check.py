@@ -13,22 +13,21 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "test"
-_MEMORY = Path("/dev/shm")  # noqa: S108  a file system in memory, as Linux has it
-_PLENTY = 8 << 30
+_PLENTY = 8 << 30  # bytes of memory that are free
 COMPILED = ROOT / "build" / "compiled"
 _POLL_SECONDS = 0.2
 _STILL_RUNNING_SECONDS = 120
@@ -130,22 +129,22 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(f"no step {', '.join(sorted(unknown))}; there are: {', '.join(step.name for step in STEPS)}")
     chosen = [step for step in STEPS if not options.steps or step.name in options.steps]
     start = time.monotonic()
-    with _scratch() as scratch:
-        outcomes = _run(chosen, jobs=options.jobs, environment=_environment(scratch))
+    with tempfile.TemporaryDirectory(prefix="headwater-tests-", ignore_cleanup_errors=True) as scratch:
+        outcomes = _run(chosen, jobs=options.jobs, shell=_shell(scratch), environment=_environment(scratch))
     return _close(outcomes, time.monotonic() - start)
 
 
-@contextmanager
-def _scratch() -> Iterator[Path | None]:
-    """A folder in memory for what tests write, where there is plenty of it; None where they write where Python's temporary files are.
+def _shell(scratch: str) -> tuple[str, ...]:
+    """What runs the command of a step. To root, where there is plenty of memory, the folder is memory, for that step alone.
 
     Stores make durable each thing that they are told, and on a disk the tests wait for that some ten thousand times.
     """
-    if not _MEMORY.is_dir() or shutil.disk_usage(_MEMORY).free < _PLENTY or _memory_available() < _PLENTY:
-        yield None
-        return
-    with tempfile.TemporaryDirectory(prefix="headwater-tests-", dir=_MEMORY, ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
+    plain = ("/bin/bash", "-c")
+    mounted = ("unshare", "--mount", "/bin/bash", "-c", f'mount -t tmpfs tmpfs {shlex.quote(scratch)} && exec /bin/bash -c "$0"')
+    if os.geteuid() != 0 or shutil.which("unshare") is None or _memory_available() < _PLENTY:
+        return plain
+    tried = subprocess.run([*mounted, "true"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return plain if tried.returncode else mounted
 
 
 def _memory_available() -> int:
@@ -153,16 +152,16 @@ def _memory_available() -> int:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), 0)
 
 
-def _environment(scratch: Path | None) -> dict[str, str]:
+def _environment(scratch: str) -> dict[str, str]:
     """That of steps. Modules are compiled once for all: the tests start Python some thousand times, and half of that would be compiling.
 
     What is compiled goes into a folder of its own, as who forbids Python to write beside its modules wants no such files in the tree.
     """
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return kept | {"PYTHONPYCACHEPREFIX": str(COMPILED)} | ({"TMPDIR": str(scratch)} if scratch else {})
+    return kept | {"PYTHONPYCACHEPREFIX": str(COMPILED)} | {"TMPDIR": scratch}
 
 
-def _run(steps: list[Step], *, jobs: int, environment: dict[str, str]) -> list[Outcome]:
+def _run(steps: list[Step], *, jobs: int, shell: Sequence[str], environment: dict[str, str]) -> list[Outcome]:
     LOGS.mkdir(parents=True, exist_ok=True)
     chosen = {step.name for step in steps}
     waiting, running, done = list(steps), list[_Running](), dict[str, Outcome]()
@@ -177,13 +176,13 @@ def _run(steps: list[Step], *, jobs: int, environment: dict[str, str]) -> list[O
             free = jobs - sum(not run.step.waits for run in running)
             for step in [*(step for step in ready if step.waits), *[step for step in ready if not step.waits][:free]]:
                 waiting.remove(step)
-                running.append(_start(step, environment))
+                running.append(_start(step, shell, environment))
             time.sleep(_POLL_SECONDS)
             for run in [run for run in running if run.process.poll() is not None]:
                 running.remove(run)
                 outcome = _finish(run)
                 if _is_to_run_again(run, outcome):
-                    running.append(_start(run.step, environment, outcome))
+                    running.append(_start(run.step, shell, environment, outcome))
                 else:
                     done[run.step.name] = outcome
                 last_word = time.monotonic()
@@ -196,14 +195,14 @@ def _run(steps: list[Step], *, jobs: int, environment: dict[str, str]) -> list[O
     return [done[step.name] for step in steps]
 
 
-def _start(step: Step, environment: dict[str, str], first: Outcome | None = None) -> _Running:
+def _start(step: Step, shell: Sequence[str], environment: dict[str, str], first: Outcome | None = None) -> _Running:
     step.junit.unlink(missing_ok=True)
     if first is None:
         shutil.rmtree(f"{step.junit}.cache", ignore_errors=True)  # what failed at another time
     command = step.command if first is None else f"{step.command} {step.again}"
     with step.log.open("wb" if first is None else "ab") as log:
         process = subprocess.Popen(
-            ["/bin/bash", "-c", command.format(junit=step.junit)],
+            [*shell, command.format(junit=step.junit)],
             cwd=ROOT,
             env=environment,
             stdin=subprocess.DEVNULL,

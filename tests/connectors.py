@@ -1,13 +1,10 @@
-"""The jars of connectors, for one JVM: sessions with tables of Delta and Iceberg, Kafka or PostgreSQL follow each other in it.
+"""The jars of connectors, for one JVM: sessions with tables of Delta and Iceberg and with Kafka follow each other in it.
 
 A jar changes nothing for a session whose settings do not name what it holds.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from tests.databases import postgres_driver
 from tests.kafka_server import connector_jars
 from tests.lake import table_jars
 
@@ -17,10 +14,5 @@ CONF = {"spark.jars": ""}
 
 def submitted() -> str:
     """The options of spark-submit."""
-    folders = (table_jars(), connector_jars(), postgres_driver())
+    folders = (table_jars(), connector_jars())
     return f"--jars {','.join(str(jar) for folder in folders for jar in sorted(folder.glob('*.jar')))}"
-
-
-def register_postgres(jvm: Any) -> None:
-    """Make the driver known to JDBC, which looks for drivers on Java's class path, where `--jars` puts nothing."""
-    jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register("org.postgresql.Driver")

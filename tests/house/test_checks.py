@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -134,18 +135,18 @@ def test_all_is_well(checks, monkeypatch, tmp_path, capfd):
 
 @pytest.mark.parametrize("plenty", [0, 1 << 60], ids=["enough", "too little"])
 def test_what_tests_write_lies_in_memory_where_there_is_enough_and_is_gone_afterwards(checks, monkeypatch, tmp_path, plenty):
-    memory = tmp_path / "memory"
-    memory.mkdir()
-    monkeypatch.setattr(checks, "_MEMORY", memory)
     monkeypatch.setattr(checks, "_PLENTY", plenty)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    told = f"touch $TMPDIR/one; echo $TMPDIR $PYTHONPYCACHEPREFIX ${{{{PYTHONDONTWRITEBYTECODE-unset}}}} > {tmp_path}/told"
+    told = "touch $TMPDIR/it; echo $TMPDIR $(stat -f -c %T $TMPDIR) $PYTHONPYCACHEPREFIX ${{PYTHONDONTWRITEBYTECODE-unset}} > "
+    told += str(tmp_path / "told")
     assert _report(checks, monkeypatch, tmp_path, ("writes", told)) == 0
-    folder, compiled, forbidden = (tmp_path / "told").read_text().split()
-    assert Path(folder).parent == memory if not plenty else Path(folder) == tmp_path
+    folder, kind, compiled, forbidden = (tmp_path / "told").read_text().split()
+    assert not Path(folder).exists()
     assert (compiled, forbidden) == (str(checks.COMPILED), "unset")
-    assert list(memory.iterdir()) == []
+    if plenty:
+        assert kind == subprocess.run(["stat", "-f", "-c", "%T", Path(folder).parent], capture_output=True, text=True).stdout.strip()
+    elif os.geteuid() == 0 and checks._shell(str(tmp_path))[0] == "unshare":
+        assert kind == "tmpfs"
 
 
 def test_what_waits_for_the_network_holds_nothing_up(checks, monkeypatch, tmp_path):

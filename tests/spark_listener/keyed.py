@@ -21,7 +21,6 @@ from headwater.spark_listener.capture import Bridge
 from headwater.spark_listener.lineage.parents import RunName
 from headwater.spark_listener.lineage.queries import QueryContext, query_of
 from headwater.spark_listener.settings import Mode
-from tests import connectors
 from tests.jvm import PATIENTLY, start_with
 
 _CONTEXT = QueryContext(
@@ -83,10 +82,10 @@ class KeyedReader:
 
 
 @contextmanager
-def keyed_session(folder: Path, **options: Any) -> Iterator[tuple[SparkSession, Bridge]]:
-    """A session with capture, which has connectors. `options` are those of the bridge."""
-    start_with(connectors.submitted())
-    builder = SparkSession.builder.master("local[2]").appName("keyed").config("spark.ui.enabled", "false").config(map=connectors.CONF)
+def keyed_session(folder: Path, submitted: str, **options: Any) -> Iterator[tuple[SparkSession, Bridge]]:
+    """A session with capture. `submitted` are options of spark-submit, `options` those of the bridge."""
+    start_with(submitted)
+    builder = SparkSession.builder.master("local[2]").appName("keyed").config("spark.ui.enabled", "false")
     spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     bridge = Bridge.install(spark, mode="active", segments=str(folder / "segments"), budget=3600.0, **options)

@@ -22,8 +22,7 @@ from headwater.graph.storage import Remote
 from headwater.graph.storage.tables import RowsAsked
 from headwater.graph.trace import Semantics
 from headwater.spark_listener.capture import Bridge
-from tests.connectors import register_postgres
-from tests.databases import PASSWORD, USER, Postgres, postgres
+from tests.databases import PASSWORD, USER, Postgres, postgres, postgres_driver
 from tests.spark_listener.keyed import KeyedReader, keyed_session
 
 pytestmark = [
@@ -74,11 +73,11 @@ class Shop(KeyedReader):
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    (jar,) = postgres_driver().glob("*.jar")
     folder = tmp_path_factory.mktemp("rows")
     with postgres() as server:
         server.run(*TABLES)
-        with keyed_session(folder, keys={"keyless": "id"}) as (spark, bridge):
-            register_postgres(spark._jvm)
+        with keyed_session(folder, f"--jars {jar} --driver-class-path {jar}", keys={"keyless": "id"}) as (spark, bridge):
             yield Shop(server, spark, bridge, folder)
 
 

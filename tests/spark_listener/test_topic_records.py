@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession, functions
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.trace import Semantics
 from headwater.spark_listener.capture import Bridge
+from tests import connectors
 from tests.kafka_server import Kafka
 from tests.spark_listener.keyed import KeyedReader, keyed_session
 
@@ -48,7 +49,7 @@ def topics(broker: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     broker.topic("orders", 3)
     for partition in range(3):
         broker.send("orders", partition, [(f"k{partition}", f"v{partition}-{n}") for n in range(40)])
-    with keyed_session(folder, look=60.0) as (spark, bridge):
+    with keyed_session(folder, connectors.submitted(), look=60.0) as (spark, bridge):
         yield Topics(broker, spark, bridge, folder)
 
 
