@@ -84,7 +84,7 @@ class Writer:
             _log.warning("This run could not be registered for replays and for reading its data: %s", error)
 
     def write(self, event: dict[str, Any], *, durable: bool = False) -> None:
-        """Write one event. `durable`: it is on the disk before this returns."""
+        """Write one event. `durable`: it goes to the disk at once, not when the operating system sees fit."""
         dropped = self._with_drops(event)
         self._send_on(event)
         if not self._folder.event(event, durable=durable):

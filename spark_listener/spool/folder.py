@@ -18,6 +18,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -133,7 +134,10 @@ class SpoolFolder:
 
     def last_event(self, body: Mapping[str, Any]) -> bool:
         """Spool the end of the application, which tells what was dropped, and so goes in even where nothing else fits."""
-        return self._add(ItemKind.EVENT, body, None, durable=True, bounded=False)
+        added = self._add(ItemKind.EVENT, body, None, durable=False, bounded=False)
+        with suppress(OSError):
+            self.log.sync()  # nobody waits for a thread any more
+        return added
 
     def capture(self, manifest: Mapping[str, Any], *, segments: str | None = None) -> bool:
         """Spool a manifest, whose segments are in place. False if the bound is reached: then the segments are deleted."""

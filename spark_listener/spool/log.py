@@ -5,8 +5,9 @@ other. It must survive a crash at any byte: a line that is torn or damaged is sk
 within its bound: what does not fit is refused and counted, and the job goes on.
 
 A line is `crc32 json\n`: eight hexadecimal digits over the JSON, which is `{"seq", "kind", "body", "segments"?}`. Every append reaches the
-operating system at once, so that the death of the process loses nothing; `durable` appends (ends of runs, captures) also reach
-the disk, so that the death of the machine loses at most what ran since.
+operating system at once, so that the death of the process loses nothing; `durable` appends (ends of runs, captures) also go to the disk
+at once, by a thread of their own: a busy disk may take half a second, in which further queries end. So the death of the machine loses
+at most what ran since the disk was last done. `sync` and `close` wait for the disk.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import Any
 from zlib import crc32
 
 _COMPACT_AT = 1024 * 1024
+_PATIENCE = 10.0  # seconds that closing waits for the disk
 
 
 class ItemKind(StrEnum):
@@ -52,6 +55,7 @@ class SpoolLog:
         self._mark = path.with_name("acknowledged")
         self._lock = Lock()
         self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._disk = _Disk(self._file)
         self.acknowledged = self._read_mark()
         self._next = 1 + max((item.seq for item in self._scan()), default=self.acknowledged)
         self._next = max(self._next, self.acknowledged + 1)
@@ -60,7 +64,7 @@ class SpoolLog:
     def append(
         self, kind: ItemKind, body: Mapping[str, Any], *, segments: str | None = None, durable: bool = False, bounded: bool = True
     ) -> Item | None:
-        """Add an item; None if it does not fit any more. One that is not `bounded` always fits.
+        """Add an item; None if it does not fit any more. One that is not `bounded` always fits. `durable`: it goes to the disk at once.
 
         Raises:
             OSError: the disk refuses.
@@ -72,9 +76,17 @@ class SpoolLog:
                 return None
             _write_all(self._file, line)
             self._next += 1
-            if durable:
-                os.fsync(self._file)
-            return item
+        if durable:
+            self._disk.ask()
+        return item
+
+    def sync(self) -> None:
+        """Wait until all that was added is on the disk.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        os.fsync(self._file)
 
     def pending(self) -> Iterator[Item]:
         """Items that were not acknowledged, in order, as the file is now. `damaged` counts the lines that could not be read."""
@@ -101,8 +113,9 @@ class SpoolLog:
 
     def close(self) -> None:
         """Give the file back. What was appended stays."""
+        done = self._disk.finish()
         with self._lock:
-            if self._file >= 0:
+            if self._file >= 0 and done:  # a disk that hangs keeps the file, not the program
                 os.close(self._file)
                 self._file = -1
 
@@ -129,6 +142,42 @@ class SpoolLog:
         size = os.fstat(self._file).st_size
         if size and os.pread(self._file, 1, size - 1) != b"\n":
             _write_all(self._file, b"\n")
+
+
+class _Disk:
+    """Brings a file to the disk when asked, in a thread that starts with the first time. What is asked while it is at it is done once."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+        self._asked = Event()
+        self._ending = False
+        self._thread: Thread | None = None
+
+    def ask(self) -> None:
+        """Bring what the file holds now to the disk, soon."""
+        self._asked.set()
+        if self._thread is None and not self._ending:
+            self._thread = Thread(target=self._run, name="headwater-spool", daemon=True)
+            self._thread.start()
+
+    def finish(self) -> bool:
+        """Do what was asked, and end; False where the disk is not done in time."""
+        self._ending = True
+        self._asked.set()
+        if self._thread is None:
+            return True
+        self._thread.join(_PATIENCE)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while True:
+            self._asked.wait()
+            self._asked.clear()
+            ending = self._ending
+            with suppress(OSError):  # the operating system has it; a disk that refuses may take it later
+                os.fsync(self._file)
+            if ending:
+                return
 
 
 def _frame(item: Item) -> bytes:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 from typing import Any
 
 import pytest
@@ -176,3 +178,25 @@ def test_the_frame_is_the_documented_one(folder: SpoolFolder) -> None:
     assert line.endswith(b"\n")
     assert int(line[:8], 16) == crc32(line[9:-1])
     assert json.loads(line[9:-1]) == {"seq": 1, "kind": "event", "body": {"a": "ö"}}
+
+
+def test_a_busy_disk_holds_up_nobody_and_what_is_durable_is_on_it_before_the_log_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, fsync, free, synced = SpoolLog(tmp_path / "log", limit=1 << 20), os.fsync, Event(), list[int]()
+
+    def busy(file: int) -> None:
+        assert free.wait(60)
+        fsync(file)
+        synced.append(os.fstat(file).st_size)
+
+    monkeypatch.setattr(os, "fsync", busy)
+    for number in range(50):
+        assert log.append(ItemKind.EVENT, {"n": number}, durable=True) is not None
+    assert [item.body["n"] for item in log.pending()] == list(range(50))  # whoever reads has them
+    assert synced == []
+    size = log.size()
+    free.set()
+    log.close()
+    assert synced[-1] == size
+    assert len(synced) <= 3  # what was asked for meanwhile was done at once
