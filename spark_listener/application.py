@@ -124,7 +124,8 @@ class Application:
                 from headwater.spark_listener.rdd_records.sparing import Sparing, workers_have_loops
 
                 sparing = Sparing(compiled=workers_have_loops(self.context)) if self._settings.spares_rdds else None
-                self._program = Program(self.context, self._recorded_in, self._settings.spool_bytes, self._files_read, sparing)
+                reads = self._files_read, self._bytes_read
+                self._program = Program(self.context, self._recorded_in, self._settings.spool_bytes, *reads, sparing)
         return self._program
 
     def recorded(self, saved: SavedRDD, rdd: Any) -> SavedRDD:
@@ -149,6 +150,10 @@ class Application:
             self._bridge.files_read(rdd, lines) if self._bridge is not None else {"problem": "its files could not be listed"}
         )
         return found
+
+    def _bytes_read(self, rdd: Any, most: int) -> int | None:  # likewise
+        self.listen()
+        return None if self._bridge is None else self._bridge.bytes_read(rdd, most)
 
     def tapped(self, frame: Any) -> TappedFrame | None:
         """What the program is to checkpoint instead of `frame`."""

@@ -54,9 +54,16 @@ class SegmentReport:
 @dataclass(slots=True)
 class _Boundary:
     described: dict[str, Any]
-    partitions: int | None  # tasks that must have told; None: not known
+    partitions: Callable[[], int | None] | None  # tasks that must have told; None: not known
+    counted: int | None = None  # how many these were when it was asked
     reports: dict[int, SegmentReport] = field(default_factory=dict)
     replaced: list[tuple[SegmentReport, SegmentReport]] = field(default_factory=list)  # where a partition was computed again, otherwise
+
+    def count(self) -> int | None:
+        """How many tasks write it; None: it is not known."""
+        if self.counted is None and self.partitions is not None:
+            self.counted = self.partitions()
+        return self.counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +123,10 @@ class Recording:
         self._plans[number] = parts
         return number
 
-    def boundary(self, kind: str, operator: int, columns: Sequence[Mapping[str, Any]], partitions: int | None) -> int:
-        """A new boundary, written by as many tasks as there are `partitions`; its number.
+    def boundary(
+        self, kind: str, operator: int, columns: Sequence[Mapping[str, Any]], partitions: Callable[[], int | None] | None = None
+    ) -> int:
+        """A new boundary, written by as many tasks as `partitions` says when they have run (None: it is not known); its number.
 
         One of the kind `declared` is in no manifest: by way of it tasks tell that a function does other than the program declared.
         """
@@ -142,6 +151,9 @@ class Recording:
 
     def scans_below(self, roots: Iterable[int]) -> list[int]:
         """The scans of RDDs that feed some operators."""
+        return [number for number in self._below(roots) if self._operators[number]["op"] == "Scan"]
+
+    def _below(self, roots: Iterable[int]) -> dict[int, None]:
         found: dict[int, None] = {}
         waiting = list(roots)
         while waiting:
@@ -149,7 +161,7 @@ class Recording:
             if number not in found and number in self._operators:  # those of plans of Spark SQL are not here
                 found[number] = None
                 waiting += self._operators[number]["children"]
-        return [number for number in found if self._operators[number]["op"] == "Scan"]
+        return found
 
     def problems_of(self, operators: Iterable[int]) -> list[Mapping[str, str]]:
         """What is wrong with what was recorded of some operators."""
@@ -165,6 +177,13 @@ class Recording:
                 reports = [report for report in list(known.reports.values()) if report.rows]
                 return known.described["columns"], [(report.partition, self.folder / self.pool / report.name) for report in reports]
         return [], []
+
+    def count(self, roots: Iterable[int]) -> None:
+        """Find out how many tasks write what is recorded at and below some operators: they are about to run."""
+        below = self._below(roots)
+        for known in list(self._boundaries.values()):
+            if known.described["operator"] in below:
+                known.count()
 
     def problem(self, operator: int, reason: str, kind: str) -> None:
         """Whatever reads from this operator says so."""
@@ -225,6 +244,7 @@ class Recording:
         kinds = {number: known.described["kind"] for number, known in known_ones if known.described["operator"] in chosen}
         boundaries = [number for number, kind in kinds.items() if kind != "sink" or number == sink]
         problems = [problem for operator in operators for problem in self._problems.get(operator, ())]
+        problems += [self._unread(operator) for operator in operators if self._is_unread(operator)]
         problems += [problem for number in boundaries for problem in self._lacks(number)]
         parts: dict[str, list[Any]] = {
             "operators": [self._described(operator) for operator in operators],
@@ -274,6 +294,13 @@ class Recording:
         bases = list(self._plans)  # ascending, as they were given out
         return bases[bisect_right(bases, number) - 1]
 
+    def _is_unread(self, operator: int) -> bool:
+        return self._operators[operator]["op"] == "Scan" and operator not in self._sources
+
+    def _unread(self, operator: int) -> dict[str, str]:
+        text = str(self._operators[operator]["text"])
+        return {"operator": text, "reason": "its files were not listed when a job read them", "kind": "refused"}
+
     def _described(self, operator: int) -> dict[str, Any]:
         described = self._operators[operator]
         return {**described, "source": operator} if operator in self._sources else described
@@ -284,8 +311,9 @@ class Recording:
         reports = list(known.reports.values())
         faults = {report.fault for report in reports if report.fault}
         yield from ({"operator": text, "reason": fault, "kind": "refused"} for fault in sorted(faults))
-        if known.partitions is not None and (missing := known.partitions - len(reports)) > 0:
-            reason = f"{missing} of {known.partitions} tasks did not tell what they recorded"
+        tasks = known.count()
+        if tasks is not None and (missing := tasks - len(reports)) > 0:
+            reason = f"{missing} of {tasks} tasks did not tell what they recorded"
             kind = "missing" if reports or known.described["kind"] == "check" else "refused"
             yield {"operator": text, "reason": reason, "kind": kind}
         if self._changed(known):

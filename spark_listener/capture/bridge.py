@@ -137,6 +137,11 @@ class Bridge:
         found: dict[str, Any] = json.loads(self._java.read(rdd, lines))
         return found
 
+    def bytes_read(self, rdd: Any, most: int) -> int | None:
+        """How many bytes a JVM's RDD of files would read, `most` and one more for all that is larger; None: it is not known."""
+        size = int(self._java.bytes(rdd, most))
+        return None if size < 0 else size
+
     def files_written(self, folder: str) -> list[tuple[str, int, int]]:
         """Path, length and modification time of each file in a folder."""
         return [tuple(file) for file in json.loads(self._java.written(folder))]

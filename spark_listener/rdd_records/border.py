@@ -70,6 +70,7 @@ def frame_of(program: Program, bridge: Any, rows: Any, frame: Any) -> Any:
     if isinstance(known, Refused) or program.sparing is not None:
         return frame
     about = known[0]
+    program.runs(rows, about)
     pairs = tapped(rows, Carrying(about.start, inner(rows), reads=about.reads, shape="record"))
     java = bridge.recorded(frame._jdf, pairs._to_java_object_rdd().rdd(), about.top, list(about.operators))  # noqa: SLF001  # as above
     if java is None:

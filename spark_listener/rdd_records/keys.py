@@ -9,16 +9,39 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import enum
+import fractions
 import hashlib
 import pickle
 import uuid
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 _NONE, _NAN, _MINUS_ONE, _TUPLE = 0x6A09E667F3BCC908, 0x3C6EF372FE94F82B, 0x510E527FADE682D1, 0x1F83D9ABFB41BD6B
-_STABLE = (str, bytes, int, float, dt.date, dt.datetime, dt.time, dt.timedelta, decimal.Decimal, uuid.UUID, enum.Enum)
+_SET, _DATA = 0x5BE0CD19137E2179, 0x428A2F98D728AE22
+_STABLE = (
+    str,
+    bytes,
+    int,
+    float,
+    dt.date,
+    dt.datetime,
+    dt.time,
+    dt.timedelta,
+    decimal.Decimal,
+    fractions.Fraction,
+    complex,
+    uuid.UUID,
+    enum.Enum,
+)
 _COMPARED = {(kind.__hash__, kind.__eq__) for kind in _STABLE}  # a class that is made of one may hash and compare in its own way
+_SETS = (frozenset.__hash__, frozenset.__eq__)
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__,
+    int: int.__int__,
+    float: float.__float__,
+    bytes: lambda key: bytes.__getitem__(key, slice(None)),
+}
 _LIBRARIES = ("numpy", "pandas")
 _REMEMBERED = (float, bool, dt.date, dt.datetime, dt.time, dt.timedelta, decimal.Decimal, uuid.UUID)  # small, and slow to hash
 _HALF = (1 << 32) - 1
@@ -48,16 +71,36 @@ def stable_hash(key: Any) -> int:
     kind = type(key)
     if isinstance(key, tuple) and getattr(kind, "__hash__") is getattr(tuple, "__hash__"):  # noqa: B009  # mypy takes them to differ
         return hash(tuple(map(stable_hash, key)))
-    if (getattr(kind, "__hash__"), getattr(kind, "__eq__")) not in _COMPARED and kind.__module__.partition(".")[0] not in _LIBRARIES:  # noqa: B009
-        raise UnstableKeyError(f"keys of the type {kind.__module__}.{kind.__qualname__} have no hash that is the same in every worker")
+    how = (getattr(kind, "__hash__"), getattr(kind, "__eq__"))  # noqa: B009  # as above
+    if how == _SETS:
+        return hash(frozenset(map(stable_hash, key)))
+    if how not in _COMPARED and kind.__module__.partition(".")[0] not in _LIBRARIES:
+        return hash((_DATA, *map(stable_hash, _fields(key))))
     if key != key:  # noqa: PLR0124  # NaN, whose own hash is its address
         return _NAN
     found = hash(key)
     return _MINUS_ONE if found == -2 and key == -1 else found  # Python gives −1 the hash of −2
 
 
+def _fields(key: Any) -> list[Any]:
+    """The values by which a frozen data class hashes and compares.
+
+    Raises:
+        UnstableKeyError: the key is none of such a class, or its class has a way of its own.
+    """
+    kind = type(key)
+    fields = getattr(kind, "__dataclass_fields__", None)
+    generated = all(
+        getattr(getattr(getattr(kind, name), "__code__", None), "co_filename", "") == "<string>" for name in ("__hash__", "__eq__")
+    )
+    if fields is None or not generated or any(field.hash not in (None, field.compare) for field in fields.values()):
+        raise UnstableKeyError(f"keys of the type {kind.__module__}.{kind.__qualname__} have no hash that is the same in every worker")
+    return [getattr(key, name) for name, field in fields.items() if field.compare]
+
+
 def check_hash(key: Any) -> int:
     """A second hash of a key, by which two keys of one hash are told apart. Called once a group, not once a record."""
+    key = _plain(key)
     if type(key) is str:
         return hash("\0" + key)
     if type(key) is int and -(2**63) <= key < 2**63:
@@ -65,12 +108,36 @@ def check_hash(key: Any) -> int:
     if key is None:
         return _NONE
     if isinstance(key, tuple) and getattr(type(key), "__eq__") is getattr(tuple, "__eq__"):  # noqa: B009  # as above
-        # Python's hash of a number is that of others, too, but for small ones.
-        return hash((_TUPLE, *(half for found in map(check_hash, key) for half in (found >> 32 & _HALF, found & _HALF))))
+        return _of_parts(_TUPLE, map(check_hash, key))
+    if isinstance(key, frozenset):
+        return _of_parts(_SET, sorted(map(check_hash, key)))
+    kind = type(key)
     if isinstance(key, enum.Enum):  # pickle finds no class of the program's own in a worker
-        kind, of_flags = type(key), key.value if isinstance(key, enum.Flag) else ""
+        of_flags = key.value if isinstance(key, enum.Flag) else ""
         return hash(f"{kind.__module__}.{kind.__qualname__}.{key.name} {of_flags}")
-    return int.from_bytes(hashlib.blake2b(pickle.dumps(key), digest_size=8).digest(), "little", signed=True)
+    if hasattr(kind, "__dataclass_fields__"):
+        return _of_parts(hash(f"{kind.__module__}.{kind.__qualname__}"), map(check_hash, _fields(key)))
+    try:
+        data = pickle.dumps(key)
+    except Exception:  # noqa: BLE001  # as above
+        data = f"{kind.__module__}.{kind.__qualname__} {key!r}".encode()
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
+
+
+def _plain(key: Any) -> Any:
+    """A key as Python's own type has it, where it equals that: numbers of whatever type, and classes made of text or numbers."""
+    kind = type(key)
+    for base, plain in _PLAIN.items():
+        if isinstance(key, base) and getattr(kind, "__eq__") is getattr(base, "__eq__"):  # noqa: B009  # as above
+            key = plain(key)
+            break
+    number: Any = key if isinstance(key, float | fractions.Fraction | decimal.Decimal) else 0.5
+    return int(number) if number == number and abs(number) < 2**63 and number == int(number) else key  # noqa: PLR0124  # NaN does not
+
+
+def _of_parts(first: int, parts: Iterable[int]) -> int:
+    """One hash of many. Python's hash of a number is that of others, too, but for small ones."""
+    return hash((first, *(half for found in parts for half in (found >> 32 & _HALF, found & _HALF))))
 
 
 def is_small(key: Any) -> bool:
@@ -80,7 +147,10 @@ def is_small(key: Any) -> bool:
 
 def equals_itself_alone(key: Any) -> bool:
     """Whether a key is or holds NaN, which Python's groups take for equal to the very same object only."""
-    return bool(key != key) or (isinstance(key, tuple) and any(map(equals_itself_alone, key)))  # noqa: PLR0124
+    if key != key:  # noqa: PLR0124  # so is NaN
+        return True
+    parts = key if isinstance(key, tuple | frozenset) else _fields(key) if hasattr(type(key), "__dataclass_fields__") else ()
+    return any(map(equals_itself_alone, parts))
 
 
 class KeyHashes:

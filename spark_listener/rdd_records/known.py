@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 KNOWN = "_headwater_known"  # attributes of PySpark's RDDs: what is known of one,
-PERSISTED = "_headwater_persisted"  # of one that is kept, and
-SIDES = "_headwater_sides"  # the RDDs that a shuffle or union made it of
+PERSISTED = "_headwater_persisted"  # of one that is kept,
+SIDES = "_headwater_sides"  # the RDDs that a shuffle or union made it of, and
+LISTED = "_headwater_listed"  # whether it is known what all sources below it read
 
 
 @dataclass(frozen=True, slots=True)

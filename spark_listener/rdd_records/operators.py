@@ -31,6 +31,8 @@ _JOINS = ("join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin")
 _HANDS_ON = {"partitionBy": "pair", "repartitionAndSortWithinPartitions": "pair", "coalesce": "record", "repartition": "record"}
 _SHUFFLES = (*_GROUPS, *_COGROUPS, *_JOINS, "partitionBy", "repartitionAndSortWithinPartitions", "sortByKey", "subtractByKey")
 _PERSISTS = ("persist", "cache", "checkpoint", "localCheckpoint")
+# All that runs jobs, of themselves or for every other action; of `_to_java_object_rdd`, the JVM.
+_RUNS = ("collect", "collectWithJobGroup", "toLocalIterator")
 _inside = threading.local()
 
 Begin = Callable[["Program", Sequence[Any], tuple[Any, ...]], Step | Refused]
@@ -71,11 +73,15 @@ class Hooks:
         for name in _PERSISTS:
             self._before(rdd, name, lambda program, of: program.persists(of))
         self._after(rdd, "unpersist", lambda program, of: program.unpersisted(of))
+        self._rows_of_frames(rdd)
+        for name in _RUNS:
+            self._runs(rdd, name)
+        self._barriers(rdd)
 
+    def _barriers(self, rdd: type) -> None:
         barrier = getattr(sys.modules[rdd.__module__], "RDDBarrier", None)
         for name in ("mapPartitions", "mapPartitionsWithIndex"):
             self._together(barrier, name)
-        self._rows_of_frames(rdd)
 
     def install_context(self, context: type) -> None:
         """Hook the class SparkContext."""
@@ -84,6 +90,7 @@ class Hooks:
         self._made(context, "parallelize", lambda program, made, args, _: program.local_rows(made, int(made.getNumPartitions()), *args[:1]))
         self._made(context, "emptyRDD", lambda program, made, _args, _named: program.local_rows(made, 0))
         self._union(context)
+        self._run_job(context)
 
     def _begun(self, rdd: Any) -> Program | None:
         """The program, where this is a call of the program's own and not one that PySpark makes in turn."""
@@ -98,9 +105,43 @@ class Hooks:
         def hooked(self: Any) -> Any:
             if getattr(_inside, "rows", None) is not None:
                 _inside.rows.append(self)
+            hooks._about_to_run(self)
             return original(self)
 
+        hooks = self
         setattr(rdd, name, hooked)
+
+    def _runs(self, owner: type, name: str) -> None:
+        """A method that runs a job, whoever calls it."""
+        original = getattr(owner, name)
+
+        @functools.wraps(original)
+        def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+            hooks._about_to_run(self)
+            with nullcontext() if _calls_itself() else _called_from(self.ctx):
+                return original(self, *args, **kwargs)
+
+        hooks = self
+        setattr(owner, name, hooked)
+
+    def _run_job(self, context: Any) -> None:
+        original = context.runJob
+
+        @functools.wraps(original)
+        def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+            rdd = args[0] if args else kwargs.get("rdd")
+            if hasattr(rdd, "ctx"):
+                hooks._about_to_run(rdd)
+            return original(self, *args, **kwargs)
+
+        hooks = self
+        context.runJob = hooked
+
+    def _about_to_run(self, rdd: Any) -> None:
+        """Records of an RDD are about to be computed: now its sources are read."""
+        program = self._program_of(rdd.ctx)
+        if program is not None:
+            self._guarded("an action", lambda: program.reads(rdd), None)
 
     def _result(self, owner: type, name: str, note: Callable[..., Any]) -> None:
         original = getattr(owner, name)
@@ -264,7 +305,8 @@ def _called_from(context: Any) -> AbstractContextManager[None]:
     """Have Spark name the stages of a shuffle by the program's call, as PySpark does, which would find ours in its place."""
     from pyspark.traceback_utils import SCCallSiteSync
 
-    named: Any = SCCallSiteSync(context)  # type: ignore[no-untyped-call]
+    named: Any = object.__new__(SCCallSiteSync)  # its constructor would look for the call in vain
+    named._context = context  # noqa: SLF001  # as it has it
     named._call_site = "{} at {}:{}".format(*call_site())  # noqa: SLF001  # as it words it
     found: AbstractContextManager[None] = named
     return found

@@ -18,16 +18,17 @@ from headwater.spark_listener.rdd_records.calls import call_site
 from headwater.spark_listener.rdd_records.checked import Checked
 from headwater.spark_listener.rdd_records.chosen import Chosen, Wanted
 from headwater.spark_listener.rdd_records.known import KNOWN as _KNOWN
+from headwater.spark_listener.rdd_records.known import LISTED, SIDES, Known, Refused, Step
 from headwater.spark_listener.rdd_records.known import PERSISTED as _PERSISTED
-from headwater.spark_listener.rdd_records.known import SIDES, Known, Refused, Step
 from headwater.spark_listener.rdd_records.sources import FileSource
-from headwater.spark_listener.rdd_records.sparing import Sparing
+from headwater.spark_listener.rdd_records.sparing import LITTLE, Sparing
 from headwater.spark_listener.rdd_records.starts import Carried, Keyed, Numbered, Parted, Start
 from headwater.spark_listener.rdd_records.taps import Carrying, Gathering, Grouping, Kept, Report, Tap, Written
 from headwater.spark_listener.rdd_records.whole_files import WholeFiles
 from headwater.spark_listener.recording import Recording, SegmentReport
 
 _MOST_REFERENCES = 32  # a record that joins more relations than that
+_SIDE = 10_000_000  # what the partitions of each further side of a cogroup are numbered from: more than a job has
 
 
 ATTR = 1 << 50  # the one column that a record of any RDD has, for whoever asks for columns (jvm/rewrite/families/RecordedFamily.java)
@@ -49,16 +50,20 @@ def _moved(shape: str, sides: int) -> dict[str, Any]:
 
 
 class Program:
-    """The RDDs of one application. `files_read` tells what a JVM's RDD reads, as lines or not; `sparing` whether they may be followed."""
+    """The RDDs of one application. `files_read` tells what a JVM's RDD reads, as lines or not; `sparing` whether they may be followed.
+
+    `bytes_read` tells how much a JVM's RDD would read, up to a bound, as far as a short look shows.
+    """
 
     def __init__(
-        self, context: Any, folder: Path, limit: int, files_read: Callable[[Any, bool], dict[str, Any]], sparing: Sparing | None = None
-    ) -> None:
+        self, context: Any, folder: Path, limit: int, files_read: Callable[[Any, bool], dict[str, Any]],
+        bytes_read: Callable[[Any, int], int | None], sparing: Sparing | None = None,
+    ) -> None:  # fmt: skip
         from headwater.spark_listener.rdd_records.reports import reports_to, ship_by_value
 
         ship_by_value()
         self.recording = Recording(folder, limit)
-        self._files_read = files_read
+        self._files_read, self._bytes_read = files_read, bytes_read
         self.sparing = sparing
         self._unlisted: dict[int, tuple[weakref.ref[Any], FileSource, Numbered | WholeFiles]] = {}
         self._reports = reports_to(context, self._add_report)
@@ -126,19 +131,48 @@ class Program:
     def _scan(self) -> int:
         return self.recording.operator("Scan", self._text(), (), behaviour="source", columns=[{**VALUE, "type": "string"}])
 
+    def runs(self, rdd: Any, known: Known) -> None:
+        """What is recorded below an RDD, of which `known` is known, is about to go into a capture."""
+        self.reads(rdd)
+        self.recording.count([known.top])
+
+    def reads(self, rdd: Any) -> None:
+        """Records of an RDD are about to be computed: note what its sources read. Before, Spark would not have looked for files either."""
+        if not self._unlisted:
+            return
+        waiting = [rdd]
+        seen = []
+        while waiting:
+            one = waiting.pop()
+            if getattr(one, LISTED, False):
+                continue
+            setattr(one, LISTED, True)
+            seen.append(one)
+            known = getattr(one, _KNOWN, None)
+            try:
+                self._list_files(known.operators if isinstance(known, Known) else ())
+            except BaseException:
+                for listed in seen:
+                    setattr(listed, LISTED, False)
+                raise
+            waiting += [*getattr(one, SIDES, ()), *([one.prev] if hasattr(one, "prev") else [])]
+
     def _list_files(self, scans: Iterable[int]) -> None:
-        """What sources read, found when the first records of them are about to be tapped: before, Spark would not have looked either."""
-        for scan in dict.fromkeys(scan for scan in scans if scan in self._unlisted):
-            made, source, start = self._unlisted.pop(scan)
+        for scan in dict.fromkeys(scans):
+            entry = self._unlisted.get(scan)
+            if entry is None:
+                continue
+            made, source, start = entry
             rdd = made()
             found = {"problem": "it is gone"} if rdd is None else self._files_read(_jvm(rdd), source.lines)
+            self._unlisted.pop(scan, None)
             if "parts" in found and not source.whole:
                 found = {"problem": "its partitions have parts of several files"}
             if "problem" in found:
                 self.recording.problem(scan, str(found["problem"]), "refused")
             files, splits = _files_and_splits(found) if isinstance(start, Numbered) else _whole_files(found, start)
             if self.sparing is not None:
-                self.sparing.reads(scan, files)
+                self.sparing.reads(scan, sum(int(file["length"]) for file in files))
             if len({file["path"] for file in files}) < len(files):
                 self.recording.problem(scan, "the parts of a file are not partitions that follow one another", "refused")
             # Lines have no columns: who asks for the file's records has the columns that another reader tells, if there is one.
@@ -164,15 +198,13 @@ class Program:
             return known
         operator = self.recording.operator("RDD", self._text(), [side.top for side in known], **_group())
         columns: list[dict[str, Any]] = [{"role": "key"}, *({"role": "ref", "operator": one} for side in known for one in side.operators)]
-        counts = [_partitions(side) for side in sides]
-        tasks = [count for count in counts if count is not None]
-        report = self._boundary("group", operator, columns, sum(tasks) if len(tasks) == len(counts) else None)
+        report = self._boundary("group", operator, columns, _partitions(*sides))
         total = sum(side.width for side in known)
         taps, first = [], 0
         for number, (side, about) in enumerate(zip(sides, known, strict=True)):
             tap = Grouping(
                 about.start, inner(side), report, reads=about.reads, before=first, after=total - first - about.width,
-                offset=sum(tasks[:number]),
+                offset=number * _SIDE,
             )  # fmt: skip
             taps.append(tapped(side, tap))
             first += about.width
@@ -288,6 +320,7 @@ class Program:
         if isinstance(all_known, Refused):
             return all_known
         known = all_known[0]
+        self.runs(rdd, known)
         operator = self.recording.operator("Write", self._text(), [known.top], behaviour="passes", columns=[])
         columns = [{"role": "ref", "operator": one} for one in known.operators]
         report = self._boundary("sink", operator, columns, _partitions(rdd))
@@ -316,13 +349,26 @@ class Program:
             if isinstance(known, Refused):
                 return known
             found.append(known)
-        self._list_files(one for known in found for one in known.operators)
-        if self.sparing is not None:
-            refused = self.sparing.refuses(self.recording.scans_below(known.top for known in found), sends=sends)
-            return found if refused is None else refused
+        if self.sparing is not None and self.sparing.limits(sends=sends):
+            scans = self.recording.scans_below(known.top for known in found)
+            self._weigh(scans)
+            if (refused := self.sparing.refuses(scans, sends=sends)) is not None:
+                return refused
+        for known in found:
+            if isinstance(known.start, WholeFiles):  # which has to know the files when it is shipped
+                self._list_files(known.operators)
         return found
 
-    def _boundary(self, kind: str, operator: int, columns: Sequence[dict[str, Any]], partitions: int | None) -> Report:
+    def _weigh(self, scans: Iterable[int]) -> None:
+        """Have `sparing` know how large sources are, without a look at what Spark is to read of them."""
+        assert self.sparing is not None  # noqa: S101  # for the type checker
+        for scan in scans:
+            entry = self._unlisted.get(scan)
+            if entry is not None and not self.sparing.knows(scan):
+                rdd = entry[0]()
+                self.sparing.reads(scan, None if rdd is None else self._bytes_read(_jvm(rdd), LITTLE))
+
+    def _boundary(self, kind: str, operator: int, columns: Sequence[dict[str, Any]], partitions: Callable[[], int | None] | None) -> Report:
         number = self.recording.boundary(kind, operator, columns, partitions)
         folder = str(self.recording.folder / self.recording.pool)
         return Report(self.recording.pool, folder, number, self.recording.roles(number), self._reports)
@@ -417,8 +463,15 @@ def _whole_files(found: Mapping[str, Any], start: WholeFiles) -> tuple[list[dict
     return files, []
 
 
-def _partitions(rdd: Any) -> int | None:
-    try:
-        return int(rdd.getNumPartitions())
-    except Exception:  # noqa: BLE001  # a folder that is not there: the program hears of it when it runs
-        return None
+def _partitions(*rdds: Any) -> Callable[[], int | None]:
+    """How many partitions RDDs have, to be asked when they were computed: before, Spark may not have looked for their files."""
+    alive: list[Callable[[], Any]] = [weakref.ref(rdd) for rdd in rdds]
+
+    def count() -> int | None:
+        rdds = [one() for one in alive]
+        try:
+            return None if None in rdds else sum(int(rdd.getNumPartitions()) for rdd in rdds)
+        except Exception:  # noqa: BLE001  # a folder that is not there: the program hears of it when it runs
+            return None
+
+    return count

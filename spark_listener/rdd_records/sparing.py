@@ -33,24 +33,32 @@ class Sparing:
         self._compiled = compiled
         self._bytes: dict[int, int] = {}
 
-    def reads(self, scan: int, files: Iterable[Any]) -> None:
-        """A source has these files."""
-        self._bytes[scan] = sum(int(file["length"]) for file in files)
+    def knows(self, scan: int) -> bool:
+        """Whether the size of a source is known."""
+        return scan in self._bytes
+
+    def reads(self, scan: int, size: int | None) -> None:
+        """A source has so many bytes, or more than anything that is followed; None: nobody knows, so it is taken for large."""
+        self._bytes[scan] = LITTLE + 1 if size is None else size
 
     def rows(self, scan: int, data: Any) -> None:
         """A source is data of the program's own."""
         with contextlib.suppress(Exception):  # data that does not tell is taken for little
             self._bytes[scan] = length_hint(data) * _OF_A_ROW
 
+    def limits(self, *, sends: bool) -> bool:
+        """Whether it matters how large sources are. `sends`: references would be sent along with the records made of them."""
+        return sends or not self._compiled
+
     def refuses(self, scans: Iterable[int], *, sends: bool) -> Refused | None:
         """Why what is made of some sources is not followed, if it is not. `sends`: references would be sent along with its records."""
-        if self._compiled and not sends:
+        if not self.limits(sends=sends):
             return None
-        size = sum(self._bytes.get(scan, 0) for scan in scans)
-        if size <= (LITTLE // SENT if sends else LITTLE):
+        limit = LITTLE // SENT if sends else LITTLE
+        if sum(self._bytes.get(scan, 0) for scan in scans) <= limit:
             return None
         costs = "to send what records are made of along with them" if sends else "to note what records are made of without compiled loops"
-        return Refused(str(Mode.AUTO), f"{costs} costs too much for {size >> 20} MB; mode active does it")
+        return Refused(str(Mode.AUTO), f"{costs} costs too much for more than {limit >> 20} MB; mode active does it")
 
 
 def workers_have_loops(context: Any) -> bool:

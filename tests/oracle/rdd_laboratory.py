@@ -46,7 +46,8 @@ class RddLaboratory:
 
     def renew(self, sparing: Sparing | None = None) -> None:
         """Begin to follow RDDs, knowing of none."""
-        self.program = Program(self.context, self.folder / "segments", 1 << 40, self.bridge.files_read, sparing)
+        reads = self.bridge.files_read, self.bridge.bytes_read
+        self.program = Program(self.context, self.folder / "segments", 1 << 40, *reads, sparing)
 
     def save(self, rdd: Any, operation: str = "saveAsTextFile") -> tuple[Path, Mapping[str, Any] | SavedRDD]:
         """Save an RDD, as text if nothing else is asked for; where, and what was captured, or the save with the reason why nothing was."""

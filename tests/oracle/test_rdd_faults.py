@@ -1,4 +1,4 @@
-"""RDD programs whose tasks fail, or are killed with their worker or their executor and what that had shuffled and cached.
+"""RDD programs whose tasks fail, are killed with their worker or their executor, lose what was shuffled, or are overtaken by copies.
 
 What a trace says is what the records say themselves, or it is stated that it may not be. `HEADWATER_RDD_FAULTS=N` runs N rounds of each
 fault instead of a short run.
@@ -16,9 +16,10 @@ import pytest
 from pyspark import cloudpickle
 
 from tests.oracle import rdd_faults, rdd_tagged
-from tests.oracle.rdd_faults import FAULTS, Fault
+from tests.oracle.rdd_faults import FAULTS, LOST, OVERTAKEN, Fault, lose_shuffles
 from tests.oracle.rdd_laboratory import RddLaboratory, rdd_laboratory
 from tests.oracle.rdd_tagged import ONE, TWO, compared, parsed, written
+from tests.standalone import standalone
 
 pytestmark = [
     pytest.mark.cluster, pytest.mark.timeout(100_000),
@@ -43,21 +44,50 @@ SHORT: list[Step] = [
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RddLaboratory]:
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where executors keep their files."""
+    return tmp_path_factory.mktemp("scratch")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory, scratch: Path) -> Iterator[RddLaboratory]:
     """Two executors in processes of their own; one that is killed is replaced."""
-    for module in (rdd_faults, rdd_tagged):
-        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # as PySpark has it
-    conf = {"spark.task.maxFailures": "8", "spark.stage.maxConsecutiveAttempts": "8"}
+    _ship()
+    conf = {"spark.local.dir": str(scratch), "spark.task.maxFailures": "8", "spark.stage.maxConsecutiveAttempts": "8"}
     with rdd_laboratory(tmp_path_factory.mktemp("faults"), "local-cluster[2,1,1024]", **conf) as made:
         yield made
 
 
-@pytest.mark.parametrize("kind", FAULTS)
-def test_what_is_traced_after_a_fault(cluster: RddLaboratory, kind: str) -> None:
+def _ship() -> None:
+    for module in (rdd_faults, rdd_tagged):
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # as PySpark has it
+
+
+@pytest.mark.parametrize("kind", [*FAULTS, LOST])
+def test_what_is_traced_after_a_fault(cluster: RddLaboratory, scratch: Path, kind: str) -> None:
     for number in range(ROUNDS or 1):
         steps = _drawn(random.Random(f"{kind} {number}")) if ROUNDS else SHORT
         print(kind, number, steps)  # noqa: T201  # pytest shows it where this fails
-        _round(cluster, kind, steps, number)
+        _round(cluster, kind, steps, number, scratch)
+
+
+@pytest.mark.skipif(not ROUNDS, reason="takes a cluster of its own: HEADWATER_RDD_FAULTS=1")
+def test_what_is_traced_of_tasks_that_were_overtaken_by_copies(tmp_path: Path) -> None:
+    """Spark starts copies of slow tasks on another host only: executors of `local-cluster` are all on one."""
+    _ship()
+    speculation = {"": "true", ".interval": "100ms", ".minTaskRuntime": "100ms", ".multiplier": "1.1", ".quantile": "0.5"}
+    conf = {f"spark.speculation{name}": value for name, value in speculation.items()}
+    with standalone(tmp_path) as master, rdd_laboratory(tmp_path, master, **conf) as laboratory:
+        for number in range(ROUNDS):
+            steps = [_unkept(step) for step in _drawn(random.Random(f"{OVERTAKEN} {number}"))]
+            print(number, steps)  # noqa: T201  # pytest shows it where this fails
+            _round(laboratory, OVERTAKEN, steps, number, tmp_path)
+
+
+def _unkept(step: Step) -> Step:
+    """Where tasks may be overtaken, what a shuffle gave is not followed through a cache."""
+    op, of, n = step
+    return ("mapValues" if op == "persist" else op), of, n
 
 
 def _drawn(rng: random.Random) -> list[Step]:
@@ -74,7 +104,7 @@ def _drawn(rng: random.Random) -> list[Step]:
     return [*steps, ("reduceByKey", (len(steps) + 1,), 2)]
 
 
-def _round(laboratory: RddLaboratory, kind: str, steps: list[Step], number: int) -> None:
+def _round(laboratory: RddLaboratory, kind: str, steps: list[Step], number: int, scratch: Path) -> None:
     rng = random.Random(number)
     folder = laboratory.folder / f"tables{laboratory.saves}"
     folder.mkdir()
@@ -87,10 +117,14 @@ def _round(laboratory: RddLaboratory, kind: str, steps: list[Step], number: int)
     laboratory.renew()
     marker = folder / "fault"
     place = rng.randrange(2, len(steps) + 2) if ROUNDS else len(steps)
-    registers = _made(laboratory, folder, steps, place, Fault(kind, marker, rng.randint(0, 3)))
+    fault = None if kind == LOST else Fault(kind, marker, rng.randint(0, 3))
+    registers = _made(laboratory, folder, steps, place, fault)
+    if kind == LOST:
+        registers[-1].count()
+        assert lose_shuffles(scratch) > 0
     out, capture = laboratory.save(registers[-1].map(written))
     assert _lines(out) == expected
-    assert marker.exists() or ROUNDS, "there was no fault: the test tests nothing"
+    assert marker.exists() or kind == LOST or ROUNDS, "there was no fault: the test tests nothing"
     assert isinstance(capture, dict), capture
     exact = compared(laboratory, out, capture)
     print("captured:", capture["status"], "exact" if exact else "not exact", capture["problems"])  # noqa: T201  # likewise

@@ -244,6 +244,23 @@ def test_what_mode_auto_does_not_follow_is_refused_by_that_name(
     assert joined.refused["operator"] == "auto"
 
 
+def test_files_that_come_before_the_first_action_are_read_as_without_capture(laboratory: RddLaboratory) -> None:
+    laboratory.renew()
+    folder = laboratory.folder / "late"
+    folder.mkdir()
+    (folder / "a").write_text("0\n1\n")
+    pairs = laboratory.context.textFile(str(folder), 1).map(lambda x: (int(x) % 2, 1))
+    counts = pairs.reduceByKey(lambda a, b: a + b, 1).cogroup(pairs.partitionBy(1), 1).mapValues(lambda sides: sum(map(sum, sides)))
+    both = counts.persist().union(counts.sortByKey(numPartitions=1)).repartition(1).map(str)
+    (folder / "a").write_text("0\n1\n2\n")
+    (folder / "b").write_text("4\n")
+    out, capture = laboratory.save(both)
+    assert isinstance(capture, dict), capture
+    found, exact = laboratory.lineage(out, capture)
+    even = frozenset({("a", 0), ("a", 2), ("b", 0)})
+    assert (found, exact) == (Counter({("(0, 6)", even): 2, ("(1, 2)", frozenset({("a", 1)})): 2}), True)
+
+
 @pytest.fixture
 def notes(laboratory: RddLaboratory) -> Path:
     """A folder of text files, two of them empty or with several lines."""

@@ -25,7 +25,7 @@ def made(tmp_path: Path) -> Recording:
 def boundary(made: Recording, kind: str = "group") -> tuple[int, int]:
     """An operator with a boundary of two columns, of one partition; both numbers."""
     operator = made.operator("RDD", "reduceByKey at x.py:1", ())
-    return operator, made.boundary(kind, operator, [{"role": "key"}, {"role": "ref", "operator": operator}], 1)
+    return operator, made.boundary(kind, operator, [{"role": "key"}, {"role": "ref", "operator": operator}], lambda: 1)
 
 
 def tell(made: Recording, number: int, rows: Rows, attempt: int, *, partly: bool = False, fault: str | None = None) -> None:

@@ -113,6 +113,11 @@ public final class CaptureBridge {
         return HadoopFiles.read(rdd, lines, context.hadoopConfiguration());
     }
 
+    /** How many bytes an RDD of files would read, as far as a short look shows (HadoopFiles). */
+    public long bytes(RDD rdd, long most) throws Exception {
+        return HadoopFiles.bytes(rdd, most);
+    }
+
     /** The files of a folder, as JSON (HadoopFiles). */
     public String written(String folder) throws Exception {
         return HadoopFiles.written(folder, context.hadoopConfiguration());

@@ -7,7 +7,9 @@ import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RemoteIterator;
 import org.apache.hadoop.mapred.FileInputFormat;
 import org.apache.hadoop.mapred.FileSplit;
 import org.apache.hadoop.mapred.JobConf;
@@ -24,6 +26,7 @@ import org.apache.spark.rdd.RDD;
 public final class HadoopFiles {
     /** Settings by which Hadoop's reader of lines gives something else than each line. */
     private static final String[] NO_LINES = {"textinputformat.record.delimiter", "mapreduce.input.linerecordreader.line.maxlength"};
+    private static final int MOST_FILES = 1000; // that a short look goes through
     private final Configuration conf;
     private final Map numbers = new LinkedHashMap(); // Path -> Integer
     private final List files = new ArrayList();
@@ -56,6 +59,40 @@ public final class HadoopFiles {
             }
         }
         return null;
+    }
+
+    /**
+     * How many bytes an RDD of files would read, without having Spark decide which those are: `most` and one more for all that is larger, or
+     * would take long to look at; -1 where it is not known.
+     */
+    public static long bytes(RDD rdd, long most) throws Exception {
+        Configuration read = settings(rdd);
+        Path[] paths = read == null ? new Path[0] : FileInputFormat.getInputPaths(new JobConf(read));
+        long bytes = paths.length == 0 ? -1L : 0L;
+        for (int i = 0; i < paths.length && bytes >= 0L && bytes <= most; i++) {
+            FileSystem system = paths[i].getFileSystem(read);
+            FileStatus[] found = system.globStatus(paths[i]);
+            if (found == null || found.length == 0) {
+                return -1L;
+            }
+            for (int j = 0; j < found.length && bytes >= 0L && bytes <= most; j++) {
+                long more = found[j].isFile() ? found[j].getLen() : bytes(system.listStatusIterator(found[j].getPath()), most);
+                bytes = more < 0L ? -1L : bytes + more;
+            }
+        }
+        return Math.min(bytes, most + 1L);
+    }
+
+    private static long bytes(RemoteIterator files, long most) throws Exception {
+        long bytes = 0L;
+        for (int i = 0; bytes <= most && files.hasNext(); i++) {
+            FileStatus file = (FileStatus) files.next();
+            if (!file.isFile()) {
+                return -1L;
+            }
+            bytes = i < MOST_FILES ? bytes + file.getLen() : most + 1L;
+        }
+        return bytes;
     }
 
     private Map read(RDD rdd) throws Exception {

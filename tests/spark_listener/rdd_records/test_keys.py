@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import enum
 import math
@@ -10,11 +11,12 @@ import pickle
 import subprocess
 import sys
 from decimal import Decimal
+from fractions import Fraction
 from typing import NamedTuple
 
 import pytest
 
-from headwater.spark_listener.rdd_records.keys import KeyHashes, UnstableKeyError, check_hash, stable_hash
+from headwater.spark_listener.rdd_records.keys import KeyHashes, UnstableKeyError, check_hash, equals_itself_alone, stable_hash
 
 KEYS = [
     "a",
@@ -119,6 +121,49 @@ def test_a_class_that_hashes_in_its_own_way_is_refused_even_where_it_is_made_of_
     assert stable_hash(Size.SMALL) == stable_hash(1)
     assert stable_hash(Colour.RED) == hash(Colour.RED)
     assert stable_hash(dt.datetime(2026, 1, 1, tzinfo=dt.UTC)) == hash(dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+
+
+class Name(str):
+    """Text of the program's own class."""
+
+    __slots__ = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Edge:
+    """A key as a frozen data class."""
+
+    ends: frozenset[str | None]
+    weight: float = 1.0
+    note: str = dataclasses.field(default="", compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Odd:
+    """One that hashes by what it does not compare."""
+
+    a: int
+    b: int = dataclasses.field(default=0, hash=True, compare=False)
+
+
+def test_keys_that_are_sets_data_classes_or_of_classes_made_of_text_and_numbers():
+    keys = [
+        frozenset({"a", None}), frozenset({"a"}), frozenset(), Edge(frozenset({"a", "b"})), Edge(frozenset({"a", "b"}), 2.0), Name("a"),
+        Fraction(1, 3), 1j, (Name("a"), frozenset({1})),
+    ]  # fmt: skip
+    assert len(set(map(stable_hash, keys))) == len(keys)
+    assert len(set(map(check_hash, keys))) == len(keys)
+    for same in (
+        [Name("a"), "a"], [Size.SMALL, 1, True, 1.0, Fraction(1), Decimal(1)], [Edge(frozenset({"a"}), 1, "x"), Edge(frozenset({"a"}), 1.0)],
+        [frozenset({Name("a"), 2}), frozenset({"a", 2.0})],
+    ):  # fmt: skip
+        assert len(set(same)) == 1
+        assert len(set(map(stable_hash, same))) == 1
+        assert len(set(map(check_hash, same))) == 1
+    with pytest.raises(UnstableKeyError, match="Odd"):
+        stable_hash(Odd(1))
+    assert all(map(equals_itself_alone, (math.nan, (1, math.nan), frozenset({math.nan}), Edge(frozenset(), math.nan))))
+    assert not any(map(equals_itself_alone, keys))
 
 
 def test_large_keys_are_not_remembered():

@@ -17,11 +17,19 @@ from headwater.spark_listener.rdd_records.sparing import LITTLE, SENT, Sparing
 )  # fmt: skip
 def test_little_data_is_followed_and_more_where_it_is_cheap(compiled: bool, sends: bool, size: int, followed: bool) -> None:
     sparing = Sparing(compiled=compiled)
-    sparing.reads(1, [{"length": size - 1}, {"length": 1}])
-    sparing.reads(2, [])
+    sparing.reads(1, size)
+    sparing.reads(2, 0)
     refused = sparing.refuses([1, 2], sends=sends)
     assert (refused is None) == followed
     assert refused is None or refused.operator == "auto"
+
+
+def test_a_source_of_which_nobody_knows_how_large_it_is_counts_as_large() -> None:
+    sparing = Sparing(compiled=False)
+    sparing.reads(1, None)
+    assert sparing.knows(1)
+    assert not sparing.knows(2)
+    assert sparing.refuses([1], sends=False) is not None
 
 
 def test_what_the_program_gives_counts_by_its_rows() -> None:
