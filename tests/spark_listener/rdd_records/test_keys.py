@@ -154,7 +154,8 @@ def test_keys_that_are_sets_data_classes_or_of_classes_made_of_text_and_numbers(
     assert len(set(map(stable_hash, keys))) == len(keys)
     assert len(set(map(check_hash, keys))) == len(keys)
     for same in (
-        [Name("a"), "a"], [Size.SMALL, 1, True, 1.0, Fraction(1), Decimal(1)], [Edge(frozenset({"a"}), 1, "x"), Edge(frozenset({"a"}), 1.0)],
+        [Name("a"), "a"], [Size.SMALL, 1, True, 1.0, Fraction(1), Decimal(1)],
+        [Edge(frozenset({"a"}), 1, "x"), Edge(frozenset({"a"}), 1.0)],
         [frozenset({Name("a"), 2}), frozenset({"a", 2.0})],
     ):  # fmt: skip
         assert len(set(same)) == 1
