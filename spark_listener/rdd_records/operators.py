@@ -105,7 +105,7 @@ class Hooks:
         def hooked(self: Any) -> Any:
             if getattr(_inside, "rows", None) is not None:
                 _inside.rows.append(self)
-            hooks._about_to_run(self)
+            hooks._about_to_run(self, name)
             return original(self)
 
         hooks = self
@@ -117,7 +117,7 @@ class Hooks:
 
         @functools.wraps(original)
         def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
-            hooks._about_to_run(self)
+            hooks._about_to_run(self, name)
             with nullcontext() if _calls_itself() else _called_from(self.ctx):
                 return original(self, *args, **kwargs)
 
@@ -131,17 +131,17 @@ class Hooks:
         def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
             rdd = args[0] if args else kwargs.get("rdd")
             if hasattr(rdd, "ctx"):
-                hooks._about_to_run(rdd)
+                hooks._about_to_run(rdd, "runJob")
             return original(self, *args, **kwargs)
 
         hooks = self
         context.runJob = hooked
 
-    def _about_to_run(self, rdd: Any) -> None:
+    def _about_to_run(self, rdd: Any, name: str) -> None:
         """Records of an RDD are about to be computed: now its sources are read."""
         program = self._program_of(rdd.ctx)
         if program is not None:
-            self._guarded("an action", lambda: program.reads(rdd), None)
+            self._guarded(name, lambda: program.reads(rdd), None)
 
     def _result(self, owner: type, name: str, note: Callable[..., Any]) -> None:
         original = getattr(owner, name)
