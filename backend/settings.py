@@ -131,6 +131,9 @@ class Settings(BaseSettings):
         ge=0,
         description="Rows of kept tables from which on a trace that is expected to look at them runs on `spark_master`, as a job.",
     )
+    spark_trace_jobs: int = Field(
+        default=2, ge=1, le=16, description="How many such jobs are at work at a time, one of each caller; each has a driver of its own."
+    )
     spark_trace_seconds: float = Field(default=3600, gt=0, description="How long such a job may take before it is ended.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least level of the service's own log lines."

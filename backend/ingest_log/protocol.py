@@ -72,7 +72,10 @@ class IngestLog(Protocol):
         """How many dead letters there are, of all tenants."""
 
     def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0, stage: Stage | None = None) -> list[DeadLetter]:
-        """Dead letters with an id above `after`, oldest first; of one stage where it is given."""
+        """Dead letters with an id above `after`, oldest first, of one stage where it is given.
+
+        Up to `first`, one at least if there are any.
+        """
 
     def take_lease(self, work: str, *, seconds: float) -> bool:
         """Take, or renew, a piece of work that one replica at a time should do; False where another has it.

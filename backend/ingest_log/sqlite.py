@@ -29,7 +29,7 @@ _WHAT = "The ingest log"
 _LOOK = "Check the disk (`headwater store check`); then send again."
 _Write = Callable[[sqlite3.Connection], Any] | Append
 _BEYOND = (1 << 63) - 1  # greater than every offset
-_READ_BYTES = 64 << 20  # of entries that are read at once
+_READ_BYTES = 64 << 20  # of entries, or dead letters, that are read at once
 _PATIENCE = 30.0  # seconds that a write waits for those of other processes
 _MIGRATIONS = (
     # 1: the log and its dead letters. `key` is the hash of the canonical document; AUTOINCREMENT never gives an offset twice.
@@ -152,15 +152,19 @@ class SqliteLog:
         return int(self._rows("SELECT count(*) FROM dead_letter")[0][0])
 
     def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0, stage: Stage | None = None) -> list[DeadLetter]:
-        rows = self._rows(
+        sql = (
             "SELECT stage, reason, body, field, offset, id, received, times FROM dead_letter WHERE tenant = ? AND id > ?"
-            " AND stage = coalesce(?, stage) ORDER BY id LIMIT ?",
-            tenant,
-            after,
-            stage,
-            first,
+            " AND stage = coalesce(?, stage) ORDER BY id LIMIT ?"
         )
-        return [DeadLetter(Stage(stage), *rest) for stage, *rest in rows]
+        letters: list[DeadLetter] = []
+        size = 0
+        with self._reading, translated(self.path, _WHAT), closing(self._reader.execute(sql, (tenant, after, stage, first))) as rows:
+            for of_stage, reason, body, *rest in rows:
+                size += len(body)
+                if letters and size > _READ_BYTES:
+                    break
+                letters.append(DeadLetter(Stage(of_stage), reason, body, *rest))
+        return letters
 
     def take_lease(self, work: str, *, seconds: float) -> bool:
         """The role of the home is taken by one process (`role`), so all work is that one's."""

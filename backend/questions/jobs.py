@@ -1,9 +1,9 @@
 """Traces as jobs: started by one request, looked at by others, ended when the caller says so or at a deadline.
 
 For traces that are too large to be answered at once. Each is followed in a process of its own, which starts Spark where the size asks for
-it (`traces.large`). One is at work at a time, since each may take the whole cluster; tenants take turns, and so do their callers. A job
-is its caller's alone. What it found stays in memory for a while: a service that ends forgets its jobs. All methods are for the service's
-event loop.
+it (`traces.large`). A few are at work at a time, one of each caller, since each may take the whole cluster; tenants take turns, and so do
+their callers. A job is its caller's alone. What it found stays in memory for a while: a service that ends forgets its jobs. All methods
+are for the service's event loop.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class TraceJobs:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._turns = Turns(1, each=1, waiting=_EACH)
+        self._turns = Turns(settings.spark_trace_jobs, each=1, waiting=_EACH)
         self._jobs: dict[str, TraceJob] = {}
 
     def start(self, caller: str, tenant: str, request: TraceRequest, masks: Sequence[Mask]) -> TraceJob:

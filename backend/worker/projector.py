@@ -66,6 +66,8 @@ class Projector:
         self._associations = associations
         self._patience = self._waits = patience
         self._buries = buries
+        self.done_beside_faults: int | None = None
+        """What the last `catch_up` projected where it raised what is wrong with some tenants alone; None where all of them had a fault."""
 
     async def catch_up(self, *, until: Callable[[], bool] = lambda: False) -> int:
         """Project all that waits, of every tenant; the number of entries. `until` is asked after each batch whether to end early.
@@ -82,6 +84,7 @@ class Projector:
             self._waits = self._patience
             done, again = await self._in_turns(away, _but_once_each(until, len(away)))
             faults = {tenant: fault for tenant, fault in faults.items() if tenant not in away} | again
+        self.done_beside_faults = done if len(faults) < len(tenants) else None
         for fault in faults.values():
             raise fault
         return done

@@ -22,7 +22,7 @@ from headwater.backend.settings import DEFAULT_TENANT
 from headwater.backend.upkeep.pruning import prune_audited
 from headwater.backend.worker.projector import Projector
 from headwater.backend.workspace import Workspace, graph_store
-from headwater.errors import HeadwaterError
+from headwater.errors import DamagedError, HeadwaterError
 from headwater.graph.records import Wanted
 from headwater.graph.records.prune import Policy
 
@@ -109,9 +109,8 @@ class Worker:
                 for tenant in self._workspace.log.tenants():
                     await self._retry(projector, tenant)
             self._workspace.log.appended.clear()
-            projected = await projector.catch_up(until=partial(self._has_had_its_turn, time.monotonic()))
+            projected = await self._projected(projector)
             self._metrics.projected.inc(projected)
-            self.state = "running"
             if not projected and time.monotonic() >= self._staging_due:
                 await self._clear_staging(projector)
             if time.monotonic() >= pruning_due and (self._pruner is None or not self._pruner.is_alive()):
@@ -120,6 +119,25 @@ class Worker:
                 pruning_due = time.monotonic() + _PRUNING
             if not projected and not self._keeps():
                 self._workspace.log.appended.wait(_IDLE)
+
+    async def _projected(self, projector: Projector) -> int:
+        """Project what waits; how much it was. What is wrong with one tenant's entries leaves the graph open, and all else goes on.
+
+        Raises:
+            Exception: the store cannot be used; it is opened anew.
+        """
+        try:
+            projected = await projector.catch_up(until=partial(self._has_had_its_turn, time.monotonic()))
+        except HeadwaterError as error:
+            if error.transient or (done := projector.done_beside_faults) is None:
+                raise
+            self._fail(error)
+            if not done:
+                self._stopping.wait(_PAUSE)
+            return done
+        self._retries = self._retries or self.state.startswith("failed")
+        self.state = "running"
+        return projected
 
     async def _retry(self, projector: Projector, tenant: str) -> None:
         """Project the dead letters of a tenant once more; where that cannot be done now, new entries of all tenants go on."""
@@ -135,7 +153,7 @@ class Worker:
 
     async def _clear_staging(self, projector: Projector) -> None:
         """Drop old segments, unless an entry waits, for us or for another replica: what a manifest lists was acknowledged with it."""
-        waiting = [await projector.pending(tenant) for tenant in await asyncio.to_thread(self._workspace.log.tenants)]
+        waiting = [await _waits(projector, tenant) for tenant in await asyncio.to_thread(self._workspace.log.tenants)]
         self._staging_due = time.monotonic() + (_SPOOL if any(waiting) else _STAGING)
         if any(waiting):
             return
@@ -240,7 +258,14 @@ class Worker:
                 _log.warning("%s is not kept: %s", what, error)
 
     def _fail(self, error: Exception) -> None:
-        self._retries = True
         if not self.state.startswith("failed"):
             _log.error("projection stopped, and is tried again: %s", error, exc_info=error)
         self.state = f"failed: {type(error).__name__}"
+
+
+async def _waits(projector: Projector, tenant: str) -> bool:
+    """Whether an entry of a tenant waits; of one whose log is damaged, nobody knows."""
+    try:
+        return await projector.pending(tenant) > 0
+    except DamagedError:
+        return True

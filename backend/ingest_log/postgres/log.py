@@ -142,9 +142,12 @@ class PostgresLog:
 
     def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0, stage: Stage | None = None) -> list[DeadLetter]:
         rows = self._questions.ask(
-            "SELECT stage, reason, body, field, number, id, received, times FROM dead_letter WHERE tenant = :tenant AND id > :after"
-            " AND stage = coalesce(CAST(:stage AS text), stage) ORDER BY id LIMIT :first",
-            tenant=tenant, after=after, stage=stage.value if stage else None, first=first,
+            "SELECT stage, reason, body, field, number, id, received, times FROM"
+            " (SELECT *, sum(octet_length(body)) OVER (ORDER BY id) AS bytes, row_number() OVER (ORDER BY id) AS place"
+            " FROM (SELECT * FROM dead_letter WHERE tenant = :tenant AND id > :after"
+            " AND stage = coalesce(CAST(:stage AS text), stage) ORDER BY id LIMIT :first) next_ones) summed"
+            " WHERE place = 1 OR bytes <= :bytes ORDER BY id",
+            tenant=tenant, after=after, stage=stage.value if stage else None, first=first, bytes=_READ_BYTES,
         )  # fmt: skip
         return [
             DeadLetter(Stage(stage), reason, bytes(body), field, number, identifier, received, times)

@@ -210,6 +210,16 @@ def test_an_entry_of_a_kind_that_a_newer_replica_wrote_is_left_to_it(log: Ingest
         log.read("t", after=0)
 
 
+def test_many_large_dead_letters_are_read_in_parts(log: IngestLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.backend.ingest_log.postgres.log._READ_BYTES", 2500)
+    log.bury("t", [DeadLetter(Stage.PROJECTION, "boom", str(n).encode() * 1000, offset=n) for n in range(5)]).result()
+    letters = log.dead_letters("t")
+    assert [letter.offset for letter in letters] == [0, 1]
+    assert [letter.offset for letter in log.dead_letters("t", after=letters[-1].id, first=1)] == [2]
+    monkeypatch.setattr("headwater.backend.ingest_log.postgres.log._READ_BYTES", 10)
+    assert [letter.offset for letter in log.dead_letters("t", after=letters[-1].id)] == [2]
+
+
 def test_many_large_entries_are_read_in_parts(log: IngestLog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headwater.backend.ingest_log.postgres.log._READ_BYTES", 2500)
     log.append("t", [draft(str(n) * 1000) for n in range(5)]).result()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.backend.ingest_log import IngestLog, Receipt
+from headwater.backend.ingest_log import DeadLetter, IngestLog, Receipt, Stage
 from headwater.backend.ingest_log.sqlite import SqliteLog
 from headwater.errors import ConfigurationError, UnavailableError
 from tests.backend.ingest_log.contract import LogContract, Opens
@@ -79,6 +79,16 @@ def test_a_log_of_a_newer_release_is_refused(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(ConfigurationError, match="newer Headwater"):
         SqliteLog(tmp_path / "ingest.db")
+
+
+def test_many_large_dead_letters_are_read_in_parts(log: IngestLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.backend.ingest_log.sqlite._READ_BYTES", 2500)
+    log.bury("t", [DeadLetter(Stage.PROJECTION, "boom", str(n).encode() * 1000, offset=n) for n in range(5)]).result()
+    letters = log.dead_letters("t")
+    assert [letter.offset for letter in letters] == [0, 1]
+    assert [letter.offset for letter in log.dead_letters("t", after=letters[-1].id, first=1)] == [2]
+    monkeypatch.setattr("headwater.backend.ingest_log.sqlite._READ_BYTES", 10)
+    assert [letter.offset for letter in log.dead_letters("t", after=letters[-1].id)] == [2]
 
 
 def test_many_large_entries_are_read_in_parts(log: IngestLog, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,6 +74,14 @@ async def test_a_job_that_fails_says_what_was_wrong(jobs: Started) -> None:
     assert job.answer is None
 
 
+async def test_one_callers_long_job_keeps_no_other_waiting(jobs: Started) -> None:
+    async with jobs() as made:
+        long = await until(made.start("ann", TENANT, TraceRequest(dataset="out", where=HARD), ()), JobState.RUNNING)
+        own = made.start("ann", TENANT, _ALL, ())
+        other = await until(made.start("bob", TENANT, _ALL, ()), JobState.COMPLETE)
+        assert (long.state, own.state, other.error) == (JobState.RUNNING, JobState.QUEUED, None)
+
+
 async def test_a_job_at_work_and_one_that_waits_are_cancelled(jobs: Started) -> None:
     async with jobs() as made:
         at_work = await until(made.start("ann", TENANT, TraceRequest(dataset="out", where=HARD), ()), JobState.RUNNING)

@@ -8,11 +8,15 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.settings import load_settings
 from headwater.backend.worker.thread import Worker
 from headwater.backend.workspace import Workspace
+from headwater.graph.stores.sqlite.store import SqliteStore
 from tests.backend.captures import capture
+from tests.backend.events import body, run_event
 
 _DAYS = 3 * 86_400
 
@@ -41,3 +45,34 @@ async def test_staged_segments_are_dropped_by_age_but_never_those_of_a_manifest_
             worker.stop()
         assert [letter.reason for letter in workspace.log.dead_letters("default")] == []
         assert [entry.capture for entry in workspace.records.catalog.captures("default")] == [taken["capture"]]
+
+
+async def test_what_is_wrong_with_one_tenants_entries_leaves_the_graph_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = 0
+
+    class Counted(SqliteStore):
+        async def open(self) -> list[int]:
+            nonlocal opened
+            opened += 1
+            return await super().open()
+
+    async with await Workspace.open(load_settings(home=tmp_path / "home")) as workspace:
+        await workspace.graph.apply("bad", [], offset=10**9)  # the log has lost what the graph has
+        workspace.events.submit("bad", body(run_event(0))).result()
+        monkeypatch.setattr("headwater.backend.worker.thread.graph_store", lambda _: Counted(str(workspace.home.graph)))
+        monkeypatch.setattr("headwater.backend.worker.thread._PAUSE", 0.02)
+        worker = Worker(workspace, Metrics())
+        worker.start()
+        try:
+            deadline = time.monotonic() + 60
+            for number in range(1, 6):
+                workspace.events.submit("good", body(run_event(number))).result()
+                while await workspace.projector.pending("good"):
+                    assert time.monotonic() < deadline, worker.state
+                    await asyncio.sleep(0.02)
+            while not worker.state.startswith("failed"):
+                assert time.monotonic() < deadline
+                await asyncio.sleep(0.02)
+        finally:
+            worker.stop()
+    assert opened == 1
