@@ -63,7 +63,7 @@ def _ship() -> None:
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # as PySpark has it
 
 
-@pytest.mark.parametrize("kind", [*FAULTS, LOST])
+@pytest.mark.parametrize("kind", [*FAULTS, LOST] if ROUNDS else FAULTS)
 def test_what_is_traced_after_a_fault(cluster: RddLaboratory, scratch: Path, kind: str) -> None:
     for number in range(ROUNDS or 1):
         steps = _drawn(random.Random(f"{kind} {number}")) if ROUNDS else SHORT
