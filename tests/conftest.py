@@ -17,7 +17,7 @@ from tests.servers import broker, hdfs_url
 __all__ = ["broker", "demo", "hdfs_url"]
 
 # Settings of the tests themselves; the last four are those of bench/truth/torture.py.
-_OF_TESTS = ("HEADWATER_E2E_", "HEADWATER_PLANS", "HEADWATER_RDD_PROGRAMS", "HEADWATER_ROUNDS", "HEADWATER_SEED")
+_OF_TESTS = ("HEADWATER_E2E_", "HEADWATER_PLANS", "HEADWATER_RDD_FAULTS", "HEADWATER_RDD_PROGRAMS", "HEADWATER_ROUNDS", "HEADWATER_SEED")
 # One worker runs all tests of a group (`--dist loadgroup`): a JVM a worker is all that two cores and their memory bear.
 _GROUPS = {"cluster": "spark", "spark": "spark", "neo4j": "neo4j", "e2e": "e2e"}
 
