@@ -27,7 +27,7 @@
                                   stand for; footers of Parquet, and excerpts of its large columns, by pages, parquetfile and thrift;
                                   deltalog and deletions for what a Delta table holds now; icebergsnapshot for what an Iceberg table held;
                                   versions for what both tell of a version; rowids, with iceberglog and deltarows, for rows that tables
-                                  number themselves
+                                  number themselves: allowance bounds what is read of metadata, tablecache keeps it
     Spark's meaning in DuckDB     translate; database/: types, decimals, sql; in_memory for small tables
 """
 

@@ -26,6 +26,7 @@ from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import Reader, ReadFile, kept_rows
 from headwater.graph.trace.files.rowids import TableRows
 from headwater.graph.trace.files.shapes import Shape, partition_values
+from headwater.graph.trace.files.tablecache import KnownTables
 from headwater.graph.trace.plan import Plan
 
 _LONGS = 64_000_000  # of all tables that one trace holds: 512 MB; what comes then is for the database, which spills
@@ -138,6 +139,7 @@ class Session:
         reader: Reader,
         kept_tables: KeptTables,
         captures: dict[str, Capture],
+        known_tables: KnownTables,
         *,
         most: int,
     ) -> None:
@@ -158,6 +160,7 @@ class Session:
         self._numbers: dict[FileBlock, int] = {}
         self._table_rows: dict[tuple[str, str], TableRows | None] = {}
         self._captures = captures
+        self._known_tables = known_tables
         self._tables = 0
         self._counts: dict[str, int] = {}
         self._made: list[str] = []
@@ -267,7 +270,7 @@ class Session:
     def table_rows(self, format_: str, path: str) -> TableRows | None:
         """The files that a table at a path has and had. Raises as the format does."""
         if (format_, path) not in self._table_rows:
-            self._table_rows[format_, path] = format_of(format_).table_rows(self.look, path)
+            self._table_rows[format_, path] = self._known_tables.rows(self.look, format_, path)
         return self._table_rows[format_, path]
 
     def refresh(self) -> None:

@@ -21,6 +21,7 @@ from headwater.graph.records.kept import KeptTables
 from headwater.graph.storage import duck
 from headwater.graph.trace.database.in_memory import SCRATCH
 from headwater.graph.trace.files.reader import Reader
+from headwater.graph.trace.files.tablecache import KnownTables
 from headwater.graph.trace.session import Capture, Session
 
 _TRACERS: weakref.WeakKeyDictionary[AssociationStore, Tracer] = weakref.WeakKeyDictionary()
@@ -48,6 +49,7 @@ class Tracer:
         self._finalize = weakref.finalize(self, _closed, self._database)
         self._reader = Reader()
         self._kept_tables = KeptTables()
+        self._known_tables = KnownTables()
         self._captures: dict[str, dict[str, Capture]] = {}
         self._sessions: set[Session] = set()
 
@@ -74,7 +76,9 @@ class Tracer:
         try:
             with self._database.cursor() as cursor:
                 cursor.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
-                session = Session(store, tenant, cursor, self._reader, self._kept_tables, captures, most=self._rows_in_memory)
+                session = Session(
+                    store, tenant, cursor, self._reader, self._kept_tables, captures, self._known_tables, most=self._rows_in_memory
+                )
                 self._sessions.add(session)
                 try:
                     yield session

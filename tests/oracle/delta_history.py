@@ -1,4 +1,6 @@
-"""Random histories of a Delta table, with or without partitions, deletion vectors and mapped columns; compacted and vacuumed, too."""
+"""Random histories of a Delta table, with or without partitions, deletion vectors, mapped columns and row tracking; compacted and vacuumed,
+too, and where it tracks rows, changed by others.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,13 @@ class DeltaHistory(History):
 
     def create(self) -> None:
         flag = self.choose.choice
-        properties = f"'delta.enableDeletionVectors' = '{flag(['true', 'false'])}', 'delta.columnMapping.mode' = '{flag(['none', 'name'])}'"
-        self.run(f"CREATE TABLE {self.table} (id int, k int, s string) USING delta {flag(PARTITIONS)} TBLPROPERTIES ({properties})")
+        self.numbered = flag([True, True, False])
+        properties = {
+            "enableRowTracking": str(self.numbered).lower(), "enableDeletionVectors": flag(["true", "false"]),
+            "columnMapping.mode": flag(["none", "name"]),
+        }  # fmt: skip
+        stated = ", ".join(f"'delta.{name}' = '{value}'" for name, value in properties.items())
+        self.run(f"CREATE TABLE {self.table} (id int, k int, s string) USING delta {flag(PARTITIONS)} TBLPROPERTIES ({stated})")
         self.run(f"INSERT INTO {self.table} SELECT * FROM raw WHERE id < 20")
 
     def found(self) -> dict[Row, Place]:
@@ -45,7 +52,10 @@ class DeltaHistory(History):
         return result
 
     def steps(self) -> Sequence[Callable[[], None]]:
-        """Delta has no subqueries in UPDATE and DELETE."""
+        """Delta has no subqueries in UPDATE and DELETE. Commands that read the numbers of rows are not captured."""
+        if self.numbered:
+            own = [*[self.append] * 4, self.overwrite, self.vacuum]
+            return [*own, *[self.compact_elsewhere] * 3, *self.elsewhere()]
         return [
             *[self.append] * 2,
             *[self.update] * 2,
@@ -60,7 +70,11 @@ class DeltaHistory(History):
         """Put small files together."""
         self.run(f"OPTIMIZE {self.table}")
 
+    def compact_elsewhere(self) -> None:
+        self.run_elsewhere(f"OPTIMIZE {self.table}")
+
     def vacuum(self) -> None:
         """Remove the files that no version holds."""
         self.run("SET spark.databricks.delta.retentionDurationCheck.enabled = false")
         self.run(f"VACUUM {self.table} RETAIN 0 HOURS")
+        self.forgets = self.has_others

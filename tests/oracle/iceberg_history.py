@@ -1,5 +1,5 @@
 """Random histories of an Iceberg table, of version 2 or 3, copied on write or merged on read, whose partitioning changes, which is
-compacted, whose snapshots expire, and of which other engines delete rows by their values.
+compacted, whose snapshots expire, and of which other engines delete rows by their values; of version 3 also changed by others.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ class IcebergHistory(History):
     def create(self) -> None:
         flag = self.choose.choice
         mode = flag(["copy-on-write", "merge-on-read"])
-        properties = [f"'format-version' = '{flag([2, 3])}'", f"'write.spark.fanout.enabled' = '{flag(['true', 'false'])}'"]
+        version = flag([2, 3, 3])
+        self.numbered = version == 3
+        properties = [f"'format-version' = '{version}'", f"'write.spark.fanout.enabled' = '{flag(['true', 'false'])}'"]
         properties += [f"'write.{command}.mode' = '{mode}'" for command in ("delete", "update", "merge")]
         partitions = flag(PARTITIONS)
         self.partitioned = bool(partitions)
@@ -90,15 +92,23 @@ class IcebergHistory(History):
 
     def steps(self) -> Sequence[Callable[[], None]]:
         own = [self.compact, self.compact, self.expire, self.evolve]
-        return [*super().steps(), *own, *([] if self.partitioned else [self.delete_elsewhere] * 2)]
+        others = [*self.elsewhere(), *([self.compact_elsewhere] * 2 if self.numbered else [])]
+        return [*super().steps(), *own, *others, *([] if self.partitioned else [self.delete_by_values] * 2)]
 
     def compact(self) -> None:
         """Rewrite all data files."""
-        self.run(f"CALL lake.system.rewrite_data_files(table => 'db.{self.name}', options => map('rewrite-all', 'true'))")
+        self.run(self._compaction())
+
+    def compact_elsewhere(self) -> None:
+        self.run_elsewhere(self._compaction())
+
+    def _compaction(self) -> str:
+        return f"CALL lake.system.rewrite_data_files(table => 'db.{self.name}', options => map('rewrite-all', 'true'))"
 
     def expire(self) -> None:
         """Remove the files that only earlier snapshots hold."""
         self.run(f"CALL lake.system.expire_snapshots(table => 'db.{self.name}', older_than => {_NEVER}, retain_last => 1)")
+        self.forgets = self.has_others
 
     def evolve(self) -> None:
         """Change what later files are partitioned by."""
@@ -109,7 +119,7 @@ class IcebergHistory(History):
             self.field, self.partitioned = self.choose.choice(_FIELDS), True
             self.run(f"ALTER TABLE {self.table} ADD PARTITION FIELD {self.field}")
 
-    def delete_elsewhere(self) -> None:
+    def delete_by_values(self) -> None:
         """Delete rows by their values, as other engines do."""
         modulus, rest, shift = self._batch()
         gone = [i + shift for i in range(RECORDS) if i % modulus == rest and i % 2]

@@ -3,6 +3,10 @@
 A history appends to the table, changes it by UPDATE, DELETE and MERGE, overwrites it, and does what its format has beside these. After each
 step the table's rows must be the model's, and the lineage of each row, asked of the service by data file and position, exactly the
 model's. A row that is carried over into a new file, by a command or by compaction, keeps the lineage of its former self.
+
+Where a table numbers its rows, some steps are done without capture, as by another program: what it only moved has the same lineage, of what
+it changed the answer must have the former self's and say that more is missing, and what it added is a record of its own. Once files are
+gone that nobody captured, answers may be less, and must say so.
 """
 
 from __future__ import annotations
@@ -30,6 +34,8 @@ class Row(NamedTuple):
 
 
 Rows = dict[Row, frozenset[int]]  # the `id`s of records of `raw` behind each row
+_OWN = -1  # in their place for a row that a program which nobody captured added: it is a record of the table itself
+_FEW = 4  # rows that are asked for one by one
 
 
 def raw(laboratory: Laboratory) -> dict[Place, int]:
@@ -62,6 +68,10 @@ class History:
     rows: Rows = field(default_factory=dict)
     told: list[str] = field(default_factory=list)  # the statements so far
     shift: int = 0  # what is added to ids of `raw`, so that those of a batch are new
+    numbered: bool = False  # the table numbers its rows
+    changed: set[int] = field(default_factory=set)  # ids of rows that others changed
+    has_others: bool = False  # others did something
+    forgets: bool = False  # files are gone since
     clauses_for_all: ClassVar[bool] = True  # MERGE has a clause for every row that matches
 
     @property
@@ -108,10 +118,42 @@ class History:
         assert sorted(found) == sorted(self.rows), self.told
         if not found:
             return
+        self.changed &= {row.id for row in self.rows}
+        for changed in (False, True):
+            self._check({row: place for row, place in found.items() if (row.id in self.changed) is changed}, changed=changed)
+
+    def _check(self, found: Mapping[Row, Place], *, changed: bool) -> None:
+        """See that the lineage of some rows is the model's; `changed`: others changed each of them."""
+        if not found:
+            return
+        said, exact = self._said(found)
+        assert not (changed and exact), (self.told, found)
+        if not self.forgets:
+            assert exact is not changed, (self.told, said)
+        if not self.forgets or exact:
+            assert said == {row: self.rows[row] for row in said}, (
+                self.told, {row: (said[row], self.rows[row]) for row in said if said[row] != self.rows[row]},
+            )  # fmt: skip
+            return
+        assert all(said[row] <= self.rows[row] | {_OWN} for row in said), (self.told, said)
+        for row in self.choose.sample(sorted(found), min(_FEW, len(found))):
+            alone, exact = self._said({row: found[row]})
+            assert alone == {row: self.rows[row]} or not exact, (self.told, row, alone, self.rows[row])
+            assert not (changed and exact), (self.told, row)
+
+    def _said(self, found: Mapping[Row, Place]) -> tuple[Rows, bool]:
         behind, exact = self.laboratory.ask_each(self.path, list(found.values()), Semantics.INFLUENCE)
-        said = {row: frozenset(self.raw.get(record, -1) for record in behind[place]) for row, place in found.items()}
-        assert said == self.rows, (self.told, {row: (said[row], self.rows[row]) for row in said if said[row] != self.rows[row]})
-        assert exact, self.told
+        said = {row: frozenset(self.raw.get(record, _OWN) for record in behind[place]) for row, place in found.items()}
+        # A record in the file that another program wrote is its own source; that is not told.
+        return {row: sources or self.rows[row] & {_OWN} for row, sources in said.items()}, exact
+
+    def run_elsewhere(self, statement: str) -> None:
+        """Run a statement as another program does, without capture."""
+        self.told.append(f"elsewhere: {statement}")
+        with self.laboratory.without_capture():
+            self.laboratory.spark.sql(statement)
+        self.laboratory.forget()
+        self.has_others = True
 
     def run(self, statement: str) -> None:
         """Run a statement, whose captures must be whole."""
@@ -179,6 +221,28 @@ class History:
         self.shift += 1000
         self.run(f"INSERT OVERWRITE {self.table} SELECT id + {self.shift}, k, s FROM raw WHERE id < 30")
         self.rows = _made(range(30), self.shift)
+
+    def elsewhere(self) -> Sequence[Callable[[], None]]:
+        """What others may do to a table that numbers its rows."""
+        return [self.update_elsewhere, self.append_elsewhere, self.delete_elsewhere] if self.numbered else []
+
+    def update_elsewhere(self) -> None:
+        modulus, rest, _ = self._batch()
+        self.run_elsewhere(f"UPDATE {self.table} SET s = concat(s, 'e') WHERE id % {modulus} = {rest}")
+        changed = {row: row._replace(s=f"{row.s}e") for row in self.rows if row.id % modulus == rest}
+        self.changed |= {row.id for row in changed}
+        self.rows = {changed.get(row, row): behind for row, behind in self.rows.items()}
+
+    def append_elsewhere(self) -> None:
+        self.shift += 1000
+        modulus, rest, _ = self._batch()
+        self.run_elsewhere(f"INSERT INTO {self.table} SELECT id + {self.shift}, k, s FROM raw WHERE id % {modulus} = {rest} AND id < 20")
+        self.rows |= dict.fromkeys(_made((i for i in range(20) if i % modulus == rest), self.shift), frozenset({_OWN}))
+
+    def delete_elsewhere(self) -> None:
+        modulus, rest, _ = self._batch()
+        self.run_elsewhere(f"DELETE FROM {self.table} WHERE id % {modulus} = {rest} AND k = 1")
+        self.rows = {row: behind for row, behind in self.rows.items() if not (row.id % modulus == rest and row.k == 1)}
 
     def _batch(self) -> tuple[int, int, int]:
         """Some records: `id` modulo a number, and what is added to their ids."""

@@ -7,51 +7,55 @@ The log's format: https://github.com/delta-io/delta/blob/master/PROTOCOL.md (row
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import unquote
 
-import pyarrow as pa
+import pyarrow.parquet as pq
 
-from headwater.errors import UnsupportedError
-from headwater.graph.records import Look
-from headwater.graph.trace.files.deltalog import checkpoint_before, checkpointed, commits_of, located
+from headwater.graph.records import FileBlock, Look
+from headwater.graph.trace.files.allowance import Allowance, faults_of_metadata
+from headwater.graph.trace.files.deltalog import checkpoint_before, commits_of, located
 from headwater.graph.trace.files.rowids import TableFile, TableRows, numbered_apart
 
 _NUMBER = "delta.rowTracking.materializedRowIdColumnName"
 _VERSION = "delta.rowTracking.materializedRowCommitVersionColumnName"
 _ANEW = frozenset({"OPTIMIZE", "MERGE", "UPDATE", "DELETE", "REORG"})  # operations that put rows of other files into new ones
-_MOST_COMMITS = 2_000
+# Operations that take files out and put new rows in: what these are made of their program alone knows, as of any file that it wrote.
+_REPLACING = frozenset({"WRITE", "CREATE OR REPLACE TABLE AS SELECT", "REPLACE TABLE AS SELECT", "STREAMING UPDATE", "RESTORE", "CLONE"})
+_READ = ["add.path", "add.size", "add.stats", "add.baseRowId", "add.defaultRowCommitVersion", "metaData.configuration", "sidecar.path"]
+_AT_ONCE = 500  # rows of a checkpoint
 
 
-def table_rows(look: Look, table: str) -> TableRows | None:
-    """The data files of a table at a path; None where its folder has no log.
+def log_of(table: str) -> str:
+    """The folder that holds the log of a table."""
+    return f"{table}/_delta_log"
+
+
+def table_rows(look: Look, table: str, log: Sequence[FileBlock]) -> TableRows | None:
+    """The data files of a table at a path; None where its folder has no log, of which `log` are the files.
 
     Raises:
-        UnsupportedError: the log is not understood, too long, or may not be read.
+        UnsupportedError: the log is not understood, too much, or may not be read.
         SourceUnavailableError: its storage does not give it.
         OSError: it cannot be read.
     """
-    log = look.listed(f"{table}/_delta_log")
     if not log:
         return None
     names = [block.path for block in log]
     commits = commits_of(names)
-    if len(commits) > _MOST_COMMITS:
-        raise UnsupportedError(f"The log of {table} is too long to be read for a trace: it has {len(commits)} commits.")
-    read = _Read(table)
-    try:
+    with faults_of_metadata(table):
+        read = _Read(table, Allowance(table))
         for version in sorted(commits):
-            read.commit(version, bytes(look.file(commits[version])[1].content()))
+            read.commit(version, look, commits[version])
         checkpoint, parts = checkpoint_before(names, max(commits, default=-1))
         for part in parts:
-            for action in checkpointed(look, table, part):
-                read.checkpoint(checkpoint or 0, action)
-    except (LookupError, ValueError, TypeError, AttributeError, pa.ArrowInvalid) as error:
-        raise UnsupportedError(f"The log of {table} cannot be read: {type(error).__name__}: {error}.") from None
-    names_of = read.configuration
-    return TableRows(numbered_apart(read.files, read.removed), names_of.get(_NUMBER, _NUMBER), names_of.get(_VERSION, _VERSION))
+            read.checkpoint(checkpoint or 0, look, part)
+        names_of = read.configuration
+        return TableRows(numbered_apart(read.files, read.removed), names_of.get(_NUMBER, _NUMBER), names_of.get(_VERSION, _VERSION))
 
 
 @dataclass
@@ -59,33 +63,65 @@ class _Read:
     """What was read of a log: first the commits, in their order, then the checkpoint."""
 
     table: str
+    allowance: Allowance
     files: list[TableFile] = field(default_factory=list)
     removed: dict[str, int] = field(default_factory=dict)
     configuration: dict[str, str] = field(default_factory=dict)
 
-    def commit(self, version: int, content: bytes) -> None:
-        actions = [json.loads(line) for line in content.splitlines() if line.strip()]
-        operation = next((action["commitInfo"].get("operation") for action in actions if action.get("commitInfo")), None)
-        for action in actions:
+    def commit(self, version: int, look: Look, path: str) -> None:
+        operation, changed = None, list[tuple[TableFile, bool]]()
+        removes = False
+        for action in self._lines(look, path):
             if entry := action.get("add"):
-                self._add(entry, version, is_rewrite=operation in _ANEW or entry.get("dataChange") is False)
+                changed.append((self._file(entry, version), entry.get("dataChange") is False))
             elif entry := action.get("remove"):
                 self.removed[located(self.table, entry["path"])] = version
+                removes = True
             elif metadata := action.get("metaData"):
                 self.configuration = dict(metadata.get("configuration") or {})
+            elif about := action.get("commitInfo"):
+                operation = about.get("operation")
+        anew = operation in _ANEW or (removes and operation not in _REPLACING)
+        self.files += [replace(file, is_rewrite=(anew or same) if file.added == version else None) for file, same in changed]
 
-    def checkpoint(self, version: int, action: Mapping[str, Any]) -> None:
-        if entry := action.get("add"):
-            self._add(entry, version, is_rewrite=None)
-        elif entry := action.get("metaData"):
-            self.configuration = {**dict(entry.get("configuration") or ()), **self.configuration}
+    def checkpoint(self, version: int, look: Look, path: str) -> None:
+        """A checkpoint, with what one of version 2 keeps in files of its own."""
+        sidecars = []
+        for action in self._lines(look, path) if path.endswith(".json") else self._rows(look, path):
+            if sidecar := action.get("sidecar"):
+                sidecars.append(unquote(str(sidecar["path"])).rpartition("/")[2])
+            self._checkpointed(version, action)
+        for name in sidecars:
+            for action in self._rows(look, f"{log_of(self.table)}/_sidecars/{name}"):
+                self._checkpointed(version, action)
 
-    def _add(self, entry: Mapping[str, Any], version: int, *, is_rewrite: bool | None) -> None:
+    def _checkpointed(self, version: int, action: Mapping[str, Any]) -> None:
+        if (entry := action.get("add")) is not None and entry.get("path") is not None:
+            self.files.append(self._file(entry, version))
+        if (metadata := action.get("metaData")) is not None:
+            self.configuration = {**dict(metadata.get("configuration") or ()), **self.configuration}
+
+    def _lines(self, look: Look, path: str) -> Iterator[Mapping[str, Any]]:
+        for line in io.BytesIO(self.allowance.text(look, path)):
+            if line.strip():
+                self.allowance.entry()
+                yield json.loads(line)
+
+    def _rows(self, look: Look, path: str) -> Iterator[Mapping[str, Any]]:
+        with pq.ParquetFile(io.BytesIO(self.allowance.content(look, path))) as opened:
+            groups = range(opened.metadata.num_row_groups)
+            self.allowance.unpacked(sum(opened.metadata.row_group(group).total_byte_size for group in groups))
+            for batch in opened.iter_batches(_AT_ONCE, columns=_READ):
+                for action in batch.to_pylist():
+                    self.allowance.entry()
+                    yield action
+
+    def _file(self, entry: Mapping[str, Any], version: int) -> TableFile:
         """A file. One whose deletion vector changes is added again, with the number and the version that it had."""
         stats = json.loads(entry.get("stats") or "{}")
         first, since, rows = entry.get("baseRowId"), entry.get("defaultRowCommitVersion"), stats.get("numRecords")
         added = version if since is None else int(since)
-        self.files.append(TableFile(
+        return TableFile(
             located(self.table, entry["path"]), int(entry["size"]), None if rows is None else int(rows),
-            None if since is None or first is None else int(first), added, added, is_rewrite if added == version else None,
-        ))  # fmt: skip
+            None if since is None or first is None else int(first), added, added, None,
+        )  # fmt: skip

@@ -7,59 +7,50 @@ The format: https://iceberg.apache.org/spec/ (row lineage, manifests, manifest l
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
 import re
-import struct
-import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from headwater.errors import UnsupportedError
-from headwater.graph.records import Look, uri_of
-from headwater.graph.trace.files.avroblocks import avro
+from headwater.graph.records import FileBlock, Look, uri_of
+from headwater.graph.trace.files.allowance import Allowance, faults_of_metadata
 from headwater.graph.trace.files.rowids import TableFile, TableRows, numbered_apart
 
 _METADATA = re.compile(r"/(?:v(\d{1,18})|(\d{1,18})-[^/]*?)(\.gz)?\.metadata\.json(\.gz)?$")
 _NUMBER, _VERSION = 2**31 - 108, 2**31 - 109  # ids of the fields that hold them in data files
-_MOST_FILES = 2_000  # lists and manifests that are read
-_MOST_BYTES = 512 << 20  # of them, and of the metadata file once it is unpacked
-DAMAGED = (LookupError, ValueError, TypeError, AttributeError, EOFError, ArithmeticError, struct.error, zlib.error, gzip.BadGzipFile)
 DELETED = 2  # the status of an entry
 _ANEW = frozenset({"replace", "overwrite"})  # commits that put rows of other files into new ones
 
 
-@dataclass
-class Budget:
-    """How much of the metadata may still be read."""
-
-    files: int = _MOST_FILES
-    bytes: int = _MOST_BYTES
+def log_of(table: str) -> str:
+    """The folder that holds the metadata of a table."""
+    return f"{table.rstrip('/')}/metadata"
 
 
-def table_rows(look: Look, table: str) -> TableRows | None:
-    """The data files of a table at a path; None where its folder has no metadata.
+def table_rows(look: Look, table: str, log: Sequence[FileBlock]) -> TableRows | None:
+    """The data files of a table at a path; None where its folder, of which `log` are the files, has no metadata.
 
     Raises:
         UnsupportedError: it is not certain which metadata the table's are, it is too much, may not be read, or needs what is not installed.
         SourceUnavailableError: its storage does not give it.
         OSError: it cannot be read.
     """
-    newest = newest_metadata(look, table)
+    newest = newest_metadata(log, table)
     if newest is None:
         return None
-    try:
+    with faults_of_metadata(table):
         removed: dict[str, int] = {}
-        return TableRows(numbered_apart(list(_files(look, table, newest, removed)), removed), _NUMBER, _VERSION)
-    except DAMAGED as error:
-        raise UnsupportedError(f"The metadata of {table} cannot be read: {type(error).__name__}: {error}.") from None
+        files = list(_files(look, table, newest, removed))
+        taking = set(removed.values()) - {0}  # commits that took files out: what they call themselves may be wrong
+        files = [replace(file, is_rewrite=True) if file.is_rewrite is False and file.added in taking else file for file in files]
+        return TableRows(numbered_apart(files, removed), _NUMBER, _VERSION)
 
 
-def newest_metadata(look: Look, table: str) -> str | None:
+def newest_metadata(log: Sequence[FileBlock], table: str) -> str | None:
     """The metadata file of the highest version. A commit that failed may have left one of the same: then it is not certain."""
-    numbered = metadata_files(look, table)
+    numbered = metadata_files(log)
     if not numbered:
         return None
     newest = numbered[max(numbered)]
@@ -68,27 +59,26 @@ def newest_metadata(look: Look, table: str) -> str | None:
     return newest[0]
 
 
-def metadata_files(look: Look, table: str) -> dict[int, list[str]]:
-    """The metadata files of a table, by version."""
+def metadata_files(log: Sequence[FileBlock]) -> dict[int, list[str]]:
+    """The metadata files among those of the folder, by version."""
     numbered: dict[int, list[str]] = {}
-    for block in look.listed(f"{table.rstrip('/')}/metadata") or ():
+    for block in log:
         if (met := _METADATA.search(block.path)) is not None:
             numbered.setdefault(int(met[1] or met[2]), []).append(block.path)
     return numbered
 
 
-def metadata_in(look: Look, path: str, budget: Budget) -> Mapping[str, Any]:
+def metadata_in(look: Look, path: str, allowance: Allowance) -> Mapping[str, Any]:
     """What a metadata file says."""
-    content = content_of(look, path, budget)
-    known = json.loads(_unpacked(content) if ".gz" in path.rpartition("/")[2] else content)
+    known = json.loads(allowance.text(look, path, packed=".gz" in path.rpartition("/")[2]))
     if not isinstance(known, dict):
         raise ValueError("it is no object")  # noqa: TRY004 - of the file, which is damaged
     return known
 
 
 def _files(look: Look, table: str, metadata: str, removed: dict[str, int]) -> Iterator[TableFile]:
-    budget = Budget()
-    known = metadata_in(look, metadata, budget)
+    allowance = Allowance(table)
+    known = metadata_in(look, metadata, allowance)
     snapshots = {int(snapshot["snapshot-id"]): snapshot for snapshot in known.get("snapshots") or ()}
     newest_first = sorted(snapshots.values(), key=lambda snapshot: int(snapshot.get("sequence-number") or 0), reverse=True)
     rewrites = {number: _is_rewrite(snapshot) for number, snapshot in snapshots.items()}
@@ -96,20 +86,20 @@ def _files(look: Look, table: str, metadata: str, removed: dict[str, int]) -> It
     for snapshot in newest_first:
         if "manifest-list" not in snapshot:
             raise UnsupportedError(f"The table {table} is of a version of the format that is not read here.")
-        for manifest in entries(look, qualified(snapshot["manifest-list"], table), budget):
+        for manifest in allowance.records(look, qualified(snapshot["manifest-list"], table)):
             key = str(manifest["manifest_path"]), manifest.get("first_row_id")
             if manifest.get("content") in (None, 0) and key not in seen:
                 seen.add(key)
-                yield from _listed(look, table, manifest, rewrites, removed, budget)
+                yield from _listed(look, table, manifest, rewrites, removed, allowance)
 
 
 def _listed(
-    look: Look, table: str, manifest: Mapping[str, Any], rewrites: Mapping[int, bool], removed: dict[str, int], budget: Budget
+    look: Look, table: str, manifest: Mapping[str, Any], rewrites: Mapping[int, bool], removed: dict[str, int], allowance: Allowance
 ) -> Iterator[TableFile]:
     """The data files of a manifest. An entry inherits what it leaves out from the manifest."""
     following = manifest.get("first_row_id")
     sequence = int(manifest.get("sequence_number") or 0)
-    for entry in entries(look, qualified(manifest["manifest_path"], table), budget):
+    for entry in allowance.records(look, qualified(manifest["manifest_path"], table)):
         file = entry["data_file"]
         path = uri_of(qualified(file["file_path"], table))
         if entry["status"] == DELETED:
@@ -129,29 +119,6 @@ def _listed(
 
 def _is_rewrite(snapshot: Mapping[str, Any]) -> bool:
     return (snapshot.get("summary") or {}).get("operation", "overwrite") in _ANEW
-
-
-def entries(look: Look, path: str, budget: Budget) -> Iterator[Mapping[str, Any]]:
-    """The entries of a list of manifests, or of a manifest."""
-    yield from avro().reader(io.BytesIO(content_of(look, path, budget)))
-
-
-def content_of(look: Look, path: str, budget: Budget) -> bytes:
-    """All of a file of the metadata."""
-    block, stored = look.file(path)
-    budget.files -= 1
-    budget.bytes -= block.length
-    if budget.files < 0 or budget.bytes < 0:
-        raise UnsupportedError(f"The metadata of the table are too much to be read for a trace: more than {_MOST_FILES} files or 512 MB.")
-    return bytes(stored.content())
-
-
-def _unpacked(content: bytes) -> bytes:
-    with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
-        read = packed.read(_MOST_BYTES + 1)
-    if len(read) > _MOST_BYTES:
-        raise ValueError("it is too large")
-    return read
 
 
 def qualified(path: str, table: str) -> str:

@@ -15,26 +15,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headwater.errors import NotFoundError, UnsupportedError
 from headwater.graph.records import FileBlock, Look, uri_of
 from headwater.graph.records.decode import Longs
+from headwater.graph.trace.files.allowance import Allowance, faults_of_metadata
 from headwater.graph.trace.files.deletions import numbers, vector_at
 from headwater.graph.trace.files.formats.base import Listed
-from headwater.graph.trace.files.iceberglog import (
-    DAMAGED,
-    DELETED,
-    Budget,
-    content_of,
-    entries,
-    metadata_files,
-    metadata_in,
-    newest_metadata,
-    qualified,
-)
+from headwater.graph.trace.files.iceberglog import DELETED, log_of, metadata_files, metadata_in, newest_metadata, qualified
 from headwater.graph.trace.files.versions import TableVersion
 
 _MOST_METADATA = 20  # files in which a snapshot is looked for
@@ -61,31 +51,33 @@ def snapshot(look: Look, table: str, *, name: str | None = None, until: int | No
         SourceUnavailableError: its storage does not give them.
         OSError: they cannot be read.
     """
-    budget = Budget()
-    try:
-        found = (
-            _by_id(look, table, int(name), budget) if name is not None and name.isdecimal() else _newest(look, table, budget, name, until)
-        )
+    budget = Allowance(table)
+    with faults_of_metadata(table):
+        by_id = name is not None and name.isdecimal()
+        found = _by_id(look, table, int(name or 0), budget) if by_id else _newest(look, table, budget, name, until)
         if found is None:
             return None
         files = _live(look, table, found, budget)
         return TableVersion(str(found["snapshot-id"]), int(found["timestamp-ms"]), _listed(look, table, files, budget))
-    except (*DAMAGED, pa.ArrowInvalid) as error:
-        raise UnsupportedError(f"The metadata of {table} cannot be read: {type(error).__name__}: {error}.") from None
 
 
 def newest_snapshot(look: Look, table: str) -> str | None:
     """The id of the snapshot that the newest metadata call the current one; None where they do not tell."""
     try:
-        newest = newest_metadata(look, table)
-        current = metadata_in(look, newest, Budget()).get("current-snapshot-id") if newest is not None else None
-    except (UnsupportedError, OSError, *DAMAGED):
+        with faults_of_metadata(table):
+            newest = newest_metadata(_log(look, table), table)
+            current = metadata_in(look, newest, Allowance(table)).get("current-snapshot-id") if newest is not None else None
+    except (UnsupportedError, OSError):
         return None
     return str(current) if isinstance(current, int) and current >= 0 else None
 
 
-def _by_id(look: Look, table: str, number: int, budget: Budget) -> Mapping[str, Any] | None:
-    numbered = metadata_files(look, table)
+def _log(look: Look, table: str) -> list[FileBlock]:
+    return look.listed(log_of(table)) or []
+
+
+def _by_id(look: Look, table: str, number: int, budget: Allowance) -> Mapping[str, Any] | None:
+    numbered = metadata_files(_log(look, table))
     for path in [path for version in sorted(numbered, reverse=True) for path in numbered[version]][:_MOST_METADATA]:
         for found in metadata_in(look, path, budget).get("snapshots") or ():
             if int(found["snapshot-id"]) == number:
@@ -95,9 +87,9 @@ def _by_id(look: Look, table: str, number: int, budget: Budget) -> Mapping[str, 
     raise NotFoundError(f"{table} has no snapshot {number}, or it has expired.", hint=_HINT)
 
 
-def _newest(look: Look, table: str, budget: Budget, name: str | None, until: int | None) -> Mapping[str, Any] | None:
+def _newest(look: Look, table: str, budget: Allowance, name: str | None, until: int | None) -> Mapping[str, Any] | None:
     """The snapshot of a branch or a tag, or the one that was current at an instant."""
-    newest = newest_metadata(look, table)
+    newest = newest_metadata(_log(look, table), table)
     if newest is None:
         return None
     known = metadata_in(look, newest, budget)
@@ -117,11 +109,11 @@ def _newest(look: Look, table: str, budget: Budget, name: str | None, until: int
     )
 
 
-def _live(look: Look, table: str, snapshot: Mapping[str, Any], budget: Budget) -> _Files:
+def _live(look: Look, table: str, snapshot: Mapping[str, Any], budget: Allowance) -> _Files:
     files = _Files()
     if "manifest-list" not in snapshot:
         raise UnsupportedError(f"The table {table} is of a version of the format that is not read here.")
-    for manifest in entries(look, qualified(snapshot["manifest-list"], table), budget):
+    for manifest in budget.records(look, qualified(snapshot["manifest-list"], table)):
         for sequence, file in _of_manifest(look, table, manifest, budget):
             kind, form = int(file.get("content") or _DATA), str(file["file_format"]).upper()
             if kind == _VALUES:
@@ -135,16 +127,16 @@ def _live(look: Look, table: str, snapshot: Mapping[str, Any], budget: Budget) -
     return files
 
 
-def _of_manifest(look: Look, table: str, manifest: Mapping[str, Any], budget: Budget) -> Iterator[Entry]:
+def _of_manifest(look: Look, table: str, manifest: Mapping[str, Any], budget: Allowance) -> Iterator[Entry]:
     """The live files of a manifest. An entry inherits the sequence number that it leaves out."""
     inherited = int(manifest.get("sequence_number") or 0)
-    for entry in entries(look, qualified(manifest["manifest_path"], table), budget):
+    for entry in budget.records(look, qualified(manifest["manifest_path"], table)):
         if entry["status"] != DELETED:
             own = entry.get("sequence_number")
             yield inherited if own is None else int(own), entry["data_file"]
 
 
-def _listed(look: Look, table: str, files: _Files, budget: Budget) -> list[Listed]:
+def _listed(look: Look, table: str, files: _Files, budget: Allowance) -> list[Listed]:
     paths = {str(file["file_path"]): uri_of(qualified(file["file_path"], table)) for _, file in files.data}
     look.expect(paths.values())
     deleted = _deleted(look, table, files, budget)
@@ -174,20 +166,20 @@ def _block(look: Look, table: str, path: str, length: int) -> FileBlock:
     return block
 
 
-def _vector(look: Look, path: str, vector: Mapping[str, Any], puffins: dict[str, bytes], budget: Budget) -> Longs:
+def _vector(look: Look, path: str, vector: Mapping[str, Any], puffins: dict[str, bytes], budget: Allowance) -> Longs:
     if path not in puffins:
-        puffins[path] = content_of(look, path, budget)
+        puffins[path] = budget.content(look, path)
     rows = numbers(vector_at(puffins[path], int(vector["content_offset"])))
     if len(rows) != int(vector["record_count"]):
         raise ValueError(f"a deletion vector names {len(rows)} rows, and should name {vector['record_count']}")
     return rows
 
 
-def _deleted(look: Look, table: str, files: _Files, budget: Budget) -> Mapping[str, list[tuple[int, Longs]]]:
+def _deleted(look: Look, table: str, files: _Files, budget: Allowance) -> Mapping[str, list[tuple[int, Longs]]]:
     """The rows that position deletes take away, by data file; each with its sequence number: it takes none of a file that came later."""
     found: dict[str, list[tuple[int, Longs]]] = defaultdict(list)
     for sequence, file in files.positions:
-        content = content_of(look, qualified(file["file_path"], table), budget)
+        content = budget.content(look, qualified(file["file_path"], table))
         read = pq.read_table(io.BytesIO(content), columns=["file_path", "pos"])
         named = pc.unique(read["file_path"]).to_pylist()
         for path in named:

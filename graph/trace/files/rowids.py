@@ -21,6 +21,7 @@ from headwater.graph.trace.files.footers import footers
 from headwater.graph.trace.files.reader import HIDDEN, ReadFile
 
 _FEW = 1_000  # rows that a statement names
+_GREATEST = 1 << 62  # of numbers of rows, and of versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class RowNumbers:
 
 
 def numbered_apart(files: Iterable[TableFile], removed: Mapping[str, int]) -> dict[str, TableFile]:
-    """Files by path, without those of which two things are said, or whose numbers others have too.
+    """Files by path, without those of which two things are said, whose numbers others have too, or of which impossible things are said.
 
     A file may be listed several times, by several commits: the first that brought it counts. `removed` are the commits that took files out.
     """
@@ -102,6 +103,8 @@ def numbered_apart(files: Iterable[TableFile], removed: Mapping[str, int]) -> di
             found[file.path] = known = replace(known, rows=file.rows)
         numbered = (file.first, file.version) if file.first is not None else (known.first, known.version)
         if (file.length, file.rows or known.rows, *numbered) != (known.length, known.rows, known.first, known.version):
+            doubtful.add(file.path)
+        if not all(0 <= number <= _GREATEST for number in (file.first or 0, file.rows or 0, file.version, file.added, file.length)):
             doubtful.add(file.path)
     ordered = sorted((file for file in found.values() if file.first is not None), key=lambda file: file.first or 0)
     reach, holder = -1, ""
@@ -137,6 +140,7 @@ def numbers_in(
         return RowNumbers(rows, file.first + rows, np.full(len(rows), file.version, np.int64))
     number = f"coalesce(p.{own[0]}, {file.first} + p.file_row_number)" if own[0].startswith('"') else f"{file.first} + p.file_row_number"
     version = f"coalesce(p.{own[1]}, {file.version})" if own[1].startswith('"') else f"{file.version}"
+    asked = rows if rows is not None else numbers
     query = (
         f"SELECT p.file_row_number::BIGINT AS row, ({number})::BIGINT AS number, ({version})::BIGINT AS version "
         "FROM read_parquet(?, hive_partitioning = false) p"
@@ -145,8 +149,12 @@ def numbers_in(
         query += f" WHERE p.file_row_number IN ({_list(database, rows)})"
     elif numbers is not None:
         query += f" WHERE {number} IN ({_list(database, numbers)})"
-    found = database.execute(f"{query} ORDER BY 1", [[read.stored.scan]]).fetchnumpy()
+    if asked is not None:
+        query += f" LIMIT {len(asked) + 1}"  # more only where several rows say that they have one number
+    found = database.execute(f"SELECT * FROM ({query}) ORDER BY row", [[read.stored.scan]]).fetchnumpy()
     longs = {name: np.ma.getdata(column).astype(np.int64, copy=False) for name, column in found.items()}
+    if len(np.unique(longs["number"])) < len(longs["number"]):
+        raise UnsupportedError(f"Several rows of {file.path} have one number.")
     return RowNumbers(longs["row"], longs["number"], longs["version"])
 
 

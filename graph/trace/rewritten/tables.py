@@ -13,7 +13,8 @@ import duckdb
 import numpy as np
 
 from headwater.errors import HeadwaterError
-from headwater.graph.records import uri_of
+from headwater.graph.associations.parts import NumberedFile
+from headwater.graph.records import FileBlock, uri_of
 from headwater.graph.records.decode import Longs
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns
@@ -22,7 +23,11 @@ from headwater.graph.trace.files.rowids import RowNumbers, TableFile, TableRows,
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
 
-CANNOT = (HeadwaterError, OSError, duckdb.InvalidInputException)  # what a file, or the metadata of a table, raise that cannot be read
+# What a file, or the metadata of a table, raise that cannot be read.
+CANNOT = (
+    HeadwaterError, OSError, duckdb.InvalidInputException, duckdb.IOException, duckdb.DataError, duckdb.SerializationException,
+    duckdb.NotSupportedError,
+)  # fmt: skip
 _MOST_WRITES = 2_000  # captures that wrote a table, of which one walk reads what they state of its files
 _MOST_READ = 500  # data files whose row numbers one walk reads
 
@@ -34,6 +39,7 @@ class Tables:
         self.session = session
         self._tables: dict[str, TableRows | str | None] = {}  # by dataset
         self._stated: dict[str, TableRows] = {}
+        self._of_runs: dict[str, tuple[Mapping[str, NumberedFile], Mapping[FileBlock, int]]] = {}
         self._reads = 0
 
     def known(self, dataset: str) -> TableRows | str | None:
@@ -73,7 +79,10 @@ class Tables:
         return self._stated[dataset]
 
     def written(self, files: Mapping[int, TableFile], dataset: str) -> dict[int, int]:
-        """Those of some files that a known run wrote and whose record lineage is there, as numbers of the session."""
+        """Those of some files that a known run wrote and whose record lineage is there, as numbers of the session.
+
+        A file is left out, and the answer says so, where its run says otherwise of it than the metadata of the table do.
+        """
         session = self.session
         blocks = session.store.catalog.written_at(session.tenant, [file.path for file in files.values()])
         met = {key: block for key, file in files.items() for block in blocks.get(file.path, ())[-1:] if block.length == file.length}
@@ -82,9 +91,28 @@ class Tables:
         found = {}
         for key, block in met.items():
             sink = session.capture(writers[block]).manifest.sink
-            if writers[block] not in pruned and sink is not None:
+            if writers[block] not in pruned and sink is not None and self._agrees(files[key], block, writers[block]):
                 found[key] = session.known(block, dataset, Shape.of_sink(sink)).number
         return found
+
+    def _agrees(self, file: TableFile, block: FileBlock, writer: str) -> bool:
+        """Whether what the metadata of a table say of a file is what the run that wrote it says."""
+        if writer not in self._of_runs:
+            sink = self.session.capture(writer).manifest.sink
+            kept = self.session.store.catalog.written_by(self.session.tenant, writer)
+            self._of_runs[writer] = (
+                {uri_of(stated.path): stated for stated in sink.numbered} if sink is not None else {},
+                {file.block: file.rows for file in kept},
+            )
+        numbered, rows = self._of_runs[writer]
+        stated = numbered.get(file.path)
+        if stated is not None and (stated.first, stated.version, stated.added) != (file.first, file.version, file.added):
+            agrees = False
+        else:
+            agrees = file.rows is None or rows.get(block) in (None, file.rows)
+        if not agrees:
+            self.session.say(file.path, "the metadata of its table say otherwise of it than the run that wrote it", "missing")
+        return agrees
 
     def numbers(self, table: TableRows, entry: TableFile, file: KnownFile, rows: Longs | None, numbers: Longs | None = None) -> RowNumbers:
         """The numbers of some rows of a file, or the rows that have some numbers. Raises what `CANNOT` has."""

@@ -96,15 +96,22 @@ class Format:
         """
         return None
 
-    def table_rows(self, look: Look, path: str) -> TableRows | None:
-        """The files that a table at a path has and had, with the numbers of their rows; None where the format has no tables.
+    def table_log(self, path: str) -> str | None:
+        """The folder of a table's metadata, each change of which changes the files in it; None where the format has no tables."""
+        del path
+        return None
+
+    def table_rows(self, look: Look, path: str, log: Sequence[FileBlock]) -> TableRows | None:
+        """The files that a table at a path has and had, with the numbers of their rows; None where it is no table.
+
+        `log` are the files in the folder of its metadata.
 
         Raises:
             UnsupportedError: they may not be read, or what says which they are is not understood.
             SourceUnavailableError: their storage does not say.
             OSError: they cannot be read.
         """
-        del look, path
+        del look, path, log
         return None
 
     def first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:

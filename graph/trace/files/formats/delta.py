@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headwater.graph.associations import Sink, Source
-from headwater.graph.records import Look
+from headwater.graph.records import FileBlock, Look
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import Untranslatable, quoted
 from headwater.graph.trace.database.types import duckdb_type
@@ -45,8 +45,11 @@ class Delta(Parquet):
         files = table_files(look, path, found[0]) if found is not None else None
         return None if found is None or files is None else TableVersion(str(found[0]), found[1], _listed(look, path, shape, files))
 
-    def table_rows(self, look: Look, path: str) -> TableRows | None:
-        return deltarows.table_rows(look, path)
+    def table_log(self, path: str) -> str | None:
+        return deltarows.log_of(path)
+
+    def table_rows(self, look: Look, path: str, log: Sequence[FileBlock]) -> TableRows | None:
+        return deltarows.table_rows(look, path, log)
 
     def check_values(
         self, database: Database, source: Source, shape: Shape, files: Sequence[ReadFile], attributes: Mapping[str, str]

@@ -14,7 +14,7 @@ from typing import Any
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
 from headwater.graph.associations.parts import SinkColumn, SourceColumn
-from headwater.graph.records import Look
+from headwater.graph.records import FileBlock, Look
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import Untranslatable, quoted
 from headwater.graph.trace.database.types import duckdb_type
@@ -60,8 +60,11 @@ class Iceberg(Parquet):
         del shape
         return snapshot(look, path, name=name, until=until)
 
-    def table_rows(self, look: Look, path: str) -> TableRows | None:
-        return iceberglog.table_rows(look, path)
+    def table_log(self, path: str) -> str | None:
+        return iceberglog.log_of(path)
+
+    def table_rows(self, look: Look, path: str, log: Sequence[FileBlock]) -> TableRows | None:
+        return iceberglog.table_rows(look, path, log)
 
     def check_values(
         self, database: Database, source: Source, shape: Shape, files: Sequence[ReadFile], attributes: Mapping[str, str]
