@@ -8,15 +8,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
-from headwater.graph.model import EdgeKind
+from headwater.graph.model import EdgeKind, NodeKind, node_id, parse_id
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.trace.answer import Grain, Hop
 from headwater.graph.trace.session import Session
 
 _LEDGER = "headwater_capture"  # the run facet in which the listener says what was captured
 _MOST_REASONS = 3
+_MOST_FOLDERS = 32
 _BATCH = 1_000  # jobs that the graph is asked about at once
 
 
@@ -71,10 +73,13 @@ async def lift(
 
 
 async def _beyond(graph: GraphStore, tenant: str, dataset: str, followed: Collection[str], *, forward: bool) -> list[tuple[str, set[str]]]:
-    """The jobs, but for some, that wrote a dataset with what they read (forward: that read it, with what they wrote)."""
+    """The jobs, but for some, that wrote a dataset with what they read (forward: that read it, with what they wrote).
+
+    Also those that wrote or read a folder in which it lies.
+    """
     near = Direction.DOWNSTREAM if forward else Direction.UPSTREAM
     first, second = (EdgeKind.READS, EdgeKind.WRITES) if forward else (EdgeKind.WRITES, EdgeKind.READS)
-    edges = await graph.neighbours(tenant, [dataset], direction=near, kinds=[first])
+    edges = await graph.neighbours(tenant, [dataset, *_folders_above(dataset)], direction=near, kinds=[first])
     others: dict[str, set[str]] = {edge.dst if forward else edge.src: set() for edge in edges}
     jobs = sorted(job for job in others if job.startswith("job:") and job not in followed)
     for begin in range(0, len(jobs), _BATCH):
@@ -83,6 +88,18 @@ async def _beyond(graph: GraphStore, tenant: str, dataset: str, followed: Collec
             if other.startswith("dataset:"):
                 others[job].add(other)
     return [(job, others[job]) for job in jobs if others[job]]
+
+
+def _folders_above(dataset: str) -> list[str]:
+    """The datasets that one at a path may be a part of: `/mid` of `/mid/k=1`. A job that wrote or read such a one may have had its files."""
+    kind, parts = parse_id(dataset)
+    if kind != NodeKind.DATASET or len(parts) != 2:
+        return []
+    namespace, name = parts
+    if namespace != "file" and "://" not in namespace:
+        return []  # of names with slashes that are no paths nothing is known
+    above = [str(folder) for folder in PurePosixPath(name).parents if folder.name]
+    return [node_id(NodeKind.DATASET, namespace, folder) for folder in above[:_MOST_FOLDERS]]
 
 
 async def _reasons(graph: GraphStore, tenant: str, jobs: Collection[str]) -> dict[str, str]:

@@ -7,9 +7,9 @@ from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, St
 from headwater.graph.stores.sqlite import SqliteStore
 from headwater.graph.trace import Grain, TracedRecord
 from headwater.graph.trace.preview import preview
-from tests.graph.jobs import TENANT, Job
+from tests.graph.jobs import TENANT, Job, write_csv
 from tests.graph.trace.conftest import records
-from tests.graph.trace.small import COLUMNS, RAW, copy
+from tests.graph.trace.small import COLUMNS, RAW, ROWS, copy
 
 
 async def state(graph: SqliteStore, job: str, reads: list[str], writes: str) -> None:
@@ -107,3 +107,26 @@ async def test_what_a_captured_job_did_not_make_of_a_record_is_not_lifted(store,
     await graph.apply(TENANT, [GraphBatch(Stamp.at("2026-01-01T00:00:00Z", "x"), (), edges)])
     answer = await ask(graph, dataset=str(raw), rows=[(str(raw), 0)], forward=True)
     assert (list(answer.records), answer.exact) == ([], True)
+
+
+async def test_a_part_of_what_a_coarse_hop_wrote_is_lifted_through_it(store, ask, graph, tmp_path) -> None:
+    part = write_csv(tmp_path / "mid" / "k=1" / "t.csv", list(COLUMNS), ROWS)
+    copy(store, part, tmp_path / "out", 1)
+    await state(graph, "partition", ["/far/away"], str(tmp_path / "mid"))
+    await state(graph, "beside", ["/other"], str(tmp_path / "midst"))
+    answer = await ask(graph, dataset=str(tmp_path / "out"), where="v = 5")
+    assert answer.records == [TracedRecord("dataset:file:/far/away", None, None, Grain.DATASET)]
+    assert not answer.exact
+    assert [entry.effect for entry in answer.incomplete] == ["superset"]
+
+
+async def test_forward_from_a_part_of_what_a_coarse_hop_read(store, ask, graph, tmp_path) -> None:
+    part = write_csv(tmp_path / "mid" / "k=1" / "t.csv", list(COLUMNS), ROWS)
+    copy(store, part, tmp_path / "out", 1)
+    await state(graph, "sum", [str(tmp_path / "mid")], "/sums")
+    answer = await ask(graph, dataset=str(part), rows=[(str(part), 0)], forward=True)
+    assert {(record.grain, record.dataset) for record in answer.records} == {
+        (Grain.RECORD, f"dataset:file:{tmp_path}/out"),
+        (Grain.DATASET, "dataset:file:/sums"),
+    }
+    assert not answer.exact
