@@ -91,7 +91,7 @@ async def _beyond(graph: GraphStore, tenant: str, dataset: str, followed: Collec
 
 
 def _folders_above(dataset: str) -> list[str]:
-    """The datasets that one at a path may be a part of: `/mid` of `/mid/k=1`. A job that wrote or read such a one may have had its files."""
+    """The datasets that one at a path may be a part of: `/mid` of `/mid/k=1`. A job that wrote or read such a one may have had it."""
     kind, parts = parse_id(dataset)
     if kind != NodeKind.DATASET or len(parts) != 2:
         return []
