@@ -6,6 +6,7 @@ it ends with an `UnavailableError`; then ask for what there is now, and follow a
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -134,9 +135,9 @@ class Following(Iterator[T], Generic[T]):
             self._connection.send(_INIT)
             while not self._state.began and not self._state.ended:
                 self._receive(self._connection, asked.timeout)
-        except Exception as error:
+        except BaseException as error:  # an interrupted program has nothing yet that it could close
             self.close()
-            if isinstance(error, HeadwaterError):
+            if isinstance(error, HeadwaterError) or not isinstance(error, Exception):
                 raise
             self._state.broken(error)
 
@@ -190,10 +191,11 @@ class AsyncFollowing(Generic[T]):
             self._connection = await connect(self._asked.address, **self._asked.options)
             await self._connection.send(_INIT)
             while not self._state.began and not self._state.ended:
-                await self._receive(self._connection)
-        except Exception as error:
+                async with asyncio.timeout(self._asked.timeout):
+                    await self._receive(self._connection)
+        except BaseException as error:  # a task that is cancelled here has no `async with` yet that would close the connection
             await self.aclose()
-            if isinstance(error, HeadwaterError):
+            if isinstance(error, HeadwaterError) or not isinstance(error, Exception):
                 raise
             self._state.broken(error)
         return self

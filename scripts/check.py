@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -31,6 +32,7 @@ _PLENTY = 8 << 30  # bytes of memory that are free
 COMPILED = ROOT / "build" / "compiled"
 _POLL_SECONDS = 0.2
 _STILL_RUNNING_SECONDS = 120
+_ENDING_SECONDS = 10.0  # that a step has to end by itself
 _TESTS_FAILED = 1  # what pytest exits with where that is all; else it was ended early, and tests of which nobody heard have not run
 _MOST_AGAIN = 3  # failed tests of a step: more than these are no chance
 _UNIT = "not (spark or cluster or neo4j or lake or e2e or slow)"
@@ -129,8 +131,12 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(f"no step {', '.join(sorted(unknown))}; there are: {', '.join(step.name for step in STEPS)}")
     chosen = [step for step in STEPS if not options.steps or step.name in options.steps]
     start = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="headwater-tests-", ignore_cleanup_errors=True) as scratch:
-        outcomes = _run(chosen, jobs=options.jobs, shell=_shell(scratch), environment=_environment(scratch))
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what runs is ended, and the folder removed
+    try:
+        with tempfile.TemporaryDirectory(prefix="headwater-tests-", ignore_cleanup_errors=True) as scratch:
+            outcomes = _run(chosen, jobs=options.jobs, shell=_shell(scratch), environment=_environment(scratch))
+    finally:
+        signal.signal(signal.SIGTERM, before)
     return _close(outcomes, time.monotonic() - start)
 
 
@@ -190,9 +196,21 @@ def _run(steps: list[Step], *, jobs: int, shell: Sequence[str], environment: dic
                 last_word = time.monotonic()
                 print("… " + ", ".join(f"{run.step.name} for {last_word - run.since:.0f} s" for run in running), flush=True)
     finally:
-        for run in running:
-            os.killpg(run.process.pid, signal.SIGTERM)
+        _end(running)
     return [done[step.name] for step in steps]
+
+
+def _end(running: Sequence[_Running]) -> None:
+    """End what still runs, and wait for it: the folder that it writes into is removed next."""
+    deadline = time.monotonic() + _ENDING_SECONDS
+    for run in running:
+        os.killpg(run.process.pid, signal.SIGTERM)
+    for run in running:
+        with suppress(subprocess.TimeoutExpired):
+            run.process.wait(max(0.0, deadline - time.monotonic()))
+        with suppress(ProcessLookupError):  # what the step has started may be there without it
+            os.killpg(run.process.pid, signal.SIGKILL)
+        run.process.wait()
 
 
 def _start(step: Step, shell: Sequence[str], environment: dict[str, str], first: Outcome | None = None) -> _Running:

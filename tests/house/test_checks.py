@@ -5,8 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -147,6 +150,43 @@ def test_what_tests_write_lies_in_memory_where_there_is_enough_and_is_gone_after
         assert kind == subprocess.run(["stat", "-f", "-c", "%T", Path(folder).parent], capture_output=True, text=True).stdout.strip()
     elif os.geteuid() == 0 and checks._shell(str(tmp_path))[0] == "unshare":
         assert kind == "tmpfs"
+
+
+_ENDLESS = """
+import signal, sys
+from pathlib import Path
+from tests.house.scripts import load_script
+checks = load_script(Path(sys.argv[1]), "check")
+checks.LOGS = checks.ROOT = Path(sys.argv[2])
+checks._ENDING_SECONDS = 0.5
+checks._PLENTY = int(sys.argv[3])
+endless = "trap '' TERM; echo $$ $TMPDIR > new; mv new begun; while true; do touch $TMPDIR/it; sleep 0.05; done"
+checks.STEPS = (checks.Step("endless", endless),)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the tests run in has done with it
+checks.main([])
+"""
+
+
+@pytest.mark.parametrize("plenty", [0, 1 << 60], ids=["in memory", "on the disk"])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT], ids=["terminated", "interrupted"])
+def test_who_ends_the_checks_leaves_neither_steps_nor_files_behind(root, tmp_path, plenty, ending):
+    command = [sys.executable, "-c", _ENDLESS, str(root), str(tmp_path), str(plenty)]
+    checks = subprocess.Popen(command, cwd=root, stderr=subprocess.DEVNULL)
+    try:
+        begun, deadline = tmp_path / "begun", time.monotonic() + 60
+        while not begun.exists():
+            assert time.monotonic() < deadline
+            assert checks.poll() is None
+            time.sleep(0.05)
+        step, folder = begun.read_text().split()
+        checks.send_signal(ending)
+        assert checks.wait(60) != 0
+        assert not Path("/proc", step).exists()
+        assert not Path(folder).exists()
+    finally:
+        checks.kill()
+        with suppress(OSError, ValueError):
+            os.kill(int((tmp_path / "begun").read_text().split()[0]), signal.SIGKILL)
 
 
 def test_what_waits_for_the_network_holds_nothing_up(checks, monkeypatch, tmp_path):

@@ -12,6 +12,8 @@ from uuid import UUID
 
 import httpx
 import pytest
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.typing import Subprotocol
 
 from headwater.backend.keys import KeyRing
 from headwater.client import AsyncClient, Client, Node, Progress
@@ -108,6 +110,33 @@ def test_what_was_wrong_is_raised(service: ServiceProcess, caller: Client, ring:
 
     with pytest.raises(KeyRequiredError):
         asyncio.run(asked())
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False], ids=["cancelled", "patience ends"])
+def test_who_waits_in_vain_for_it_to_begin_leaves_no_connection_open(is_cancelled: bool) -> None:
+    """Of a service that takes the connection and says nothing."""
+
+    async def opened() -> None:
+        begun, ended = asyncio.Event(), asyncio.Event()
+
+        async def says_nothing(connection: ServerConnection) -> None:
+            await connection.recv()
+            begun.set()
+            await connection.wait_closed()
+            ended.set()
+
+        async with serve(says_nothing, "127.0.0.1", 0, subprotocols=[Subprotocol("graphql-transport-ws")]) as server:
+            port = next(iter(server.sockets)).getsockname()[1]
+            caller = AsyncClient(f"http://127.0.0.1:{port}", "key", timeout=60 if is_cancelled else 0.5)
+            begins = asyncio.create_task(caller.follow_runs().__aenter__())
+            if is_cancelled:
+                await asyncio.wait_for(begun.wait(), 20)
+                begins.cancel()
+            with pytest.raises(asyncio.CancelledError if is_cancelled else UnavailableError):
+                await asyncio.wait_for(begins, 20)
+            await asyncio.wait_for(ended.wait(), 20)
+
+    asyncio.run(opened())
 
 
 def test_a_revoked_key_ends_it(service: ServiceProcess, ring: KeyRing) -> None:
