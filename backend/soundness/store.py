@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -85,6 +86,7 @@ async def check_store(workspace: Workspace, tenant: str) -> list[Finding]:
         Finding("log", ok=True, detail=_counted(counts)),
         Finding("projected", ok=latest <= offset <= max(latest, log.given()), detail=_projected(offset, log, tenant)),
         _refused(log, tenant),
+        _refused_at_intake(log, tenant),
         await _compare(workspace, tenant),
         await _integrity(workspace, tenant),
     ]
@@ -102,6 +104,17 @@ def _refused(log: IngestLog, tenant: str) -> Finding:
     shown = [f"entry {letter.offset}: {letter.reason}" for letter in log.dead_letters(tenant, first=_SHOWN, stage=Stage.PROJECTION)]
     more = [f"and {count - len(shown):,} more"] if count > len(shown) else []
     return Finding("refused", ok=not count, detail="; ".join([*shown, *more]) or "none")
+
+
+def _refused_at_intake(log: IngestLog, tenant: str) -> Finding:
+    """The documents that intake refused, the latest last. Their senders were told: the store is as sound without them."""
+    count, after = 0, 0
+    latest = deque[str](maxlen=_SHOWN)
+    while letters := log.dead_letters(tenant, after=after, stage=Stage.INTAKE):
+        latest.extend(f"{letter.received}, {letter.times}×: {letter.reason}" for letter in letters)
+        count, after = count + len(letters), letters[-1].id
+    earlier = [f"{count - len(latest):,} before these"] if count > len(latest) else []
+    return Finding("refused at intake", ok=True, detail="; ".join([*earlier, *latest]) or "none")
 
 
 def _counted(counts: Mapping[str, int]) -> str:

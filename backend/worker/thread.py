@@ -30,6 +30,7 @@ _TURN = 5.0  # seconds of projection after which all else has its turn, and tena
 _IDLE = 0.2  # how soon what another process appended is seen
 _SPOOL = 5.0
 _PAUSE = 1.0
+_FAULTS = ("failed", "behind")  # what the state begins with where something is wrong: with all that waits, or with some tenant's
 _PATIENCE = 30.0  # with a store that is away
 # Where replicas share the log, one that cannot project gives its place to the others soon, and for a while.
 _SHARED_PATIENCE, _ASIDE = 3.0, 6.0
@@ -131,11 +132,11 @@ class Worker:
         except HeadwaterError as error:
             if error.transient or (done := projector.done_beside_faults) is None:
                 raise
-            self._fail(error)
+            self._fail(error, "behind for a tenant")
             if not done:
                 self._stopping.wait(_PAUSE)
             return done
-        self._retries = self._retries or self.state.startswith("failed")
+        self._retries = self._retries or self.state.startswith(_FAULTS)
         self.state = "running"
         return projected
 
@@ -257,10 +258,11 @@ class Worker:
             else:
                 _log.warning("%s is not kept: %s", what, error)
 
-    def _fail(self, error: Exception) -> None:
-        if not self.state.startswith("failed"):
-            _log.error("projection stopped, and is tried again: %s", error, exc_info=error)
-        self.state = f"failed: {type(error).__name__}"
+    def _fail(self, error: Exception, how: str = "failed") -> None:
+        """Note what is wrong. A tenant is not named: anybody may read the state."""
+        if not self.state.startswith(how):
+            _log.error("projection %s, and is tried again: %s", "stopped" if how == "failed" else f"is {how}", error, exc_info=error)
+        self.state = f"{how}: {type(error).__name__}"
 
 
 async def _waits(projector: Projector, tenant: str) -> bool:

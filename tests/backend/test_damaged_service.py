@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import time
@@ -13,10 +14,13 @@ from typing import Any
 import httpx
 import pytest
 
+from headwater.backend.service_diagnosis import diagnose_service
+from headwater.backend.settings import load_settings
+from headwater.backend.workspace import Workspace
 from headwater.graph.records import AssociationStore
 from tests.backend.captures import capture
 from tests.backend.damage import cut, empty, spoil
-from tests.backend.events import run_event
+from tests.backend.events import body, run_event
 from tests.backend.service import ServiceProcess
 
 _READY = ("log", "graph", "catalog", "key", "disk", "associations", "segments")
@@ -113,6 +117,22 @@ def test_a_log_that_vanished_is_told(service: ServiceProcess, tmp_path: Path) ->
         is_ready(client)
         other.home.log.unlink()
         assert told(client, "log") == (503, "ingest.db: it is missing")
+
+
+async def test_a_tenant_of_which_the_log_has_lost_entries_takes_the_service_from_no_other(tmp_path: Path) -> None:
+    async with await Workspace.open(load_settings(home=tmp_path)) as workspace:
+        await workspace.graph.apply("sales", [], offset=10**9)
+        workspace.events.submit("sales", body(run_event(1))).result()
+    with ServiceProcess(tmp_path) as service, service.client() as client:
+        deadline = time.monotonic() + 60
+        while (answer := client.get("/readyz")).json()["checks"]["projector"] in {"starting", "running"}:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(_PAUSE)
+        assert (answer.status_code, answer.json()["checks"]["projector"]) == (200, "behind for a tenant: DamagedError")
+        found = next(finding for finding in diagnose_service(tmp_path) if finding.check == "projector")
+        assert (found.state, bool(found.advice)) == ("note", True)
+        client.post("/api/v1/lineage", json=run_event(2)).raise_for_status()
+        service.settled()
 
 
 def test_nothing_of_a_question_is_told_to_a_stranger(service: ServiceProcess) -> None:

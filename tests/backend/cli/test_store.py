@@ -188,6 +188,8 @@ def test_every_refused_entry_is_counted_however_many_letters_came_before(home: P
     assert checks["refused"]["detail"].endswith("and 2 more")
     headwater("store", "check", "--home", str(home), code=1)  # looking changes nothing
     assert "120" not in checks["refused"]["detail"]
+    at_intake = checks["refused at intake"]
+    assert (at_intake["ok"], at_intake["detail"].count(", 1×: no"), at_intake["detail"][:17]) == (True, 5, "115 before these;")
 
 
 @pytest.mark.parametrize(
