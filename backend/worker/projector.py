@@ -49,7 +49,7 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.records.layout import CATALOG
 from headwater.graph.stores import GraphStore
 
-BATCH = 256  # entries a transaction: what they repeat is written once
+BATCH = 1_000  # entries a transaction: what they repeat is written once, which is most of it
 _TURN = 2.0  # seconds after which a batch has no more entries read: captures may be large
 _log = logging.getLogger("headwater.projector")
 
