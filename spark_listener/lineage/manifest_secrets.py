@@ -1,6 +1,7 @@
 """Secrets among the literals of a manifest's expressions: `password = 'x'` keeps the column and loses the text.
 
 A literal is a secret where it has the form of one, or stands in one expression with a column of a secret's name, or makes such a column.
+Beside columns of names that count as well as hide (`tokens`, `pass_count`) numbers and dates stay: only texts are taken for secrets there.
 In its place stands an expression that nobody can compute with (`truncated`), so that a trace which needs its value says that it is not
 known. Where groups were left to be found again (`derived`), a trace finds them by the very conditions of the plan: those literals stay.
 Texts of operators and expressions are for readers alone, and are redacted in any case.
@@ -15,71 +16,90 @@ from headwater.spark_listener.redact import redact
 from headwater.spark_listener.secrets import MARK, is_secret_name
 
 _CONNECTIVES = {"and", "&&", "or", "||", "not", "!"}
+_PLAIN = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date", "timestamp")  # types that are no text
 _HARMLESS = {"attr", "isnotnull", "isnull", "=", "<=>"}  # over columns alone they hold no literal, told or not
 
 
 def without_secret_literals(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The manifest, its operators without the secrets that show."""
     keeps = any(boundary.get("derived") for boundary in manifest.get("boundaries") or ())
-    return {**manifest, "operators": [_operator(operator, keeps) for operator in manifest.get("operators") or ()]}
+    clean = {**manifest, "operators": [_operator(operator, keeps) for operator in manifest.get("operators") or ()]}
+    if manifest.get("boundaries"):
+        clean["boundaries"] = [_boundary(boundary, keeps) for boundary in manifest["boundaries"]]
+    return clean
+
+
+def _boundary(boundary: Mapping[str, Any], keeps: bool) -> Mapping[str, Any]:
+    """A boundary; the condition of a match stands here, over recorded values that are called by the text of what they were computed by."""
+    compared = boundary.get("compared")
+    return {**boundary, "compared": _called(_part(compared, keeps))} if compared else boundary
+
+
+def _called(expression: Mapping[str, Any]) -> Mapping[str, Any]:
+    clean = _with(expression, [_called(child) for child in _arguments(expression)])
+    name = expression.get("name")
+    return {**clean, "name": MARK} if isinstance(name, str) and "'" in name and (is_secret_name(name) or redact(name) != name) else clean
 
 
 def _operator(operator: Mapping[str, Any], keeps: bool) -> dict[str, Any]:
-    clean = {name: _part(part, keeps, of_secret=False) for name, part in operator.items()}
+    clean = {name: _part(part, keeps) for name, part in operator.items()}
     changed = any(clean[name] is not operator[name] for name in operator)
     if isinstance(operator.get("text"), str):
         clean["text"] = f"{operator.get('op')} {MARK}" if changed else redact(operator["text"])
     return clean
 
 
-def _part(part: Any, keeps: bool, *, of_secret: bool) -> Any:
-    """A member of an operator; the very same object where nothing in it is a secret. `of_secret`: it makes a column of a secret's name."""
+def _part(part: Any, keeps: bool, makes: str = "") -> Any:
+    """A member of an operator; the very same object where nothing in it is a secret. `makes`: the column that it makes."""
     if isinstance(part, list):
-        children = [_part(child, keeps, of_secret=of_secret) for child in part]
+        children = [_part(child, keeps, makes) for child in part]
         return children if any(child is not before for child, before in zip(children, part, strict=True)) else part
     if not isinstance(part, Mapping):
         return part
     if "fn" in part:
-        return _outermost(part, keeps, of_secret=of_secret)
-    named = isinstance(part.get("name"), str) and is_secret_name(part["name"])
-    children_of = {name: _part(child, keeps, of_secret=named) for name, child in part.items()}
+        return _outermost(part, keeps, makes)
+    named = part["name"] if isinstance(part.get("name"), str) else ""
+    children_of = {name: _part(child, keeps, named) for name, child in part.items()}
     return children_of if any(children_of[name] is not part[name] for name in part) else part
 
 
-def _outermost(expression: Mapping[str, Any], keeps: bool, *, of_secret: bool) -> Mapping[str, Any]:
-    clean = expression if keeps else _expression(expression, of_secret=of_secret)
+def _outermost(expression: Mapping[str, Any], keeps: bool, makes: str) -> Mapping[str, Any]:
+    clean = expression if keeps else _expression(expression, makes)
     text = expression.get("sql")
     if text is None:
         return clean
-    hides = clean is not expression or _holds_secret(expression, of_secret=of_secret)
+    hides = clean is not expression or _holds_secret(expression, makes)
     told = MARK if hides else redact(str(text))
     return {**clean, "sql": told} if told != text else clean
 
 
-def _holds_secret(expression: Mapping[str, Any], *, of_secret: bool) -> bool:
+def _holds_secret(expression: Mapping[str, Any], makes: str) -> bool:
     """Whether the text of an expression may show a secret, though the expression may not."""
     if expression.get("fn") in _CONNECTIVES:
-        return any(_holds_secret(child, of_secret=of_secret) for child in _arguments(expression))
+        return any(_holds_secret(child, makes) for child in _arguments(expression))
     parts = list(_walk(expression))
-    about_secret = of_secret or any(_is_secret_column(part) for part in parts)
+    about_secret = is_secret_name(makes) or any(_is_secret_column(part) for part in parts)
     return (about_secret and any(part.get("fn") not in _HARMLESS for part in parts)) or any(_has_form(part) for part in parts)
 
 
-def _expression(expression: Mapping[str, Any], *, of_secret: bool) -> Mapping[str, Any]:
-    if expression.get("fn") in _CONNECTIVES and not of_secret:
-        return _with(expression, [_expression(child, of_secret=False) for child in _arguments(expression)])
-    return _hidden(expression, every=of_secret or any(_is_secret_column(part) for part in _walk(expression)))
+def _expression(expression: Mapping[str, Any], makes: str) -> Mapping[str, Any]:
+    if expression.get("fn") in _CONNECTIVES and not is_secret_name(makes):
+        return _with(expression, [_expression(child, "") for child in _arguments(expression)])
+    texts = is_secret_name(makes) or any(_is_secret_column(part) for part in _walk(expression))
+    every = is_secret_name(makes, of_text=False) or any(_is_secret_column(part, of_text=False) for part in _walk(expression))
+    return _hidden(expression, texts=texts, every=every)
 
 
-def _hidden(expression: Mapping[str, Any], *, every: bool) -> Mapping[str, Any]:
-    """The expression without its literals: `every` one, or those that have the form of a secret."""
+def _hidden(expression: Mapping[str, Any], *, texts: bool, every: bool) -> Mapping[str, Any]:
+    """The expression without its literals: `texts`, `every` one, or those that have the form of a secret."""
     if expression.get("fn") == "literal":
-        if expression.get("value") is None or not (every or _has_form(expression)):
+        goes = every or (texts and not str(expression.get("type") or "").startswith(_PLAIN)) or _has_form(expression)
+        if expression.get("value") is None or not goes:
             return expression
         return {"fn": "truncated", "truncated": True, "args": [], **({"type": expression["type"]} if "type" in expression else {})}
-    clean = _with(expression, [_hidden(child, every=every) for child in _arguments(expression)])
+    clean = _with(expression, [_hidden(child, texts=texts, every=every) for child in _arguments(expression)])
     condition = expression.get("filter")
-    hidden = _hidden(condition, every=every) if isinstance(condition, Mapping) else condition
+    hidden = _hidden(condition, texts=texts, every=every) if isinstance(condition, Mapping) else condition
     return clean if hidden is condition else {**clean, "filter": hidden}
 
 
@@ -102,10 +122,9 @@ def _walk(expression: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             waiting.append(part["filter"])
 
 
-def _is_secret_column(part: Mapping[str, Any]) -> bool:
-    return bool(part.get("fn") == "attr" and is_secret_name(str(part.get("name") or ""))) or (
-        "field" in part and is_secret_name(str(part["field"]))
-    )
+def _is_secret_column(part: Mapping[str, Any], *, of_text: bool = True) -> bool:
+    names = [part.get("name") or ""] if part.get("fn") == "attr" else []
+    return any(is_secret_name(str(name), of_text=of_text) for name in [*names, *([part["field"]] if "field" in part else [])])
 
 
 def _has_form(part: Mapping[str, Any]) -> bool:

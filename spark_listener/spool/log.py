@@ -76,8 +76,8 @@ class SpoolLog:
                 return None
             _write_all(self._file, line)
             self._next += 1
-        if durable:
-            self._disk.ask()
+            if durable:
+                self._disk.ask()
         return item
 
     def sync(self) -> None:

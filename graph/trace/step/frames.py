@@ -80,7 +80,9 @@ def _chosen(function: Expression, frame: Reach) -> Reach:
         return Reach(f"greatest({frame.lo}, {frame.hi})", frame.hi, frame.reason)
     if function.fn == "nth_value":
         number = _integer(function.args[1]) if len(function.args) > 1 else None
-        return frame if number is None else Reach(frame.lo, f"least({frame.hi}, {frame.lo} + {number - 1})", frame.reason)
+        if number is None:  # left out of the manifest, as literals beside columns of a secret's name are
+            return Reach(frame.lo, frame.hi, frame.reason or f"which row {function.text} took is not told; all rows of the frame are given")
+        return Reach(frame.lo, f"least({frame.hi}, {frame.lo} + {number - 1})", frame.reason)
     return Reach(frame.lo, frame.hi, frame.reason, function if function.aggregate else None)
 
 

@@ -45,9 +45,10 @@ public final class Manifest {
     private static Map whole(Capture capture, PlanDescription description, long execution, Configuration conf) {
         Map plan = description.parts();
         List problems = new ArrayList(capture.problems);
-        if (overflows(capture, description)) {
-            problems.add(Capture.problemOf("Scan", "the files have more splits than there are ordinals", "refused"));
-            capture.rewritten = false; // its references are not unique
+        String fault = fault(capture, description);
+        if (fault != null) {
+            problems.add(Capture.problemOf("Scan", fault, "refused"));
+            capture.rewritten = false; // its references are not unique, or not to one record
         }
         List sources = (List) plan.get("sources");
         for (int i = 0; i < sources.size(); i++) {
@@ -86,7 +87,8 @@ public final class Manifest {
         return result;
     }
 
-    private static boolean overflows(Capture capture, PlanDescription description) {
+    /** What is wrong with the numbers of files; null where nothing is. */
+    private static String fault(Capture capture, PlanDescription description) {
         List sources = new ArrayList(capture.sources);
         List caches = description.caches();
         for (int i = 0; i < caches.size(); i++) {
@@ -94,11 +96,15 @@ public final class Manifest {
             sources.addAll(cached == null ? new ArrayList() : cached.sources);
         }
         for (int i = 0; i < sources.size(); i++) {
-            if (((SourceFiles) sources.get(i)).overflow()) {
-                return true;
+            SourceFiles files = (SourceFiles) sources.get(i);
+            if (files.overflow()) {
+                return "the files have more splits than there are ordinals";
+            }
+            if (files.ambiguous()) {
+                return "a file is in several partitions of the table, which have one location";
             }
         }
-        return false;
+        return null;
     }
 
     private static Map head(Capture capture, PlanDescription description, long execution) {

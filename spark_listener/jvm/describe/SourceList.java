@@ -34,7 +34,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /** The sources that a plan reads. Those of its capture keep their order, so that references find their files; others follow. */
-final class SourceList implements LeafSources {
+public final class SourceList implements LeafSources {
     private final Capture capture;
     private final Sources all;
     private final int first; // the number of the capture's source 0
@@ -203,7 +203,7 @@ final class SourceList implements LeafSources {
     }
 
     /** The folder of a table of the catalog of which Spark has chosen some partitions: it then lists their folders. Null: it lists the table's own. */
-    private static String wholeTable(LogicalRelation leaf, HadoopFsRelation relation) {
+    public static String wholeTable(LogicalRelation leaf, HadoopFsRelation relation) {
         if (!leaf.catalogTable().isDefined() || relation.partitionSchema().isEmpty() || TableText.format(relation, "").equals("delta")) {
             return null;
         }

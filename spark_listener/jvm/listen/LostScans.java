@@ -1,5 +1,6 @@
 package headwater.listen;
 
+import headwater.describe.SourceList;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.Inputs;
 import headwater.rewrite.kept.Materialized;
@@ -169,7 +170,9 @@ final class LostScans {
     /** What tells a leaf's rows: the paths of files, a checkpoint; null: rows that no capture knows. */
     private static String path(LogicalPlan leaf) {
         if (leaf instanceof LogicalRelation && ((LogicalRelation) leaf).relation() instanceof HadoopFsRelation) {
-            return ((HadoopFsRelation) ((LogicalRelation) leaf).relation()).location().rootPaths().mkString(", ");
+            HadoopFsRelation relation = (HadoopFsRelation) ((LogicalRelation) leaf).relation();
+            String table = SourceList.wholeTable((LogicalRelation) leaf, relation); // of which a filter left some partitions, wherever they lie
+            return table == null ? relation.location().rootPaths().mkString(", ") : table;
         }
         if (whole(leaf) instanceof DataSourceV2Relation) {
             return ((DataSourceV2Relation) whole(leaf)).table().name();

@@ -40,6 +40,7 @@ public final class SourceFiles {
     private final Map known = new HashMap(); // path, length and time -> Entry
     private final List entries = new ArrayList();
     private long next;
+    private boolean ambiguous;
 
     public SourceFiles(int number, long unit) {
         this.number = number;
@@ -51,7 +52,7 @@ public final class SourceFiles {
         List fresh = new ArrayList();
         for (int i = 0; i < found.size(); i++) {
             Object[] file = (Object[]) found.get(i);
-            if (!known.containsKey(key((FileStatus) file[0]))) {
+            if (!isKnown(file)) {
                 fresh.add(file);
             }
         }
@@ -59,7 +60,7 @@ public final class SourceFiles {
         for (int i = 0; i < fresh.size(); i++) {
             Object[] file = (Object[]) fresh.get(i);
             FileStatus status = (FileStatus) file[0];
-            if (known.containsKey(key(status))) {
+            if (isKnown(file)) {
                 continue; // a path that a read names twice: its records count twice, and are the same
             }
             boolean split = unit > 0L && ((Boolean) file[2]).booleanValue();
@@ -75,6 +76,14 @@ public final class SourceFiles {
         }
     }
 
+    private boolean isKnown(Object[] file) {
+        Entry entry = (Entry) known.get(key((FileStatus) file[0]));
+        if (entry != null && entry.partition != null && file[1] != null && entry.partition.getClass() == file[1].getClass()) {
+            ambiguous |= !entry.partition.equals(file[1]);
+        }
+        return entry != null;
+    }
+
     public synchronized int ordinal(FileStatus status) {
         return ((Entry) known.get(key(status))).ordinal;
     }
@@ -82,6 +91,11 @@ public final class SourceFiles {
     /** The files so far, by ordinal. */
     public synchronized List entries() {
         return new ArrayList(entries);
+    }
+
+    /** Whether a file was listed in two partitions, so that a record of it has one value in a column of these, and another. */
+    public synchronized boolean ambiguous() {
+        return ambiguous;
     }
 
     /** Whether there were more splits than ordinals: then references are not unique, and the capture is worth nothing. */

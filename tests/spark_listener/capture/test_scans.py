@@ -139,3 +139,26 @@ def test_listed_files_are_described_as_they_were(spark: SparkSession, table: Any
         status = Path(file["path"].removeprefix("file:")).stat()
         assert (file["length"], file["modified"]) == (status.st_size, status.st_mtime_ns // 1_000_000)
     assert source["columns"] == [{"name": "id", "type": "bigint"}, {"name": "k", "type": "bigint"}, {"name": "s", "type": "string"}]
+
+
+def test_partitions_of_a_table_that_have_one_location_are_refused_where_both_are_read(
+    spark: SparkSession, tmp_path: Path, write: Any
+) -> None:
+    spark.sql("CREATE TABLE one_location (id bigint, p int) USING parquet PARTITIONED BY (p)")
+    spark.range(0, 6, 1, 1).write.parquet(str(tmp_path / "in"))
+    for p in (1, 2):
+        spark.sql(f"ALTER TABLE one_location ADD PARTITION (p={p}) LOCATION '{tmp_path / 'in'}'")
+    (problem,) = write(spark.sql("SELECT p, id FROM one_location")).capture["problems"]
+    assert (problem["reason"], problem["kind"]) == ("a file is in several partitions of the table, which have one location", "refused")
+    alone = write(spark.sql("SELECT p, id FROM one_location WHERE p = 2"))
+    assert alone.ids("id") == {(i,): [frozenset({i})] for i in range(6)}
+
+
+def test_a_table_of_which_a_filter_leaves_some_partitions_is_still_in_the_query(spark: SparkSession, write: Any) -> None:
+    spark.range(0, 9, 1, 2).selectExpr("id", "id % 3 as p").write.partitionBy("p").saveAsTable("in_parts")
+    captured = write(spark.sql("SELECT id FROM in_parts WHERE p = 2"))
+    assert (captured.capture["status"], captured.capture["problems"]) == ("complete", [])
+    assert captured.ids("id") == {(i,): [frozenset({i})] for i in (2, 5, 8)}
+    lost = "SELECT DISTINCT a.id FROM in_parts a LEFT JOIN in_parts b ON a.id = b.id AND b.p = 1 WHERE a.p = 2"
+    (problem,) = write(spark.sql(lost)).capture["problems"]
+    assert (problem["operator"].rpartition("/")[2], problem["kind"]) == ("in_parts", "missing")

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
 from headwater.graph.trace import Semantics
+from headwater.spark_listener.lineage.manifest_secrets import without_secret_literals
 
 pytestmark = pytest.mark.spark
 
@@ -171,3 +172,13 @@ def test_a_partition_that_a_join_left_half_read_is_said_to_be_missing(
     assert whole != true, "the join reads everything: this test shows nothing"
     assert {effect for _, effect in said} == {"missing"}
     assert all(whole[key][0] < true[key][0] for key in true)
+
+
+def test_the_row_that_a_function_takes_of_a_secret_column_is_not_guessed(spark: SparkSession, table: Any, write: Any, traced: Any) -> None:
+    frame = spark.read.parquet(table("rows", [{"id": i, "token": f"t{i}"} for i in range(6)], files=1))
+    whole = "(order by id rows between unbounded preceding and unbounded following)"
+    captured = write(frame.selectExpr("id", f"nth_value(token, 2) over {whole} as n"))
+    captured.event["capture"] = without_secret_literals(captured.capture)
+    answer = traced(captured, "id", semantics=Semantics.WITNESS, column="n")
+    assert answer.ids == {(i,): [frozenset(range(6))] for i in range(6)}
+    assert {effect for _, effect in answer.said} == {"superset"}

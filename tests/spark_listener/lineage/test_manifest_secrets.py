@@ -66,3 +66,27 @@ def test_conditions_by_which_groups_are_found_again_stay_and_their_texts_do_not(
     (operator,) = without_secret_literals(manifest)["operators"]
     assert operator["condition"]["args"] == [PASSWORD, literal("hunter2")]
     assert "hunter2" not in operator["text"] + operator["condition"]["sql"]
+
+
+def test_numbers_beside_a_column_that_counts_stay_and_texts_go() -> None:
+    tokens, token = {"fn": "attr", "attr": 1, "name": "tokens", "type": "bigint"}, {"fn": "attr", "attr": 2, "name": "token", "type": "int"}
+    few = {"fn": "literal", "value": "4", "type": "bigint"}
+    condition = call("<", tokens, few)
+    (operator,) = without_secret_literals(filtered(condition, "tokens < 4"))["operators"]
+    assert operator["condition"]["args"] == condition["args"]
+    (operator,) = without_secret_literals(filtered(call("=", tokens, literal("hunter2")), "tokens = 'hunter2'"))["operators"]
+    assert "hunter2" not in json.dumps(operator)
+    for makes, column in (("n", token), ("password", NAME)):
+        made = {"attr": 3, "name": makes, "type": "boolean", "expr": call("=", column, {**few, "value": "987654"})}
+        project = {"id": 0, "op": "Project", "text": "", "defines": [made]}
+        assert "987654" not in json.dumps(without_secret_literals({"operators": [project], "boundaries": []}))
+
+
+def test_conditions_of_matches_lose_their_secrets_too() -> None:
+    recorded = {"fn": "attr", "attr": 5, "name": "(b.token > 'hunter2')", "type": "boolean"}
+    compared = call("or", recorded, call("=", PASSWORD, literal("hunter3")), call("<", NAME, {**NAME, "attr": 7}))
+    boundary = {"boundary": 0, "kind": "match", "compared": compared}
+    (clean,) = without_secret_literals({"operators": [], "boundaries": [boundary]})["boundaries"]
+    assert "hunter" not in json.dumps(clean)
+    assert clean["compared"]["args"][0] == {**recorded, "name": "[redacted]"}
+    assert clean["compared"]["args"][2] == compared["args"][2]
