@@ -99,11 +99,11 @@ class Registry:
         """
         found = self._read(f"{_SELECT} FROM program p WHERE operator = 1 AND namespace = ? AND job = ?", namespace, job)
         found += self._read(f"{_SELECT} FROM run JOIN program p ON p.id = run.program WHERE run = ?", run.lower())
-        return _program(*found[0][:4]) if found else None
+        return self._program(*found[0][:4]) if found else None
 
     def programs(self) -> list[tuple[Program, str]]:
         """All programs by job, each with the time at which it was registered."""
-        return [(_program(*row[:4]), row[4]) for row in self._read(f"{_SELECT} FROM program p ORDER BY namespace, job, at")]
+        return [(self._program(*row[:4]), row[4]) for row in self._read(f"{_SELECT} FROM program p ORDER BY namespace, job, at")]
 
     def remove(self, identifier: str) -> bool:
         """Forget a program; False if there is none of that id."""
@@ -170,11 +170,25 @@ class Registry:
             )
         return status
 
+    def _program(self, namespace: str, job: str, operator: int, invocation: str) -> Program:
+        """A row as a program. What it says is executed, so it is taken only where every part is what was written."""
+        try:
+            parts = json.loads(invocation)
+            program = Program(namespace=namespace, job=job, operator=bool(operator), **parts)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise self._unusable(f"the program of job {job!r} (namespace {namespace!r}) cannot be read: {error}") from error
+        if not _is_whole(program):
+            raise self._unusable(f"the program of job {job!r} (namespace {namespace!r}) is not made of texts")
+        return program
+
     def _unusable(self, reason: str) -> ConfigurationError:
         return ConfigurationError(
             f"{self.path} cannot be used: {reason}.", hint="Remove it. Programs register themselves with their next run."
         )
 
 
-def _program(namespace: str, job: str, operator: int, invocation: str) -> Program:
-    return Program(namespace=namespace, job=job, operator=bool(operator), **json.loads(invocation))
+def _is_whole(program: Program) -> bool:
+    single = (program.script, program.script_sha256, program.working_directory)
+    if not isinstance(program.argv, list) or not isinstance(program.environment, dict):
+        return False
+    return all(isinstance(text, str) for text in (*single, *program.argv, *program.environment, *program.environment.values()))

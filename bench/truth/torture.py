@@ -22,7 +22,7 @@ from pathlib import Path
 from bench import results
 
 FOLDER = results.ROOT / "build" / "torture"
-_MODES = ("tests", "active", "auto", "lazy", "rdd", "delta", "iceberg", "replicas")  # those from `rdd` on know one mode
+_MODES = ("tests", "active", "auto", "lazy", "rdd", "delta", "iceberg", "replicas", "parsers")  # those from `rdd` on know one mode
 _PIECE = 250  # programs: some minutes
 _TESTS = {
     "tests": ["-m", "torture"],  # each of them once, however many programs are asked for
@@ -30,6 +30,7 @@ _TESTS = {
     "delta": ["tests/oracle/test_delta_histories.py"],
     "iceberg": ["tests/oracle/test_iceberg_histories.py"],
     "replicas": ["tests/backend/test_replicas.py", "-k", "killed"],  # a program: each of three replicas killed once
+    "parsers": ["tests/backend/harm/test_parsers.py"],  # a program: a damaged document for each parser of what comes from outside
 }
 _COSTLY = {"delta": 10, "iceberg": 10, "replicas": 12}  # one of these takes as long as so many programs of the other modes
 

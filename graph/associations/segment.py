@@ -108,7 +108,7 @@ class Segment:
             text = bytes(read(begin, length))
         try:
             known: Mapping[str, Any] = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:  # the latter: nested too deeply
             raise _damaged(name, f"its footer is not JSON: {error}") from error
         return cls(name=name, data=held, footer=Footer.from_json(known, f"{name}.footer"), end=begin - LENGTH.size)
 

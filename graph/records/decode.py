@@ -27,7 +27,11 @@ def decode(segment: Segment) -> list[Longs]:
         InvalidCaptureError: a block is damaged.
     """
     whole = list(decode_parts(segment, max(1, segment.footer.rows)))
-    return whole[0][1] if whole else [np.empty(0, np.int64) for _ in segment.footer.columns]
+    if whole:
+        return whole[0][1]
+    if not isinstance(segment.footer.columns, list):
+        raise _damaged(segment.name, "its footer does not list its columns")
+    return [np.empty(0, np.int64) for _ in segment.footer.columns]
 
 
 def decode_parts(segment: Segment, rows: int) -> Iterator[tuple[int, list[Longs]]]:

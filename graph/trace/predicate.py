@@ -38,6 +38,10 @@ def checked(database: Database, where: str) -> str:
             field="where",
             hint=f"It may have {_LONGEST:,}; name many records by file and row.",
         )
+    if not _is_text(where):
+        raise InvalidQueryError(
+            f"The predicate {where!r} holds half a character.", field="where", hint="Write it in UTF-8, without lone surrogates."
+        )
     tree = _parsed(database, where)
     if tree.get("error"):
         raise InvalidQueryError(
@@ -57,6 +61,15 @@ def checked(database: Database, where: str) -> str:
     for part in _parts(condition):
         _check_part(part, where)
     return f"(\n{where}\n)"
+
+
+def _is_text(where: str) -> bool:
+    """Whether it can be written as UTF-8, as DuckDB needs it. A command line may hold bytes that are no text."""
+    try:
+        where.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def mentioned(database: Database, predicate: str) -> frozenset[str]:
