@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
+from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and ends of lines
 
 
 def configure(level: str, form: str) -> None:
@@ -31,7 +35,7 @@ def configure(level: str, form: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering]
+            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _harmless, *rendering]
         )
     )
     root = logging.getLogger()
@@ -40,3 +44,11 @@ def configure(level: str, form: str) -> None:
     # Requests have their own lines, with ids; uvicorn's would hold query strings.
     logging.getLogger("uvicorn.access").disabled = True
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+
+
+def _harmless(_logger: Any, _method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Write control characters out: a path that somebody asked for must not control the terminal of whoever reads the log."""
+    for name, value in entry.items():
+        if isinstance(value, str):
+            entry[name] = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", value)
+    return entry

@@ -184,9 +184,9 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
         delivered = await asyncio.to_thread(workspace.take_spool)
         waiting = await workspace.settle()
         for refused in delivered.refused:
-            note(f"[yellow]warning:[/] something in the spool was refused: {refused}")
+            note(f"something in the spool was refused: {refused}", label="warning")
         if waiting:
-            note(f"[yellow]warning:[/] {waiting} entries of the log are not in the graph yet; the answer is without them.")
+            note(f"{waiting} entries of the log are not in the graph yet; the answer is without them.", label="warning")
 
         async def take_prov(body: bytes, notation: ProvFormat | None) -> dict[str, Any]:
             return asdict(await asyncio.to_thread(workspace.prov.submit, DEFAULT_TENANT, body, notation))
@@ -261,9 +261,7 @@ def _ask_here(workspace: Workspace) -> Ask:
 
 def _say(line: str) -> None:
     """Tell how far a trace is: a job's name in it may hold anything."""
-    from rich.markup import escape
-
-    note(escape(line))
+    note(line)
 
 
 def _error(error: GraphQLError) -> HeadwaterError:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from headwater.backend.audit.chain import Verified
 from headwater.backend.audit.chain import verify as verify_links
@@ -59,7 +58,7 @@ def audit(
     found = latest(log, wanted, last)
     emit([_row(entry, format) for entry in found.entries], columns=_COLUMNS, format=format, empty="Nothing of that is in the audit log.")
     if found.damaged:
-        note(f"[yellow]warning:[/] {found.damaged} line(s) cannot be read: the service ended, or its disk was full, while it wrote them.")
+        note(f"{found.damaged} line(s) cannot be read: the service ended, or its disk was full, while it wrote them.", label="warning")
 
 
 def _verify(log: Path, head: str | None, format: Format) -> None:
@@ -70,11 +69,11 @@ def _verify(log: Path, head: str | None, format: Format) -> None:
     else:
         _tell(found)
     if is_missing:
-        note("[red]error:[/] the head that was given is the digest of no line: that line, or one before it, was changed or removed.")
+        note("the head that was given is the digest of no line: that line, or one before it, was changed or removed.", label="error")
     for one in found.breaks:
-        note(f"[red]error:[/] {escape(one.file)}:{one.line}: {one.reason}.")
+        note(f"{one.file}:{one.line}: {one.reason}.", label="error")
     if found.broken > len(found.breaks):
-        note(f"[red]error:[/] and {found.broken - len(found.breaks)} more.")
+        note(f"and {found.broken - len(found.breaks)} more.", label="error")
     if found.broken or is_missing:
         raise typer.Exit(1)
 

@@ -118,9 +118,9 @@ def lineage(
     empty = "It comes from no column that is known." if direction is Direction.UPSTREAM else "No column that is known is made of it."
     emit(rows, columns=("from", "to", "way", "hops", "operations"), format=format, empty=empty)
     if truncated:
-        note(f"[yellow]warning:[/] {truncated:,} more columns were reached than are listed.")
+        note(f"{truncated:,} more columns were reached than are listed.", label="warning")
     if beyond:
-        note(f"[yellow]warning:[/] at least {beyond:,} more columns lie beyond; --depth asks for more.")
+        note(f"at least {beyond:,} more columns lie beyond; --depth asks for more.", label="warning")
 
 
 _NO_TAGS = "No tag reaches it. `headwater describe DATASET --column COLUMN --tag TAG` says one, here or where it comes from."

@@ -67,9 +67,9 @@ async def _impact(target: str, where: str | None, direction: Direction, depth: i
     empty = f"Nothing {direction.value} of it is known."
     emit(rows, columns=columns, format=format, empty=empty)
     for reason in last["reasons"]:
-        note(f"[yellow]note:[/] not exact: {reason}")
+        note(f"not exact: {reason}", label="note")
     if last["beyond"]:
-        note(f"[yellow]warning:[/] at least {last['beyond']:,} more nodes lie beyond; --depth asks for more hops.")
+        note(f"at least {last['beyond']:,} more nodes lie beyond; --depth asks for more hops.", label="warning")
     if format is Format.TABLE:
         note(f"{last['total']:,} {'causes' if direction is Direction.UPSTREAM else 'affected'}.")
 

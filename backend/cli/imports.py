@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from headwater.backend.cli.answers import open_answers
 from headwater.backend.cli.event_files import event_batches
@@ -75,7 +74,7 @@ async def _import_events(files: list[Path], home: Path | None) -> bool:
                 found["rejected"] += len(report["rejected"]) + report.get("more_rejected", 0)
                 for refused in report["rejected"]:
                     at = batch.places[refused["index"]] if refused["index"] < len(batch.places) else batch.places[0]
-                    note(f"[yellow]refused:[/] {at}: {escape(refused['message'])}")
+                    note(f"{at}: {refused['message']}", label="refused")
     emit_json(found)
     return not found["rejected"]
 

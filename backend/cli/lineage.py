@@ -104,11 +104,11 @@ async def _show(
         shown = await _pages(answers, asked)
     emit_lineage(focus, shown, format)
     if beyond := shown.totals["beyond"]:
-        note(f"[yellow]warning:[/] at least {beyond:,} more nodes lie beyond; --depth asks for more hops.")
+        note(f"at least {beyond:,} more nodes lie beyond; --depth asks for more hops.", label="warning")
     if asked["masks"] and not shown.totals["masked"]:
-        note("[yellow]note:[/] nothing in this lineage is of what the masks hide.")
+        note("nothing in this lineage is of what the masks hide.", label="note")
     for remark in shown.notes:
-        note(f"[yellow]note:[/] {remark}")
+        note(f"{remark}", label="note")
 
 
 async def _pages(answers: Answers, asked: Mapping[str, Any]) -> Shown:

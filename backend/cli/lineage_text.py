@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from headwater.backend.cli.names import dataset_of, job_of, shown_name
-from headwater.backend.cli.output import Format, emit, emit_json, note
+from headwater.backend.cli.output import Format, emit, emit_json, note, screen
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.views.request import DATA
 
@@ -124,14 +124,14 @@ def _dot(shown: Shown) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r") + '"'
 
 
 def _mermaid(shown: Shown) -> Iterator[str]:
     yield "flowchart LR"
     numbers = {item["id"]: f"n{number}" for number, item in enumerate(shown.nodes)}
     for item in shown.nodes:
-        label = item["name"].replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;").replace("\n", " ")
+        label = item["name"].replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;").replace("\n", " ").replace("\r", " ")
         left, right = ("[", "]") if item["kind"] in _DATA else ("([", "])")
         yield f'  {numbers[item["id"]]}{left}"{label}"{right}'
     for edge in shown.edges:
@@ -147,10 +147,9 @@ def _edge_text(edge: Item) -> str:
 
 
 def _print_trees(focus: Node, shown: Shown) -> None:
-    from rich.console import Console
     from rich.tree import Tree
 
-    out = Console(emoji=False)
+    out = screen()
     nodes = {item["id"]: item for item in shown.nodes}
     roots = [item["id"] for item in shown.nodes if item["focus"]]
     for direction in ("upstream", "downstream"):
@@ -170,10 +169,9 @@ def _print_trees(focus: Node, shown: Shown) -> None:
 
 def _print_between(shown: Shown) -> None:
     """What lies between some nodes, from where it begins; in a circle that nothing enters, from one of them."""
-    from rich.console import Console
     from rich.tree import Tree
 
-    out = Console(emoji=False)
+    out = screen()
     nodes = {item["id"]: item for item in shown.nodes}
     following = _following(shown.edges, nodes, upstream=False)
     entered = {far for steps in following.values() for far in steps}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,10 @@ from headwater.errors import ConfigurationError, HeadwaterError, InvalidInputErr
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and ends of lines
+_FORMULA = ("=", "+", "-", "@", "\t", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: their wide forms
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf(?:inity)?")
 
 
 class Format(StrEnum):
@@ -80,8 +85,8 @@ def emit(
         emit_json([dict(row) for row in rows])
     elif format is Format.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+        writer.writerow(map(_inert, columns))
+        writer.writerows([_inert(row.get(column)) for column in columns] for row in rows)
     elif rows or empty is None:
         _table(rows, columns=columns, title=title)
     else:
@@ -94,18 +99,24 @@ def emit_json(value: Any) -> None:
     sys.stdout.write("\n")
 
 
-def note(text: str) -> None:
-    """Tell the person at the terminal something that is not the answer."""
-    console().print(text, highlight=False, soft_wrap=True)
+def note(text: str, *, label: str = "") -> None:
+    """Tell the person at the terminal something that is not the answer; `label` says what it is: warning, note, error.
+
+    What the text holds is shown as it is: names come from whoever may send events.
+    """
+    from rich.text import Text
+
+    told = Text.assemble((f"{label}: ", "red" if label == "error" else "yellow"), text) if label else Text(text)
+    console().print(told, highlight=False, soft_wrap=True)
 
 
 def report(error: HeadwaterError) -> None:
     """Say what went wrong and what to do, in red where there is colour."""
-    from rich.markup import escape
+    from rich.text import Text
 
-    console().print(f"[bold red]error:[/] {escape(error.message)}", highlight=False, soft_wrap=True)
+    console().print(Text.assemble(("error:", "bold red"), f" {error.message}"), highlight=False, soft_wrap=True)
     if error.hint:
-        console().print(f"[yellow]hint:[/]  {escape(error.hint)}", highlight=False, soft_wrap=True)
+        console().print(Text.assemble(("hint:", "yellow"), f"  {error.hint}"), highlight=False, soft_wrap=True)
 
 
 @contextmanager
@@ -121,25 +132,53 @@ def progress(*, disable: bool = False) -> Iterator[Progress]:
 @cache
 def console() -> Console:
     """The console on standard error."""
-    from rich.console import Console
+    return screen(stderr=True)
 
-    return Console(stderr=True, emoji=False)  # an id like actor:x:y holds what rich would take for one
+
+def screen(*, stderr: bool = False) -> Console:
+    """A console that writes control characters out: no name of a dataset moves the cursor, or sets the title of a terminal."""
+    return _screen_type()(stderr=stderr, emoji=False)  # an id like actor:x:y holds what rich would take for an emoji
+
+
+@cache
+def _screen_type() -> type[Console]:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class Screen(Console):
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(_CONTROL.sub(_written_out, segment.text), segment.style)
+
+    return Screen
+
+
+def _written_out(found: re.Match[str]) -> str:
+    return f"\\x{ord(found[0]):02x}"
 
 
 def _table(rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str], title: str | None) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left")
+    table = Table(title=None if title is None else Text(title), title_justify="left")
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(Text(column), overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(row.get(column))) for column in columns))
-    Console().print(table)
+    screen().print(table)
 
 
 def _cell(value: Any) -> str:
     if value is None or value == []:
         return ""
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (dict, list, tuple)) else str(value)
+
+
+def _inert(value: Any) -> str:
+    """A cell of CSV that no spreadsheet takes for a formula: a text that begins like one has an apostrophe in front. Numbers stay.
+
+    A carriage return becomes the end of a line: the writer does not quote it alone, and what follows would begin a cell.
+    """
+    text = _cell(value).replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text

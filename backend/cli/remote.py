@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from rich.markup import escape
-
 from headwater.backend.cli.output import note
 from headwater.backend.client import GraphQLClient
 from headwater.errors import HeadwaterError, LargeTraceError, UnavailableError
@@ -120,7 +118,7 @@ class RemoteGraph:
             if job is None:
                 raise UnavailableError("The service does not know this job any more.", hint="Ask again.")
             for line in job["progress"][shown:]:
-                note(escape(line))
+                note(line)
             shown = len(job["progress"])
             if job["state"] == "COMPLETE":
                 return

@@ -51,7 +51,7 @@ def serve(
     configure(settings.log_level, settings.log_format)
     service = LocalService(settings)
     if service.exposed:
-        note("[yellow]warning:[/] others on the network can reach this address, and the key travels unencrypted: put TLS in front.")
+        note("others on the network can reach this address, and the key travels unencrypted: put TLS in front.", label="warning")
     _show(service.link(scopes), f"Serving {settings.folder.path} at {service.url}. Stop with Ctrl-C.", open_page)
     service.run()
 

@@ -14,6 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from headwater.backend.cli.names import OWN_ROWS, dataset_name, dataset_of, job_of
+from headwater.backend.cli.output import screen
 from headwater.graph.model.instants import shown_instant
 from headwater.graph.trace import Grain, Hop, Semantics, TraceAnswer, TracedRecord, TraceRequest
 
@@ -23,7 +24,7 @@ _CELL = 28
 
 def print_story(request: TraceRequest, answer: TraceAnswer, *, console: Console | None = None) -> None:
     """Print the whole of it on standard output."""
-    out = console or Console(emoji=False)
+    out = console or screen()
     out.print(_question(request), soft_wrap=True)
     out.print(_verdict(request, answer), soft_wrap=True)
     for dataset, records in groupby(answer.records, key=lambda record: record.dataset):
@@ -113,7 +114,7 @@ def _many(records: Sequence[TracedRecord], columns: Sequence[str]) -> Table:
     heads = list(dict.fromkeys(name for place in places for name in place))
     left_out = len({name for record in records for name in record.values}) - len(columns)
     for name in (*heads, *columns, *([f"+{left_out} columns"] if left_out else [])):
-        table.add_column(name, justify="right" if name in ("row", "line") else "left", no_wrap=True)
+        table.add_column(Text(name), justify="right" if name in ("row", "line") else "left", no_wrap=True)
     for record, place in zip(records, places, strict=True):
         table.add_row(*(Text(_cell(place.get(name))) for name in heads), *(Text(_short(record.values.get(name))) for name in columns))
     return table

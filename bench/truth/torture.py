@@ -30,7 +30,10 @@ _TESTS = {
     "delta": ["tests/oracle/test_delta_histories.py"],
     "iceberg": ["tests/oracle/test_iceberg_histories.py"],
     "replicas": ["tests/backend/test_replicas.py", "-k", "killed"],  # a program: each of three replicas killed once
-    "parsers": ["tests/backend/harm/test_parsers.py"],  # a program: a damaged document for each parser of what comes from outside
+    "parsers": [
+        "tests/backend/harm/test_parsers.py",
+        "tests/backend/harm/test_injected.py",
+    ],  # a program: a damaged document for each parser of what comes from outside
 }
 _COSTLY = {"delta": 10, "iceberg": 10, "replicas": 12}  # one of these takes as long as so many programs of the other modes
 
