@@ -124,7 +124,7 @@ def _effect(response: httpx.Response) -> str:
 
 
 def _send(client: httpx.Client, harm: Harm) -> httpx.Response:
-    sent = {name: value.strip().encode("latin-1", "replace") for name, value in harm.headers.items()}
+    sent = {name.encode(): value.strip().encode("latin-1", "replace") for name, value in harm.headers.items()}
     headers = {name: value for name, value in sent.items() if not set(value) & set(b"\r\n\0")}  # no client sends others
     return client.request(harm.method, harm.path, content=harm.body or None, headers=headers)
 
