@@ -133,7 +133,7 @@ def main(arguments: Sequence[str]) -> int:
     start = time.monotonic()
     before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what runs is ended, and the folder removed
     try:
-        with tempfile.TemporaryDirectory(prefix="headwater-tests-", ignore_cleanup_errors=True) as scratch:
+        with tempfile.TemporaryDirectory(prefix="make-test-", ignore_cleanup_errors=True) as scratch:
             outcomes = _run(chosen, jobs=options.jobs, shell=_shell(scratch), environment=_environment(scratch))
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -61,8 +61,9 @@ def test_a_document_is_named_by_its_hash_over_http(service: ServiceProcess) -> N
     with _as(service, "viewer") as viewer, _as(service, "viewer", "sales") as other:
         (error,) = viewer.post("/graphql", json=named).json()["errors"]
         assert (error["message"], error["extensions"]["code"]) == ("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND")
-        assert viewer.post("/graphql", json={"query": document, **named}).json()["data"] == {"tags": {"totalCount": 0}}
-        assert viewer.post("/graphql", json=named).json()["data"] == {"tags": {"totalCount": 0}}
+        answered = viewer.post("/graphql", json={"query": document, **named}).json()["data"]
+        assert answered["tags"]["totalCount"] >= 0, "other tests of this service may have given tags"
+        assert viewer.post("/graphql", json=named).json()["data"] == answered
         assert "errors" in other.post("/graphql", json=named).json()
         deep = "{ " + "... on Query { " * 300 + "service { version }" + " }" * 300 + " }"
         digest = sha256(deep.encode()).hexdigest()

@@ -31,10 +31,10 @@ async def opening() -> AsyncIterator[tuple[_Open, _Close]]:
     async def opened(tenant: str, holder: str) -> None:
         who = Principal(tenant, "key", holder, holder=holder)
 
-        async def again() -> Principal:
+        async def identify() -> Principal:
             return who
 
-        task = asyncio.create_task(sockets.serve(app, {"type": "websocket"}, unused, app, who=who, again=again))
+        task = asyncio.create_task(sockets.serve(app, {"type": "websocket"}, unused, app, who=who, identify=identify))
         tasks.add(task)
         await asyncio.sleep(0)
         if task.done():
