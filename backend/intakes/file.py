@@ -9,6 +9,7 @@ of the beginning of the file, so that another file at the same place is not take
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -66,7 +67,7 @@ class FileIntake:
         """The file that was read last, where it has another name by now and has more than was read."""
         if not noted or noted.get("ended"):
             return None
-        for path in sorted(self._path.parent.glob(f"{self._path.name}*")):
+        for path in sorted(self._path.parent.glob(f"{glob.escape(self._path.name)}*")):
             if path != self._path and path.is_file() and not path.is_symlink() and path.stat().st_ino == noted["inode"]:
                 with _opened(path) as file:
                     return path if _is_the_one(file, noted) else None

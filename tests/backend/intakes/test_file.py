@@ -147,3 +147,17 @@ def test_of_short_lines_few_are_in_hand_at_once(tmp_path: Path, monkeypatch: pyt
     with fetching:  # all of it was noted
         time.sleep(0.5)
     assert sum(sizes) == 5_001
+
+
+def test_brackets_in_a_files_name_are_no_pattern(tmp_path: Path) -> None:
+    """A file that was put aside while nobody looked is found by its name, not by what the name would match."""
+    path = tmp_path / "events[1].jsonl"
+    fetching = Fetching(tmp_path / "home", f'[[intake]]\nkind = "file"\nname = "log"\npath = "{path}"\n')
+    append(path, lines(1))
+    with fetching:
+        fetching.await_runs(ids(1))
+    append(path, lines(2))
+    path.rename(tmp_path / "events[1].jsonl.1")
+    append(path, lines(3))
+    with fetching:
+        fetching.await_runs(ids(1, 2, 3))
