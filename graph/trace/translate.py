@@ -198,6 +198,8 @@ def _predicate(expression: Expression, parts: list[str], *, alike: bool) -> str:
         return f"{_STRINGS[fn]}({', '.join(parts)})"
     if fn == "in" and len(parts) > 1 and alike:
         return f"({parts[0]} IN ({', '.join(parts[1:])}))"
+    if fn == "truncated":
+        raise Untranslatable("a value in it was left out, as secrets and very long expressions are")
     raise Untranslatable(f"{expression.text} ({expression.name or fn}) is not evaluated here")
 
 

@@ -15,6 +15,7 @@ from headwater.graph.associations.behaviours import assumed
 from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.plan import Plan
 from headwater.graph.trace.recomputed.relation import RelationTranslator, relation_of
+from headwater.graph.trace.translate import Translator
 
 LEFT, RIGHT = 1, 2  # the scans; left has the attributes 11 and 12, right 21 and 22, by the names k and v
 NUMBERS = st.one_of(st.none(), st.integers(0, 3))
@@ -159,3 +160,8 @@ def test_a_projection_adds_nothing_and_its_columns_are_those_below() -> None:
 def test_what_it_cannot_say_is_refused_by_its_text(operator: Operator) -> None:
     with pytest.raises(Untranslatable, match=operator.text):
         relation_of(plan := _plan(operator), RelationTranslator(plan, [_scan(LEFT), _scan(RIGHT)]), operator)
+
+
+def test_what_was_left_out_of_an_expression_is_told_in_words() -> None:
+    with pytest.raises(Untranslatable, match="a value in it was left out"):
+        Translator(_plan(_scan(LEFT)), {}).sql(Expression(fn="truncated"), _scan(LEFT))
