@@ -59,7 +59,8 @@ class Program:
         self, context: Any, folder: Path, limit: int, files_read: Callable[[Any, bool], dict[str, Any]],
         bytes_read: Callable[[Any, int], int | None], sparing: Sparing | None = None,
     ) -> None:  # fmt: skip
-        from headwater.spark_listener.rdd_records.reports import reports_to, ship_by_value
+        from headwater.spark_listener.rdd_records.reports import reports_to
+        from headwater.spark_listener.rdd_records.shipping import ship_by_value
 
         ship_by_value()
         self.recording = Recording(folder, limit)

@@ -25,13 +25,3 @@ def reports_to(context: Any, on_report: Callable[[tuple[Any, ...]], None]) -> An
             return AddingAccumulatorParam, ((),)
 
     return context.accumulator((), Reports())
-
-
-def ship_by_value() -> None:
-    """Have PySpark's cloudpickle send what workers run along with the program's functions: they may not have it installed."""
-    from pyspark import cloudpickle
-
-    from headwater.spark_listener.rdd_records import batches, blocks, checked, chosen, keys, starts, taps, whole_files
-
-    for module in (batches, blocks, checked, chosen, keys, starts, taps, whole_files):
-        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # as PySpark ships it
