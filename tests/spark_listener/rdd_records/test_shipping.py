@@ -64,6 +64,7 @@ def test_classes_are_taken_apart_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_changed_constant_is_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    shipping.ship_by_value()
     before = shipping._opening()
     monkeypatch.setattr(starts, "COMPILED", not starts.COMPILED)
     assert shipping._opening() != before
