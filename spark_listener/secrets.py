@@ -107,17 +107,14 @@ _TEXT: tuple[Rule, ...] = (
 )
 # No rule can match a text without one of these: most text is passed by one look.
 _SUSPECT_NAME = re.compile(r"[@?&;]|AKIA|ASIA|gh[pousr]_|github_pat|glpat|xox|eyJ|hw_|dapi|AIza|k_live|-----BEGIN")
-# Small letters and texts alone: so the engine looks for their first letters, which is ten times as fast. Every name of a secret has one.
-_SUSPECT_TEXT = re.compile(
-    "@|&|;|pass|pwd|secret|token|credential|authorization|cookie|key|sas|sig|x-amz|connection|bearer|basic|identified|akia|asia|ghp_|gho_|ghu_|"
-    "ghs_|ghr_|github_pat|glpat|xox|eyj|hw_|dapi|aiza|k_live|-----begin"
-)
-# The same, as words: to look for each by itself in a long text takes a third of the time. What begins with one is found by that one.
+# In small letters; every name of a secret has one of them, or "key". What begins with one is found by that one.
 _SUSPECT_WORDS = (
     "@", "&", ";", "pass", "pwd", "secret", "token", "credential", "authorization", "cookie", "sas", "sig", "x-amz", "connection", "bearer",
     "basic", "identified", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat", "glpat", "xox", "eyj", "hw_", "dapi",
     "aiza", "k_live", "-----begin",
 )  # fmt: skip
+# Texts alone: so the engine looks for their first letters, which is ten times as fast as a pattern with choices of letters.
+_SUSPECT_TEXT = re.compile("|".join(map(re.escape, (*_SUSPECT_WORDS, "key"))))
 # Of keys alone those that open something: columns are called `o_orderkey`.
 _SUSPECT_KEY = re.compile("(?:api|access|account|private|encryption|signing)[-_.]?key")
 # Letters that a pattern which ignores case takes for those of ASCII, and that are no such letters in lower case.
@@ -137,7 +134,10 @@ def is_suspect(text: str) -> bool:
 
 
 def may_hold_secret(document: str) -> bool:
-    """Whether a whole document may hold a secret, by its JSON text: where it may not, `redact_deep` leaves it as it is."""
+    """Whether a whole document may hold a secret, by its JSON text: where it may not, `redact_deep` leaves it as it is.
+
+    In a long text, to look for each word by itself takes a third of the time that the pattern takes.
+    """
     lower = document.lower() if document.isascii() else document.translate(_ALIKE).lower()
     return any(word in lower for word in _SUSPECT_WORDS) or ("key" in lower and _SUSPECT_KEY.search(lower) is not None)
 

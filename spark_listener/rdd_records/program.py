@@ -350,24 +350,24 @@ class Program:
             if isinstance(known, Refused):
                 return known
             found.append(known)
-        if self.sparing is not None and self.sparing.limits(sends=sends):
+        sparing = self.sparing
+        if sparing is not None and sparing.limits(sends=sends):
             scans = self.recording.scans_below(known.top for known in found)
-            self._weigh(scans)
-            if (refused := self.sparing.refuses(scans, sends=sends)) is not None:
+            self._weigh(sparing, scans)
+            if (refused := sparing.refuses(scans, sends=sends)) is not None:
                 return refused
         for known in found:
             if isinstance(known.start, WholeFiles):  # which has to know the files when it is shipped
                 self._list_files(known.operators)
         return found
 
-    def _weigh(self, scans: Iterable[int]) -> None:
+    def _weigh(self, sparing: Sparing, scans: Iterable[int]) -> None:
         """Have `sparing` know how large sources are, without a look at what Spark is to read of them."""
-        assert self.sparing is not None  # noqa: S101  # for the type checker
         for scan in scans:
             entry = self._unlisted.get(scan)
-            if entry is not None and not self.sparing.knows(scan):
+            if entry is not None and not sparing.knows(scan):
                 rdd = entry[0]()
-                self.sparing.reads(scan, None if rdd is None else self._bytes_read(_jvm(rdd), LITTLE))
+                sparing.reads(scan, None if rdd is None else self._bytes_read(_jvm(rdd), LITTLE))
 
     def _boundary(self, kind: str, operator: int, columns: Sequence[dict[str, Any]], partitions: Callable[[], int | None] | None) -> Report:
         number = self.recording.boundary(kind, operator, columns, partitions)

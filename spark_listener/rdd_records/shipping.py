@@ -64,7 +64,8 @@ class _Maker:
 
     def __call__(self, name: str, *arguments: Any) -> Any:
         """For who copies such an object where it is."""
-        return _new(_classes()[name], *arguments)
+        kind: Any = _classes()[name]
+        return kind.__new__(kind, *arguments)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return pickle.loads, (_opening(),)
@@ -108,7 +109,3 @@ def opened(digest: str, classes: bytes) -> Callable[..., Any]:
         return found[kind].__new__(found[kind], *arguments)
 
     return make
-
-
-def _new(kind: type, *arguments: Any) -> Any:
-    return kind.__new__(kind, *arguments)
