@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and ends of lines
+_WIDE = 2_000  # columns; a table is as wide as its cells, up to this
 _FORMULA = ("=", "+", "-", "@", "\t", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: their wide forms
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf(?:inity)?")
 
@@ -166,7 +167,10 @@ def _table(rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str], title: 
         table.add_column(Text(column), overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(row.get(column))) for column in columns))
-    screen().print(table)
+    shown = screen()
+    if not shown.is_terminal and "COLUMNS" not in os.environ:
+        shown.width = _WIDE  # a file or another program gets each row on one line, so that no name is broken
+    shown.print(table)
 
 
 def _cell(value: Any) -> str:
