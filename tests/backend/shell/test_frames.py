@@ -108,7 +108,13 @@ def parted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.mark.parametrize(
     ("batches", "nested", "split"),
-    [("true", "true", "128m"), ("true", "true", "2k"), ("true", "false", "2k"), ("false", "false", "128m")],
+    [
+        ("true", "true", "2k"),
+        *(
+            pytest.param(*settings, marks=pytest.mark.torture)
+            for settings in (("true", "true", "128m"), ("true", "false", "2k"), ("false", "false", "128m"))
+        ),
+    ],
 )
 def test_of_many_row_groups_the_very_records_are_read(spark: SparkSession, parted: Path, batches: str, nested: str, split: str) -> None:
     few = min(pq.ParquetFile(file).num_row_groups for file in parted.rglob("*.parquet"))

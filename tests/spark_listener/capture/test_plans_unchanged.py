@@ -156,7 +156,7 @@ def frame(spark: SparkSession, tables: Tables, query: str) -> DataFrame:
     return spark.sql(REUSED[query]) if query in REUSED else queries[query]()
 
 
-@pytest.mark.parametrize("aqe", [True, False])
+@pytest.mark.parametrize("aqe", [True, pytest.param(False, marks=pytest.mark.torture)])
 @pytest.mark.parametrize("query", QUERIES)
 def test_plans_are_the_same(spark: SparkSession, bridge: Bridge, tmp_path: Path, tables: Tables, query: str, aqe: bool) -> None:
     _compare(spark, bridge, tmp_path, tables, query, {"adaptive.enabled": str(aqe).lower()})
