@@ -99,6 +99,7 @@ def create_app(
             intakes = Intakes(settings, workspace, metrics)
             worker = Worker(workspace, metrics, policy=policy_of(settings))
             questions = QuestionPool(settings, workspace.records.wanted, metrics.asked)
+            metrics.answer_bytes.set_function(lambda: questions.waiting_bytes)
             watch = Watch(settings, known.is_key)
             app.state.service = Service(
                 settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker, questions=questions, audit=audit,

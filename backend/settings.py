@@ -122,6 +122,11 @@ class Settings(BaseSettings):
     question_seconds: float = Field(default=30, gt=0, description="How long a question may take before it is ended.")
     question_bytes: int = Field(default=4096 * _MB, ge=1024 * _MB, description="Memory that one question may take before it is ended.")
     question_processes: int = Field(default=3, ge=1, le=64, description="How many questions about records are answered at a time.")
+    answer_bytes: int = Field(
+        default=1024 * _MB,
+        gt=0,
+        description="Most bytes of disk for exports that wait for slow readers; of it a tenant may take half, and an export a quarter.",
+    )
     spark_master: str | None = Field(
         default=None,
         description="Master of the Spark for traces that are too large for the service (local[*], yarn, spark://…); not set: none.",

@@ -27,6 +27,7 @@ class Metrics:
             "headwater_intake_lag", "What an intake has not read yet: messages, bytes of a file, objects.", ["intake"], registry=registry
         )
         self.body_bytes = Gauge("headwater_body_bytes", "Bytes of request bodies in memory.", registry=registry)
+        self.answer_bytes = Gauge("headwater_answer_bytes", "Bytes of disk of exports that wait for slow readers.", registry=registry)
         self._questions = Histogram(
             "headwater_question_seconds", "Time of a question about records, by how it ended.", ["outcome"], registry=registry,
             buckets=(0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30),

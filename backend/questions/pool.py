@@ -2,7 +2,8 @@
 
 A question ends by its answer, at its deadline, or when its caller leaves; then its process is asked to give up, and is ended and replaced
 where it does not within a second. Processes start when they are needed and stay warm. The first that is free is asked, so that one
-caller at a time meets one warm process. All methods are for the service's event loop.
+caller at a time meets one warm process. An export is taken from its process as quickly as that makes it, and waits elsewhere for its reader
+(`waiting_answers`). All methods are for the service's event loop.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from headwater.backend.masks import Mask
 from headwater.backend.questions.errors import QuestionEndedError
 from headwater.backend.questions.process import QuestionProcess
 from headwater.backend.questions.turns import Caller, Turns
+from headwater.backend.questions.waiting_answers import WaitingAnswer, WaitingAnswers
 from headwater.backend.questions.wire import ExportRequest, MaskRequest, Part, Reply
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.tracing import span
@@ -45,6 +47,8 @@ class QuestionPool:
         self._turns = Turns(places, each=max(1, places * 2 // 3), waiting=_WAITING)
         self._processes: list[QuestionProcess | None] = [None] * places
         self._tasks: set[asyncio.Task[None]] = set()
+        self._making: set[asyncio.Future[int]] = set()  # exports
+        self._waiting_answers = WaitingAnswers(settings.answer_bytes)
         self._is_closed = False
 
     def of(self, caller: str, masks: Sequence[Mask] = ()) -> CallersQuestions:
@@ -59,6 +63,11 @@ class QuestionPool:
     def pids(self) -> list[int]:
         """The processes that there are."""
         return [process.pid for process in self._processes if process is not None]
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How many bytes of disk take what was asked for and is not read yet."""
+        return self._waiting_answers.disk_bytes
 
     async def ask(self, caller: str, tenant: str, request: TraceRequest | RowsRequest | MaskRequest, masks: Sequence[Mask] = ()) -> Any:
         """Ask a question.
@@ -91,36 +100,74 @@ class QuestionPool:
     ) -> AsyncGenerator[bytes, None]:
         """The chunks of a document, each of which comes within the deadline; then `counted` hears of how many records it tells.
 
-        Raises as `ask` does.
+        A reader may be slow: the process is free once it has made the document. Where there is no room for what is not read yet, the
+        process waits for the reader, in all no longer than the deadline. Raises as `ask` does.
         """
-        seconds = self._settings.question_seconds
         who = Caller(tenant, caller)
+        answer = self._waiting_answers.open(who)
+        made = asyncio.ensure_future(self._make(who, request, masks, answer))
+        self._making.add(made)
+        try:
+            async with aclosing(answer.pieces()) as pieces:
+                async for piece in pieces:
+                    yield piece
+            counted(made.result())
+        finally:
+            made.cancel()
+            await asyncio.wait([made])
+            self._making.discard(made)
+            answer.close()
+
+    async def _make(self, who: Caller, request: ExportRequest, masks: Sequence[Mask], answer: WaitingAnswer) -> int:
+        """Have a document made, and add its pieces to `answer`; of how many records it tells."""
+        try:
+            count = await self._made(who, request, masks, answer)
+        except asyncio.CancelledError:
+            answer.end(QuestionEndedError("The service is ending."))  # or nobody reads it any more
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the reader's
+            answer.end(error)
+            return 0
+        answer.end()
+        return count
+
+    async def _made(self, who: Caller, request: ExportRequest, masks: Sequence[Mask], answer: WaitingAnswer) -> int:
+        seconds = self._settings.question_seconds
         place = await self._turns.take(who, seconds)
         process = await self._started(who, place)
         reply: Reply | None = None
+        patience = seconds  # for the reader
         try:
-            async with aclosing(process.parts(tenant, request, masks)) as parts:
+            async with aclosing(process.parts(who.tenant, request, masks)) as parts:
                 while reply is None:
-                    async with asyncio.timeout(seconds):
-                        message = await anext(parts)
+                    try:
+                        async with asyncio.timeout(seconds):
+                            message = await anext(parts)
+                    except TimeoutError:
+                        raise _too_long(seconds) from None
                     if isinstance(message, Part):
-                        yield message.chunk
+                        began = time.monotonic()
+                        try:
+                            async with asyncio.timeout(patience):
+                                await answer.add(message.chunk)
+                        except TimeoutError:
+                            raise _read_too_slowly(seconds) from None
+                        patience -= time.monotonic() - began
                     else:
                         reply = message
-        except TimeoutError:
-            raise _too_long(seconds) from None
         finally:
             self._leave(who, place, process, reply)
         if reply.error is not None:
             raise reply.error
-        counted(reply.answer)
+        return cast("int", reply.answer)
 
     async def close(self) -> None:
         """End all processes."""
         self._is_closed = True
-        for task in self._tasks:
+        tasks: list[asyncio.Future[Any]] = [*self._tasks, *self._making]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.gather(*(process.close() for process in self._processes if process is not None))
 
     async def _reply(
@@ -147,6 +194,8 @@ class QuestionPool:
 
     def _leave(self, caller: Caller, place: int, process: QuestionProcess, reply: Reply | None) -> None:
         """Give a place back: at once where the question had its reply, else when its process can be asked again."""
+        if self._is_closed:
+            return
         if reply is None:
             self._later(self._give_up(caller, place, process))
         elif isinstance(reply.error, QuestionEndedError):  # of memory: nobody knows what it still holds
@@ -225,4 +274,11 @@ class CallersQuestions:
 def _too_long(seconds: float) -> QuestionEndedError:
     return QuestionEndedError(
         f"The question took more than {seconds:g} s and was ended.", hint="Ask for fewer records, or raise HEADWATER_QUESTION_SECONDS."
+    )
+
+
+def _read_too_slowly(seconds: float) -> QuestionEndedError:
+    return QuestionEndedError(
+        f"The export was larger than HEADWATER_ANSWER_BYTES allows to wait for its reader, who was {seconds:g} s behind, and was ended.",
+        hint="Read it more quickly, or ask for fewer records.",
     )
