@@ -55,6 +55,8 @@ from headwater.backend.api.requests import RequestLog
 from headwater.backend.api.small_events import SmallEvents
 from headwater.backend.api.tickets import OwnTickets, SharedTickets, Tickets
 from headwater.backend.audit.log import AuditLog
+from headwater.backend.audit.reading import audit_of
+from headwater.backend.audit.shared.copying import copier_of
 from headwater.backend.intake.body_budget import BodyBudget
 from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
@@ -91,7 +93,10 @@ def create_app(
     """
     known = credentials or credentials_of(settings)
     metrics = Metrics()
-    audit = AuditLog(settings.folder.audit, most_bytes=settings.audit_bytes, kept=settings.audit_files)
+    copier = copier_of(settings)
+    audit = AuditLog(
+        settings.folder.audit, most_bytes=settings.audit_bytes, kept=settings.audit_files, may_remove=copier.is_copied if copier else None
+    )  # fmt: skip
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -101,11 +106,16 @@ def create_app(
             questions = QuestionPool(settings, workspace.records.wanted, metrics.asked)
             metrics.answer_bytes.set_function(lambda: questions.waiting_bytes)
             watch = Watch(settings, known.is_key)
+            audit_lines = audit_of(settings)
             app.state.service = Service(
                 settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker, questions=questions, audit=audit,
+                audit_lines=audit_lines, audit_copier=copier,
                 watch=watch, masks=Masks(settings.folder.masks), live=Live(source_of(workspace.graph)), intakes=intakes,
             )  # fmt: skip
             audit.start()
+            if copier is not None:
+                copier.start()
+                metrics.audit_copied.set_function(lambda: copier.behind_seconds)
             app.state.trace_jobs = TraceJobs(settings)
             app.state.replays = workspace.replays(questions.of("replays").trace)
             worker.start()
@@ -121,6 +131,9 @@ def create_app(
                 await asyncio.to_thread(intakes.stop)
                 await asyncio.to_thread(worker.stop)
                 await asyncio.to_thread(audit.close)
+                if copier is not None:
+                    await asyncio.to_thread(copier.stop)
+                audit_lines.close()
 
     # No /docs: that page would load scripts of other sites beside the user's cookie.
     app = FastAPI(
@@ -206,6 +219,6 @@ async def _graphql_context(request: HTTPConnection) -> Context:
         declarations=PermittedDeclarations(DeclarationIntake(workspace.log, workspace.graph), service, who),
         tells_values=tells_values(service, who), trace_jobs=PermittedTraceJobs(request.app.state.trace_jobs, service, who),
         registrations=PermittedRegistrations(service.settings.folder),
-        administration=PermittedAdministration(service, who), audit_log=PermittedAudit(service.settings.folder.audit, who),
+        administration=PermittedAdministration(service, who), audit_log=PermittedAudit(service.audit_lines, who),
         live=service.live if is_socket else None, renew=partial(_renewed, request) if is_socket else None,
     )  # fmt: skip

@@ -104,6 +104,9 @@ class Settings(BaseSettings):
         default=256 * _MB, ge=0, description="Bytes at which a file of the audit log is full and the next one begins; 0: never."
     )
     audit_files: int = Field(default=8, ge=1, description="How many full files of the audit log are kept; older ones are removed.")
+    audit_days: float | None = Field(
+        default=None, gt=0, description="Days that replicas keep lines in the audit log that they share; not set: for ever."
+    )
     prune_replaced_days: float | None = Field(
         default=None,
         ge=0,

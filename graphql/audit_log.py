@@ -40,11 +40,13 @@ class AuditEntry:
     reason: str | None
     address: str | None
     request: str | None
+    chain: str | None = strawberry.field(description="Where replicas share a log: the chain of the replica that wrote it.")
+    number: int | None = strawberry.field(description="Its number in that chain, from 1.")
 
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> AuditEntry:
         """From a line of the log, whatever somebody may have written there."""
-        more, records, subjects = line.get("more"), line.get("records"), line.get("on")
+        more, records, subjects, number = line.get("more"), line.get("records"), line.get("on"), line.get("number")
         return cls(
             at=str(line["at"]),
             who=_text(line.get("who")),
@@ -57,6 +59,8 @@ class AuditEntry:
             reason=_text(line.get("reason")),
             address=_text(line.get("from")),
             request=_text(line.get("request")),
+            chain=_text(line.get("chain")),
+            number=number if isinstance(number, int) else None,
         )
 
 
@@ -80,6 +84,18 @@ class AuditBreak:
     reason: str
 
 
+@strawberry.type(description="The audit log of one replica among those that share a log.")
+class AuditChain:
+    """`head` is the digest of its last line, `ended` whether that is the end of its service."""
+
+    chain: str
+    host: str
+    lines: int
+    head: str | None
+    last: str | None
+    ended: bool
+
+
 @strawberry.type(description="What the links between the lines of the audit log say. What is null is for the home's own key.")
 class AuditVerification:
     """The log is one for all tenants, so that how many lines it has is for its owner alone."""
@@ -90,6 +106,7 @@ class AuditVerification:
     lines: int | None
     head: str | None = strawberry.field(description="The digest of the last line, to be kept elsewhere: `headwater audit --verify --head`.")
     breaks: list[AuditBreak]
+    chains: list[AuditChain] = strawberry.field(description="Where replicas share a log, the log of each; empty of one home's.")
 
 
 class AuditReader(Protocol):

@@ -12,10 +12,10 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
 
 from headwater.backend.api.audit import RequestAuditor, auditor
-from headwater.backend.api.audit_reading import MOST_BYTES, tenant_of
+from headwater.backend.api.audit_reading import tenant_of
 from headwater.backend.api.context import Service, principal, service
 from headwater.backend.api.credentials import Principal
-from headwater.backend.audit.lines import Entry, Wanted, latest
+from headwater.backend.audit.lines import Entry, Wanted
 from headwater.graphql.audit import audited
 
 router = APIRouter(prefix="/api/v1", tags=["audit"])
@@ -45,7 +45,7 @@ async def get_audit(
     """The latest entries of the audit log that fit, earliest first. A named key is told of its own tenant alone, the home's key of all."""
     wanted = Wanted(by, dataset, decision, _zoned(since), _zoned(until), tenant=tenant_of(who))
     async with audited(log, "audit.read", *filter(None, (by, dataset))):
-        found = await asyncio.to_thread(latest, parts.settings.folder.audit, wanted, last, within=MOST_BYTES)
+        found = await asyncio.to_thread(parts.audit_lines.latest, wanted, last, quickly=True)
     headers = {"X-Searched-Back-To": found.left_at.isoformat()} if found.left_at else {}
     return StreamingResponse(_json_lines(found.entries), media_type=MEDIA_TYPE, headers=headers)
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+from pathlib import PurePath
 from threading import Lock
 
 from headwater.backend.api.credentials import Principal
-from headwater.backend.audit.chain import verify
-from headwater.backend.audit.lines import Wanted, latest
+from headwater.backend.audit.lines import Wanted
+from headwater.backend.audit.reading import AuditLines
 from headwater.errors import UnavailableError
-from headwater.graphql.audit_log import AuditBreak, AuditEntry, AuditPage, AuditQuestion, AuditVerification
+from headwater.graphql.audit_log import AuditBreak, AuditChain, AuditEntry, AuditPage, AuditQuestion, AuditVerification
 
-MOST_BYTES = 64 << 20  # of lines that one question looks at
-_VERIFIED_BYTES = 64 << 20  # of full files, besides the one that is written
 _verifying = Lock()  # it takes seconds of the processor: one at a time
 
 
@@ -25,14 +23,14 @@ def tenant_of(who: Principal) -> str | None:
 class PermittedAudit:
     """The `AuditReader` of one caller."""
 
-    def __init__(self, path: Path, who: Principal) -> None:
-        self._path = path
+    def __init__(self, lines: AuditLines, who: Principal) -> None:
+        self._lines = lines
         self._tenant = tenant_of(who)
 
     async def entries(self, asked: AuditQuestion) -> AuditPage:
         """See `AuditReader`."""
         wanted = Wanted(asked.by, asked.dataset, asked.decision, asked.since, asked.until, tenant=self._tenant)
-        found = await asyncio.to_thread(latest, self._path, wanted, asked.last, within=MOST_BYTES)
+        found = await asyncio.to_thread(self._lines.latest, wanted, asked.last, quickly=True)
         return AuditPage(
             entries=[AuditEntry.of(entry) for entry in reversed(found.entries)],
             damaged=found.damaged if self._tenant is None else 0,
@@ -47,7 +45,7 @@ class PermittedAudit:
         if not _verifying.acquire(blocking=False):
             raise UnavailableError("The audit log is being verified just now.", hint="Try again in a moment.")
         try:
-            found = verify(self._path, within=_VERIFIED_BYTES)
+            found = self._lines.verify(quickly=True)
         finally:
             _verifying.release()
         is_owner = self._tenant is None
@@ -57,5 +55,11 @@ class PermittedAudit:
             whole=found.whole,
             lines=found.lines if is_owner else None,
             head=found.head if is_owner else None,
-            breaks=[AuditBreak(file=Path(one.file).name, line=one.line, reason=one.reason) for one in found.breaks] if is_owner else [],
+            breaks=[AuditBreak(file=PurePath(one.file).name, line=one.line, reason=one.reason) for one in found.breaks] if is_owner else [],
+            chains=[
+                AuditChain(chain=one.chain, host=one.host, lines=one.lines, head=one.head, last=one.last, ended=one.ended)
+                for one in found.chains
+            ]
+            if is_owner
+            else [],
         )

@@ -13,6 +13,8 @@ from fastapi.requests import HTTPConnection
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.audit.log import AuditLog
+from headwater.backend.audit.reading import AuditLines
+from headwater.backend.audit.shared.copying import AuditCopier
 from headwater.backend.intakes import Intakes
 from headwater.backend.live import Live
 from headwater.backend.masks import Masks
@@ -35,6 +37,8 @@ class Service:
     worker: Worker
     questions: QuestionPool
     audit: AuditLog
+    audit_lines: AuditLines
+    audit_copier: AuditCopier | None
     watch: Watch
     masks: Masks
     intakes: Intakes

@@ -46,6 +46,8 @@ async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
     checks["intakes"] = parts.intakes.waiting
     if parts.settings.ingest_log is not None:
         checks["replicas"] = "; ".join(parts.workspace.role.differences) or "ok"
+    if parts.audit_copier is not None:
+        checks["audit_copy"] = parts.audit_copier.state
     found = await asyncio.get_running_loop().run_in_executor(parts.watch.asking, parts.watch.faults)
     for part, faults in groupby(sorted(found, key=lambda fault: fault.part), key=lambda fault: fault.part):
         checks[part] = _damage_text(list(faults), home)

@@ -28,6 +28,10 @@ class Metrics:
         )
         self.body_bytes = Gauge("headwater_body_bytes", "Bytes of request bodies in memory.", registry=registry)
         self.answer_bytes = Gauge("headwater_answer_bytes", "Bytes of disk of exports that wait for slow readers.", registry=registry)
+        self.audit_copied = Gauge(
+            "headwater_audit_copied_seconds", "Seconds since all of the audit log was copied to where replicas share it; 0: not shared.",
+            registry=registry,
+        )  # fmt: skip
         self._questions = Histogram(
             "headwater_question_seconds", "Time of a question about records, by how it ended.", ["outcome"], registry=registry,
             buckets=(0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30),

@@ -51,13 +51,28 @@ class Break:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class ChainHead:
+    """One chain of a log that replicas share: of which host, how many lines, the digest and the time of the last.
+
+    `ended`: whether it ends with the end of its service. Else that is at work, or what it wrote last was lost with its home.
+    """
+
+    chain: str
+    host: str
+    lines: int
+    head: str | None
+    last: str | None
+    ended: bool
+
+
 @dataclass(slots=True)
 class Verified:
     """What a log's links say. `older` are lines of before there were links, which are vouched for by the first link alone.
 
     `head` is the digest of the last line. `begins_after` is what the first line links to: lines that were removed with full files.
     `breaks` are the first ones, of `broken` in all; `has_head`: whether a line with the digest that was asked for is there.
-    `whole`: whether all files were looked at.
+    `whole`: whether all files were looked at. `chains` are those of a log that replicas share, which has no head of its own.
     """
 
     lines: int = 0
@@ -71,12 +86,17 @@ class Verified:
     breaks: list[Break] = field(default_factory=list)
     has_head: bool = False
     whole: bool = True
+    chains: list[ChainHead] = field(default_factory=list)
 
     def report(self, file: Path, line: int, reason: str) -> None:
+        """Add a break of a file."""
+        self.report_break(Break(str(file), line, reason))
+
+    def report_break(self, one: Break) -> None:
         """Add a break."""
         self.broken += 1
         if len(self.breaks) < _MOST_BREAKS:
-            self.breaks.append(Break(str(file), line, reason))
+            self.breaks.append(one)
 
 
 def verify(path: Path, *, head: str | None = None, within: int | None = None) -> Verified:

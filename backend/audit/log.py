@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
@@ -40,13 +41,17 @@ _Waiting = tuple[bytes, "Future[None]"]
 class AuditLog:
     """Appends lines from a thread of its own. Safe to use from any thread.
 
-    A file is full at `most_bytes` (0: never); `kept` are kept beside the one that is written.
+    A file is full at `most_bytes` (0: never); `kept` are kept beside the one that is written, and those that `may_remove` says no of.
     """
 
-    def __init__(self, path: Path, *, most_bytes: int = 0, kept: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, path: Path, *, most_bytes: int = 0, kept: int = 1, may_remove: Callable[[Path], bool] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
         self._path = path
         self._most_bytes = most_bytes
         self._kept = kept
+        self._may_remove = may_remove or (lambda _: True)
         self._clock = clock
         self._size = 0
         self._lock = Lock()
@@ -170,7 +175,7 @@ class AuditLog:
             if self._file is not None:
                 self._file.put_aside(name_of_full(self._path, datetime.now(UTC)))
             self._close()
-            self._remove(earlier_files(self._path)[: -self._kept])
+            self._remove([*takewhile(self._may_remove, earlier_files(self._path)[: -self._kept])])
         except OSError as error:
             self._size = 0  # tried again when as much has been written once more
             _log.warning("the audit log %s cannot be put aside: %s", self._path, error)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from headwater.backend.audit.chain import Verified
-from headwater.backend.audit.chain import verify as verify_links
-from headwater.backend.audit.lines import Entry, Wanted, latest
+from headwater.backend.audit.chain import ChainHead, Verified
+from headwater.backend.audit.lines import Entry, Wanted
+from headwater.backend.audit.reading import AuditLines, audit_of
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note
-from headwater.backend.home import Home as HomeFolder
+from headwater.backend.home_settings import settings_of
 from headwater.errors import InvalidQueryError
 
 app = typer.Typer(add_completion=False)
@@ -38,6 +37,9 @@ def audit(
     until: Annotated[Text, _asked("Only until this instant (ISO 8601).")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check that no line was changed or removed, instead of listing.")] = False,
     head: Annotated[Text, _asked("With --verify: a head that was printed earlier, which must still be there.")] = None,
+    this_home: Annotated[
+        bool, typer.Option("--this-home", help="Where replicas share a log: only what this home's service wrote.")
+    ] = False,
     format: OutputFormat = Format.TABLE,
     home: Home = None,
 ) -> None:
@@ -48,21 +50,24 @@ def audit(
 
     The service writes it, to the file `audit.jsonl` of its home. Commands that work on a home without the service are not in it.
 
+    Replicas copy theirs to the database that they share (HEADWATER_INGEST_LOG). There, the lines of all of them are listed and
+    verified, and each replica has a chain and a head of its own.
+
     Example: headwater audit --dataset report --decision refused
     """
-    log = HomeFolder.at(home).audit
+    log = audit_of(settings_of(home), own=this_home)
     if verify or head is not None:
         _verify(log, head, format)
         return
     wanted = Wanted(who, dataset, decision, _instant(since, "since"), _instant(until, "until"))
-    found = latest(log, wanted, last)
+    found = log.latest(wanted, last)
     emit([_row(entry, format) for entry in found.entries], columns=_COLUMNS, format=format, empty="Nothing of that is in the audit log.")
     if found.damaged:
         note(f"{found.damaged} line(s) cannot be read: the service ended, or its disk was full, while it wrote them.", label="warning")
 
 
-def _verify(log: Path, head: str | None, format: Format) -> None:
-    found = verify_links(log, head=head)
+def _verify(log: AuditLines, head: str | None, format: Format) -> None:
+    found = log.verify(head=head)
     is_missing = head is not None and not found.has_head
     if format is Format.JSON:
         emit_json({**asdict(found), "has_head": found.has_head if head is not None else None})
@@ -91,7 +96,15 @@ def _tell(found: Verified) -> None:
         typer.echo(f"{found.damaged} of them cannot be read: the service ended, or its disk was full, while it wrote them.")
     if not found.broken:
         typer.echo("No line was changed or removed in between.")
-    typer.echo(f"head: {found.head}")
+    if not found.chains:
+        typer.echo(f"head: {found.head}")
+    for chain in found.chains:
+        typer.echo(_of_chain(chain))
+
+
+def _of_chain(chain: ChainHead) -> str:
+    how = "its service ended" if chain.ended else "its service is at work, or ended without a word"
+    return f"chain {chain.chain} of {chain.host}: {chain.lines} line(s) until {chain.last}; {how}. head: {chain.head}"
 
 
 def _row(entry: Entry, format: Format) -> Entry:

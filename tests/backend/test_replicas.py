@@ -73,6 +73,27 @@ def test_what_one_replica_is_told_all_of_them_know(replicas: Replicas) -> None:
         client.close()
 
 
+def test_an_auditor_sees_what_all_replicas_wrote_at_any_of_them(replicas: Replicas) -> None:
+    for number in range(3):
+        httpx.get(
+            f"{replicas.urls[number]}/api/v1/session", headers={"X-Api-Key": "nobody's", "X-Request-Id": f"asked-{number}"}, trust_env=False
+        )
+    deadline = time.monotonic() + 60
+    for number in range(3):
+        with replicas.client(number) as client:
+            found: dict[str, str] = {}
+            while len(found) < 3:
+                assert time.monotonic() < deadline, found
+                lines = [json.loads(line) for line in client.get("/api/v1/audit", params={"decision": "refused"}).text.splitlines()]
+                found = {line["request"]: line["chain"] for line in lines if str(line["request"]).startswith("asked-")}
+            assert len(set(found.values())) == 3
+            asked = {"query": "{ auditVerification { intact whole chains { host lines head } } }"}
+            verified = client.post("/graphql", json=asked).json()["data"]["auditVerification"]
+            assert (verified["intact"], verified["whole"]) == (True, True)
+            assert len(verified["chains"]) >= 3
+            assert client.get("/readyz").json()["checks"]["audit_copy"] == "ok"
+
+
 def test_each_replica_is_killed_in_turn_and_nothing_is_lost_double_or_late(replicas: Replicas, parts: Shared, tmp_path: Path) -> None:
     delays: list[float] = []
     with Producers(replicas, threads=3) as producers, ThreadPoolExecutor(1) as starting:

@@ -52,6 +52,17 @@ STEPS = (
         "CREATE TABLE ticket (digest bytea PRIMARY KEY, ends double precision NOT NULL, scopes text NOT NULL, owner text NOT NULL)",
         "CREATE TABLE ended_session (digest bytea PRIMARY KEY, until double precision NOT NULL)",
     )),
+    # 2. The audit logs of all replicas (`audit.shared`). A replica that does not know of it keeps its own log, as before.
+    Step(1, (
+        """CREATE TABLE audit_chain (chain text PRIMARY KEY, host text NOT NULL, number bigint NOT NULL, telling bigint NOT NULL,
+            seen timestamptz NOT NULL)""",
+        """CREATE TABLE audit_line (chain text NOT NULL, number bigint NOT NULL, digest bytea NOT NULL, at text COLLATE "C" NOT NULL,
+            tenant text COLLATE "C", who text NOT NULL, decision text, subjects text NOT NULL, line bytea NOT NULL,
+            PRIMARY KEY (chain, number))""",
+        "CREATE INDEX audit_line_by_digest ON audit_line (digest)",
+        "CREATE INDEX audit_line_by_time ON audit_line (at, chain, number)",
+        "CREATE INDEX audit_line_by_tenant ON audit_line (tenant, at, chain, number)",
+    )),
 )  # fmt: skip
 
 

@@ -1,0 +1,127 @@
+"""Reading on in the files of an audit log while they are written, from file to file, and finding a line in them again.
+
+For what copies the lines elsewhere. A place is a file, known by its inode, since it gets another name when it is full, and an offset in it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.backend.audit.lines import earlier_files
+from headwater.errors import HeadwaterError
+
+_BLOCK = 1 << 18
+
+
+class PlaceGoneError(HeadwaterError):
+    """The files no longer have the place up to which they were read: one was cut off, removed or replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The end of a line: the next one begins at `offset` of the file with this `inode`. Inode 0: before all lines."""
+
+    inode: int = 0
+    offset: int = 0
+
+
+BEGINNING = Place()
+
+
+def lines_after(path: Path, place: Place, most_bytes: int) -> tuple[list[bytes], Place]:
+    """The next lines of a log, without their ends, and the place after them. At most so many bytes, or one line.
+
+    The line that is being written is left out.
+
+    Raises:
+        PlaceGoneError: the place is none any more.
+    """
+    files = _files(path)
+    found: list[bytes] = []
+    names = [inode for _, inode in files]
+    if place.inode and place.inode not in names:
+        raise PlaceGoneError("A file of the audit log is gone.")
+    for file, inode in files[names.index(place.inode) if place.inode else 0 :]:
+        offset = place.offset if inode == place.inode else 0
+        lines, end = _whole_lines(file, inode, offset, most_bytes, is_full=file != path)
+        found += lines
+        most_bytes -= end - offset
+        place = Place(inode, end)
+        if most_bytes <= 0:
+            break
+    return found, place
+
+
+def backward(path: Path) -> Iterator[tuple[bytes, Place]]:
+    """The lines of all files, last first, each with the place after it."""
+    for file, inode in reversed(_files(path)):
+        with file.open("rb") as opened:
+            if os.fstat(opened.fileno()).st_ino != inode:
+                continue  # put aside just now; whoever asks again finds it
+            size = opened.seek(0, os.SEEK_END)
+            place = end = size
+            rest = b""
+            while place > 0:
+                count = min(_BLOCK, place)
+                place -= count
+                opened.seek(place)
+                rest, *lines = (opened.read(count) + rest).split(b"\n")
+                if place == 0:
+                    lines.insert(0, rest)
+                for line in reversed(lines):
+                    if line and (end < size or file != path):
+                        yield line, Place(inode, min(end + 1, size))
+                    end -= len(line) + 1
+
+
+def is_read(path: Path, file: Path, place: Place) -> bool:
+    """Whether a file that was put aside lies before a place as a whole."""
+    files = _files(path)
+    inodes = [inode for _, inode in files]
+    if place.inode not in inodes or (file not in (name for name, _ in files)):
+        return False
+    at = next(number for number, (name, _) in enumerate(files) if name == file)
+    reached = inodes.index(place.inode)
+    return at < reached or (at == reached and place.offset >= file.stat().st_size)
+
+
+def _files(path: Path) -> list[tuple[Path, int]]:
+    """The files of a log with their inodes, earliest first."""
+    try:
+        written = path.stat().st_ino
+    except FileNotFoundError:
+        written = None  # between two files, or no log at all
+    found = []
+    for file in earlier_files(path):  # listed after the other was looked at: full meanwhile, it is among them
+        try:
+            inode = file.stat().st_ino
+        except FileNotFoundError:
+            continue  # removed as too old
+        found.append((file, inode))
+    if written is not None and written not in (inode for _, inode in found):
+        found.append((path, written))
+    return found
+
+
+def _whole_lines(file: Path, inode: int, offset: int, most_bytes: int, *, is_full: bool) -> tuple[list[bytes], int]:
+    """The lines of one file after an offset, and the offset after them. The rest of a file that is full is a line, too."""
+    try:
+        opened = file.open("rb")
+    except FileNotFoundError:
+        return [], offset  # put aside just now
+    with opened:
+        status = os.fstat(opened.fileno())
+        if status.st_ino != inode:
+            return [], offset
+        if status.st_size < offset:
+            raise PlaceGoneError("A file of the audit log was cut off.")
+        opened.seek(offset)
+        found = opened.read(max(most_bytes, 0))
+        if not found.endswith(b"\n"):
+            found += opened.readline()
+    if not is_full or (status.st_size > offset + len(found)):
+        found = found[: found.rfind(b"\n") + 1]
+    return [line for line in found.split(b"\n") if line], offset + len(found)

@@ -1,0 +1,117 @@
+"""The tables of the shared audit log: `audit_chain`, a row for the log of a home, and `audit_line`, its lines, numbered from 1.
+
+A line is kept byte for byte, since the digest of these bytes is what the next line holds. Beside it stand the members that are searched by.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from headwater.backend.audit.lines import Entry
+
+if TYPE_CHECKING:
+    from pg8000.native import Connection
+
+HEADS = "audit.heads"  # what a line is called that states the ends of other chains
+REMOVED = "audit.removed"
+_INSERT = """
+    INSERT INTO audit_line (chain, number, digest, at, tenant, who, decision, subjects, line)
+    SELECT :chain, CAST(:first AS bigint) + g.place - 1, g.digest, g.at, g.tenant, g.who, g.decision, g.subjects, g.line
+    FROM unnest(CAST(:digests AS bytea[]), CAST(:times AS text[]), CAST(:tenants AS text[]), CAST(:names AS text[]),
+        CAST(:decisions AS text[]), CAST(:subjects AS text[]), CAST(:lines AS bytea[]))
+        WITH ORDINALITY AS g(digest, at, tenant, who, decision, subjects, line, place)"""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The last line of a chain: its number, from 1, and its digest. Number 0: there is none."""
+
+    number: int = 0
+    digest: bytes = b""
+
+
+def end_of(connection: Connection, chain: str) -> End:
+    """The end of a chain, as it is copied."""
+    rows = connection.run("SELECT number, digest FROM audit_line WHERE chain = :chain ORDER BY number DESC LIMIT 1", chain=chain)
+    return End(int(rows[0][0]), bytes(rows[0][1])) if rows else End()
+
+
+def known_of(connection: Connection, chain: str | None, lines: Sequence[bytes]) -> dict[bytes, tuple[str, int]]:
+    """Which of these lines are copied, in a chain or in any, by their digests: with their chain and number."""
+    rows = connection.run(
+        "SELECT digest, chain, number FROM audit_line WHERE digest = ANY (CAST(:digests AS bytea[]))"
+        " AND chain = coalesce(CAST(:chain AS text), chain) ORDER BY number",
+        chain=chain, digests=_bytes([sha256(line).digest() for line in lines]),
+    )  # fmt: skip
+    return {bytes(digest): (str(of), int(number)) for digest, of, number in rows or ()}
+
+
+def append(connection: Connection, chain: str, host: str, after: End, lines: Sequence[bytes]) -> End:
+    """Append lines to a chain that ends at `after`; its new end. Within a transaction that has looked at its end."""
+    entries = [entry_of(line) for line in lines]
+    digests = [sha256(line).digest() for line in lines]
+    times = _times(entries)
+    last = after.number + len(lines)
+    # The last line that tells more than the ends of other chains: those alone need not be stated again by others.
+    telling = max((n for n, entry in enumerate(entries, after.number + 1) if entry.get("what") != HEADS), default=0)
+    connection.run(
+        "INSERT INTO audit_chain (chain, host, number, telling, seen) VALUES (:chain, :host, :last, :telling, clock_timestamp())"
+        " ON CONFLICT (chain) DO UPDATE SET host = excluded.host, number = excluded.number, seen = excluded.seen,"
+        " telling = greatest(audit_chain.telling, excluded.telling)",
+        chain=chain, host=host, last=last, telling=telling,
+    )  # fmt: skip
+    connection.run(
+        _INSERT, chain=chain, first=after.number + 1, digests=_bytes(digests), times=times,
+        tenants=[_text(entry.get("tenant")) for entry in entries], names=[_text(entry.get("who")) or "" for entry in entries],
+        decisions=[_text(entry.get("decision")) for entry in entries], subjects=[_subjects(entry) for entry in entries],
+        lines=_bytes(lines),
+    )  # fmt: skip
+    return End(last, digests[-1])
+
+
+def entry_of(line: bytes) -> Entry:
+    """The members of a line; none of one that is damaged."""
+    try:
+        entry = json.loads(line)
+        datetime.fromisoformat(entry["at"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return entry if isinstance(entry, dict) else {}
+
+
+def instant(at: datetime) -> str:
+    """An instant as the table has it: texts that are in the order of their times."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _times(entries: Sequence[Entry]) -> list[str]:
+    """The times of lines. One that is damaged is found beside the line before it, or the next."""
+    known = [instant(datetime.fromisoformat(entry["at"])) if entry else None for entry in entries]
+    before = next(filter(None, known), instant(datetime.now(UTC)))
+    found = []
+    for at in known:
+        before = at or before
+        found.append(before)
+    return found
+
+
+def _subjects(entry: Entry) -> str:
+    on = entry.get("on")
+    return _text("\n".join(map(str, on))) or "" if isinstance(on, list) else ""
+
+
+def _text(value: Any) -> str | None:
+    """A member as PostgreSQL can hold it: without NUL, and without halves of characters."""
+    if value is None:
+        return None
+    return str(value).replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
+
+
+def _bytes(values: Sequence[bytes]) -> str:
+    """An array of bytes as PostgreSQL writes one."""
+    return "{" + ",".join(f'"\\\\x{value.hex()}"' for value in values) + "}"
