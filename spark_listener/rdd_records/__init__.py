@@ -1,8 +1,8 @@
 """Record lineage of RDD programs, in PySpark.
 
     in the driver     operators (what PySpark's methods become), sources (what is read), known (what is known of an RDD), calls (which
-                      method the program called); loaded with the first RDD: program (how it is found out), saves (what a save wrote),
-                      border (from DataFrames and back), sparing (what mode auto follows)
+                      method the program called); loaded with the first RDD: program (how it is found out), source_files (which files
+                      sources read), saves (what a save wrote), border (from DataFrames and back), sparing (what mode auto follows)
     in workers        starts, whole_files (which record was pulled), taps (what is written or carried), checked (functions that are
                       declared), chosen (what a question reads), keys (hashes), blocks (segments), batches (how records are sent); shipped
                       by value, so that workers need nothing of ours; _taps, their loops in C, is used where a worker has this package

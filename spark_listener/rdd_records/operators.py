@@ -141,7 +141,7 @@ class Hooks:
         """Records of an RDD are about to be computed: now its sources are read."""
         program = self._program_of(rdd.ctx)
         if program is not None:
-            self._guarded(name, lambda: program.reads(rdd), None)
+            self._guarded(name, lambda: program.files.reads(rdd), None)
 
     def _result(self, owner: type, name: str, note: Callable[..., Any]) -> None:
         original = getattr(owner, name)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate, chain
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,11 @@ from headwater.spark_listener.rdd_records.calls import call_site
 from headwater.spark_listener.rdd_records.checked import Checked
 from headwater.spark_listener.rdd_records.chosen import Chosen, Wanted
 from headwater.spark_listener.rdd_records.known import KNOWN as _KNOWN
-from headwater.spark_listener.rdd_records.known import LISTED, SIDES, Known, Refused, Step
 from headwater.spark_listener.rdd_records.known import PERSISTED as _PERSISTED
+from headwater.spark_listener.rdd_records.known import SIDES, Known, Refused, Step
+from headwater.spark_listener.rdd_records.source_files import SourceFiles
 from headwater.spark_listener.rdd_records.sources import FileSource
-from headwater.spark_listener.rdd_records.sparing import LITTLE, Sparing
+from headwater.spark_listener.rdd_records.sparing import Sparing
 from headwater.spark_listener.rdd_records.starts import Carried, Keyed, Numbered, Parted, Start
 from headwater.spark_listener.rdd_records.taps import Carrying, Gathering, Grouping, Kept, Report, Tap, Written
 from headwater.spark_listener.rdd_records.whole_files import WholeFiles
@@ -64,9 +64,8 @@ class Program:
 
         ship_by_value()
         self.recording = Recording(folder, limit)
-        self._files_read, self._bytes_read = files_read, bytes_read
         self.sparing = sparing
-        self._unlisted: dict[int, tuple[weakref.ref[Any], FileSource, Numbered | WholeFiles]] = {}
+        self.files = SourceFiles(self.recording, files_read, bytes_read, sparing)
         self._reports = reports_to(context, self._add_report)
 
     def _add_report(self, report: tuple[Any, ...]) -> None:
@@ -109,7 +108,7 @@ class Program:
             return self.mark(rdd, full)
         scan = self._scan()
         start = WholeFiles() if source.whole else Numbered()
-        self._unlisted[scan] = (weakref.ref(rdd), source, start)
+        self.files.add(scan, rdd, source, start)
         return self.mark(rdd, Known((scan,), start, reads=True, top=scan))
 
     def local_rows(self, rdd: Any, partitions: int, data: Any = ()) -> Any:
@@ -134,53 +133,8 @@ class Program:
 
     def runs(self, rdd: Any, known: Known) -> None:
         """What is recorded below an RDD, of which `known` is known, is about to go into a capture."""
-        self.reads(rdd)
+        self.files.reads(rdd)
         self.recording.count([known.top])
-
-    def reads(self, rdd: Any) -> None:
-        """Records of an RDD are about to be computed: note what its sources read. Before, Spark would not have looked for files either."""
-        if not self._unlisted:
-            return
-        waiting = [rdd]
-        seen = []
-        while waiting:
-            one = waiting.pop()
-            if getattr(one, LISTED, False):
-                continue
-            setattr(one, LISTED, True)
-            seen.append(one)
-            known = getattr(one, _KNOWN, None)
-            try:
-                self._list_files(known.operators if isinstance(known, Known) else ())
-            except BaseException:
-                for listed in seen:
-                    setattr(listed, LISTED, False)
-                raise
-            waiting += [*getattr(one, SIDES, ()), *([one.prev] if hasattr(one, "prev") else [])]
-
-    def _list_files(self, scans: Iterable[int]) -> None:
-        for scan in dict.fromkeys(scans):
-            entry = self._unlisted.get(scan)
-            if entry is None:
-                continue
-            made, source, start = entry
-            rdd = made()
-            found = {"problem": "it is gone"} if rdd is None else self._files_read(_jvm(rdd), source.lines)
-            self._unlisted.pop(scan, None)
-            if "parts" in found and not source.whole:
-                found = {"problem": "its partitions have parts of several files"}
-            if "problem" in found:
-                self.recording.problem(scan, str(found["problem"]), "refused")
-            files, splits = _files_and_splits(found) if isinstance(start, Numbered) else _whole_files(found, start)
-            if self.sparing is not None:
-                self.sparing.reads(scan, sum(int(file["length"]) for file in files))
-            if len({file["path"] for file in files}) < len(files):
-                self.recording.problem(scan, "the parts of a file are not partitions that follow one another", "refused")
-            # Lines have no columns: who asks for the file's records has the columns that another reader tells, if there is one.
-            self.recording.source(
-                scan, path=found.get("path") or "", format=source.format, options=dict(source.options), columns=list(source.columns),
-                partition_columns=[], files=files, splits=splits,
-            )  # fmt: skip
 
     # what transformations make
 
@@ -353,21 +307,13 @@ class Program:
         sparing = self.sparing
         if sparing is not None and sparing.limits(sends=sends):
             scans = self.recording.scans_below(known.top for known in found)
-            self._weigh(sparing, scans)
+            self.files.weigh(sparing, scans)
             if (refused := sparing.refuses(scans, sends=sends)) is not None:
                 return refused
         for known in found:
             if isinstance(known.start, WholeFiles):  # which has to know the files when it is shipped
-                self._list_files(known.operators)
+                self.files.list_of(known.operators)
         return found
-
-    def _weigh(self, sparing: Sparing, scans: Iterable[int]) -> None:
-        """Have `sparing` know how large sources are, without a look at what Spark is to read of them."""
-        for scan in scans:
-            entry = self._unlisted.get(scan)
-            if entry is not None and not sparing.knows(scan):
-                rdd = entry[0]()
-                sparing.reads(scan, None if rdd is None else self._bytes_read(_jvm(rdd), LITTLE))
 
     def _boundary(self, kind: str, operator: int, columns: Sequence[dict[str, Any]], partitions: Callable[[], int | None] | None) -> Report:
         number = self.recording.boundary(kind, operator, columns, partitions)
@@ -407,10 +353,6 @@ def inner(rdd: Any) -> Any:
     return rdd.func if _is_pipelined(rdd) and _pipelines(rdd) else None
 
 
-def _jvm(rdd: Any) -> Any:
-    return rdd._jrdd.rdd()  # noqa: SLF001  # there is no public way to the JVM's RDD
-
-
 def tapped(rdd: Any, tap: Tap) -> Any:
     """The records of an RDD, through a tap that encloses the functions of its stage."""
     made = pipelined(rdd, tap)
@@ -436,32 +378,6 @@ def _batched_alike(rdd: Any, tap: Any) -> Any:
 def pipelined(rdd: Any, function: Any) -> Any:
     """An RDD through a function over its partitions that leaves keys where they are."""
     return sys.modules[type(rdd).__module__].PipelinedRDD(rdd, function, True)  # pyspark.rdd, from Spark 4 on pyspark.core.rdd
-
-
-def _files_and_splits(found: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The files of a source, which have as many ordinals as they have splits, and the splits: one a partition."""
-    files: list[dict[str, Any]] = []
-    splits = []
-    last = -1
-    for ordinal, (number, start, length) in enumerate(found.get("splits", ())):
-        path, size, modified = found["files"][number]
-        if number != last:
-            files.append({"ordinal": ordinal, "ordinals": 0, "path": path, "length": size, "modified": modified, "partition": {}})
-            last = number
-        files[-1]["ordinals"] += 1
-        splits.append({"ordinal": ordinal, "path": path, "start": start, "length": length})
-    return files, splits
-
-
-def _whole_files(found: Mapping[str, Any], start: WholeFiles) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The files of a source whose records they are: each has one ordinal. Tells the start which files each partition has."""
-    parts = found.get("parts", ())
-    start.firsts = [0, *accumulate(map(len, parts))]
-    files = []
-    for ordinal, number in enumerate(chain.from_iterable(parts)):
-        path, size, modified = found["files"][number]
-        files.append({"ordinal": ordinal, "ordinals": 1, "path": path, "length": size, "modified": modified, "partition": {}})
-    return files, []
 
 
 def _partitions(*rdds: Any) -> Callable[[], int | None]:

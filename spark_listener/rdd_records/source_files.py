@@ -1,0 +1,120 @@
+"""The files that the sources of RDDs read.
+
+They are listed when a job is about to read them, as Spark does: what comes into a folder before is read, and what capture lists too early
+would change what the program reads. Until then a source is known by its RDD alone.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate, chain
+from typing import Any
+
+from headwater.spark_listener.rdd_records.known import KNOWN, LISTED, SIDES, Known
+from headwater.spark_listener.rdd_records.sources import FileSource
+from headwater.spark_listener.rdd_records.sparing import LITTLE, Sparing
+from headwater.spark_listener.rdd_records.starts import Numbered
+from headwater.spark_listener.rdd_records.whole_files import WholeFiles
+from headwater.spark_listener.recording import Recording
+
+
+class SourceFiles:
+    """Of one application. `files_read` tells what a JVM's RDD reads, as lines or not; `bytes_read` how much, up to a bound."""
+
+    def __init__(
+        self, recording: Recording, files_read: Callable[[Any, bool], dict[str, Any]], bytes_read: Callable[[Any, int], int | None],
+        sparing: Sparing | None,
+    ) -> None:  # fmt: skip
+        self._recording = recording
+        self._files_read, self._bytes_read = files_read, bytes_read
+        self._sparing = sparing
+        self._unlisted: dict[int, tuple[weakref.ref[Any], FileSource, Numbered | WholeFiles]] = {}
+
+    def add(self, scan: int, rdd: Any, source: FileSource, start: Numbered | WholeFiles) -> None:
+        """A source, whose files are listed later; `start` gives its records their references."""
+        self._unlisted[scan] = (weakref.ref(rdd), source, start)
+
+    def reads(self, rdd: Any) -> None:
+        """Records of an RDD are about to be computed: note what its sources read. Before, Spark would not have looked for files either."""
+        if not self._unlisted:
+            return
+        waiting = [rdd]
+        seen = []
+        while waiting:
+            one = waiting.pop()
+            if getattr(one, LISTED, False):
+                continue
+            setattr(one, LISTED, True)
+            seen.append(one)
+            known = getattr(one, KNOWN, None)
+            try:
+                self.list_of(known.operators if isinstance(known, Known) else ())
+            except BaseException:
+                for listed in seen:
+                    setattr(listed, LISTED, False)
+                raise
+            waiting += [*getattr(one, SIDES, ()), *([one.prev] if hasattr(one, "prev") else [])]
+
+    def list_of(self, scans: Iterable[int]) -> None:
+        """Note what some sources read, if that is not known yet."""
+        for scan in dict.fromkeys(scans):
+            entry = self._unlisted.get(scan)
+            if entry is None:
+                continue
+            made, source, start = entry
+            rdd = made()
+            found = {"problem": "it is gone"} if rdd is None else self._files_read(_jvm(rdd), source.lines)
+            self._unlisted.pop(scan, None)
+            if "parts" in found and not source.whole:
+                found = {"problem": "its partitions have parts of several files"}
+            if "problem" in found:
+                self._recording.problem(scan, str(found["problem"]), "refused")
+            files, splits = _files_and_splits(found) if isinstance(start, Numbered) else _whole_files(found, start)
+            if self._sparing is not None:
+                self._sparing.reads(scan, sum(int(file["length"]) for file in files))
+            if len({file["path"] for file in files}) < len(files):
+                self._recording.problem(scan, "the parts of a file are not partitions that follow one another", "refused")
+            # Lines have no columns: who asks for the file's records has the columns that another reader tells, if there is one.
+            self._recording.source(
+                scan, path=found.get("path") or "", format=source.format, options=dict(source.options), columns=list(source.columns),
+                partition_columns=[], files=files, splits=splits,
+            )  # fmt: skip
+
+    def weigh(self, sparing: Sparing, scans: Iterable[int]) -> None:
+        """Have `sparing` know how large sources are, without a look at what Spark is to read of them."""
+        for scan in scans:
+            entry = self._unlisted.get(scan)
+            if entry is not None and not sparing.knows(scan):
+                rdd = entry[0]()
+                sparing.reads(scan, None if rdd is None else self._bytes_read(_jvm(rdd), LITTLE))
+
+
+def _jvm(rdd: Any) -> Any:
+    return rdd._jrdd.rdd()  # noqa: SLF001  # there is no public way to the JVM's RDD
+
+
+def _files_and_splits(found: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The files of a source, which have as many ordinals as they have splits, and the splits: one a partition."""
+    files: list[dict[str, Any]] = []
+    splits = []
+    last = -1
+    for ordinal, (number, start, length) in enumerate(found.get("splits", ())):
+        path, size, modified = found["files"][number]
+        if number != last:
+            files.append({"ordinal": ordinal, "ordinals": 0, "path": path, "length": size, "modified": modified, "partition": {}})
+            last = number
+        files[-1]["ordinals"] += 1
+        splits.append({"ordinal": ordinal, "path": path, "start": start, "length": length})
+    return files, splits
+
+
+def _whole_files(found: Mapping[str, Any], start: WholeFiles) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The files of a source whose records they are: each has one ordinal. Tells the start which files each partition has."""
+    parts = found.get("parts", ())
+    start.firsts = [0, *accumulate(map(len, parts))]
+    files = []
+    for ordinal, number in enumerate(chain.from_iterable(parts)):
+        path, size, modified = found["files"][number]
+        files.append({"ordinal": ordinal, "ordinals": 1, "path": path, "length": size, "modified": modified, "partition": {}})
+    return files, []
