@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.errors import HeadwaterError, MissingExtraError
 
 if TYPE_CHECKING:
-    from headwater.backend.shell.frames import lineage
+    from headwater.lineages import lineage
     from headwater.spark_listener.attach import attach, detach, operation
     from headwater.spark_listener.declared import row_wise
 
@@ -22,7 +22,7 @@ __all__ = ["HeadwaterError", "__version__", "attach", "detach", "lineage", "oper
 _LAZY = {
     "attach": "headwater.spark_listener.attach",
     "detach": "headwater.spark_listener.attach",
-    "lineage": "headwater.backend.shell.frames",
+    "lineage": "headwater.lineages",
     "operation": "headwater.spark_listener.attach",
     "row_wise": "headwater.spark_listener.declared",
 }

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar, overload
 
 _DECLARED = "_headwater_declared"
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+Of: TypeAlias = Callable[[int, Any], Iterable[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class RowWise:
     """A function that makes its results of one record after the other. `check`: of how many records one is verified; 0: none is."""
 
+    check: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MadeOf:
+    """A function of whose results `of` tells which records each is made of. `check`: of how many results one is verified; 0: none is."""
+
+    of: Of
     check: int = 0
 
 
@@ -36,18 +45,32 @@ def row_wise(function: Any = None, *, check: int = 0) -> Any:
         check: Verify one of so many records, and with it the first of each partition, by calling the function again for that record alone.
             Where what it gives is not the same, nothing is captured of the records, and the run's summary says so.
     """
-    return _marked(check) if function is None else _marked(check)(function)
+    mark = _marked("row-wise", _count(check))
+    return mark if function is None else mark(function)
 
 
-def _marked(check: int) -> Callable[[Any], Any]:
+def made_of(of: Of, *, check: int = 0) -> Callable[[_Function], _Function]:
+    """Declare which records each result of a function over a partition is made of: `headwater.lineage(of=…)`, which describes it."""
+    return _marked("of", of, _count(check))
+
+
+def _count(check: int) -> int:
+    return max(0, int(check))
+
+
+def _marked(*declared: Any) -> Callable[[Any], Any]:
     def mark(function: Any) -> Any:
-        setattr(function, _DECLARED, ("row-wise", max(0, int(check))))  # plain values: it goes to workers that may lack this module
+        setattr(function, _DECLARED, declared)  # plain values: it goes to workers that may lack this module
         return function
 
     return mark
 
 
-def declared(function: Any) -> RowWise | None:
+def declared(function: Any) -> RowWise | MadeOf | None:
     """What a program declared of a function; None: nothing."""
-    found = getattr(function, _DECLARED, None)
-    return RowWise(found[1]) if isinstance(found, tuple) and found[:1] == ("row-wise",) else None
+    match getattr(function, _DECLARED, None):
+        case ("row-wise", int(check)):
+            return RowWise(check)
+        case ("of", of, int(check)) if callable(of):
+            return MadeOf(of, check)
+    return None

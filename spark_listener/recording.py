@@ -35,7 +35,8 @@ class SegmentReport:
     """What a task said of its segment of one boundary. `rows` 0: it has none, and there is no segment.
 
     `partly`: of the records of a partition up to the last that a function asked for. `content` is a digest of its rows: where that is
-    another, they may still be the same, encoded otherwise or in another order.
+    another, they may still be the same, encoded otherwise or in another order. `superset` says why rows may name more
+    than records were made of.
     """
 
     boundary: int
@@ -49,6 +50,7 @@ class SegmentReport:
     fault: str | None
     partly: bool = False
     content: str = ""
+    superset: str | None = None
 
 
 @dataclass(slots=True)
@@ -311,6 +313,8 @@ class Recording:
         reports = list(known.reports.values())
         faults = {report.fault for report in reports if report.fault}
         yield from ({"operator": text, "reason": fault, "kind": "refused"} for fault in sorted(faults))
+        reasons = {report.superset for report in reports if report.superset}
+        yield from ({"operator": text, "reason": reason, "kind": "superset"} for reason in sorted(reasons)[:1])  # one stands for all
         tasks = known.count()
         if tasks is not None and (missing := tasks - len(reports)) > 0:
             reason = f"{missing} of {tasks} tasks did not tell what they recorded"

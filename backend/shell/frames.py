@@ -210,15 +210,7 @@ def lineage(frame: RDD[Any]) -> LineageRDD: ...
 
 
 def lineage(frame: Any, *, folder: str | Path | None = None, large: int = DefaultSettings.spark_trace_rows) -> FrameLineage | LineageRDD:
-    """Compute a DataFrame with record capture, to ask where its rows came from; or ask that of an RDD, whose program is captured.
-
-    `folder` is where that is kept meanwhile (a new folder in it); on a cluster one that executors and driver share. A question that is
-    expected to look at more than `large` kept rows is answered by jobs of the session's Spark, every other in this process.
-
-    Raises:
-        UnsupportedError: an operator of the frame or RDD cannot be followed (the message names it), or a cluster's folder is missing.
-        CaptureUnavailableError: capture does not work in this session.
-    """
+    """What `headwater.lineage` gives for a DataFrame or an RDD (headwater/lineages.py describes it and what is raised)."""
     if not hasattr(frame, "sparkSession"):
         from headwater.backend.shell.rdds import lineage_of
 

@@ -22,11 +22,14 @@ from pathlib import Path
 from bench import results
 
 FOLDER = results.ROOT / "build" / "torture"
-_MODES = ("tests", "active", "auto", "lazy", "rdd", "delta", "iceberg", "replicas", "parsers")  # those from `rdd` on know one mode
+# those from `rdd` on know one mode
+_MODES = ("tests", "active", "auto", "lazy", "rdd", "tagged", "faults", "delta", "iceberg", "replicas", "parsers")
 _PIECE = 250  # programs: some minutes
 _TESTS = {
     "tests": ["-m", "torture"],  # each of them once, however many programs are asked for
     "rdd": ["tests/oracle/test_rdd_programs.py", "-k", "drawn"],
+    "tagged": ["tests/oracle/test_rdd_tagged.py", "-k", "say_themselves"],
+    "faults": ["tests/oracle/test_rdd_faults.py"],  # a program: five, each with a fault of its own kind
     "delta": ["tests/oracle/test_delta_histories.py"],
     "iceberg": ["tests/oracle/test_iceberg_histories.py"],
     "replicas": ["tests/backend/test_replicas.py", "-k", "killed"],  # a program: each of three replicas killed once
@@ -35,7 +38,7 @@ _TESTS = {
         "tests/backend/harm/test_injected.py",
     ],  # a program: a damaged document for each parser of what comes from outside
 }
-_COSTLY = {"delta": 10, "iceberg": 10, "replicas": 12}  # one of these takes as long as so many programs of the other modes
+_COSTLY = {"faults": 25, "delta": 10, "iceberg": 10, "replicas": 12}  # one of these takes as long as so many programs of the other modes
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,8 @@ def _ended(pieces: Sequence[Piece], commit: str, jobs: int) -> Iterator[Done]:
 
 def settings(piece: Piece) -> dict[str, str]:
     """What tells the tests how long they are, and which programs they run; tests/conftest.py leaves these alone."""
-    sizes = dict.fromkeys(("HEADWATER_PLANS", "HEADWATER_RDD_PROGRAMS", "HEADWATER_ROUNDS"), str(piece.plans))
+    names = ("HEADWATER_PLANS", "HEADWATER_RDD_FAULTS", "HEADWATER_RDD_PROGRAMS", "HEADWATER_ROUNDS")
+    sizes = dict.fromkeys(names, str(piece.plans))
     return sizes | {"HEADWATER_SEED": str(piece.seed)}
 
 

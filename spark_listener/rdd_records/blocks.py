@@ -38,10 +38,15 @@ class SegmentWriter:
         self.place = (self._stage, self._attempt)
         self.name = f"b{boundary}-s{self._stage}.0-p{self.split}-a{self._attempt}.seg"
         self._path = os.path.join(folder, self.name)
-        self._columns = [array("q") for _ in roles]
-        self._encoders: Sequence[Callable[[array[int]], bytes]] = ()
-        self.content = ""  # the digest of what `finish` wrote but for the footer, which says who wrote it
         self._file: Any = None
+        self.content = ""  # the digest of what `finish` wrote but for the footer, which says who wrote it
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all rows."""
+        self.abandon()
+        self._columns = [array("q") for _ in self._roles]
+        self._encoders: Sequence[Callable[[array[int]], bytes]] = ()
         self._digest = hashlib.sha256()
         self._rows = self._bytes = 0
 

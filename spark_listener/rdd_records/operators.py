@@ -15,7 +15,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from headwater.spark_listener.declared import declared
+from headwater.spark_listener.declared import MadeOf, declared
 from headwater.spark_listener.rdd_records import sources
 from headwater.spark_listener.rdd_records.calls import call_site
 from headwater.spark_listener.rdd_records.known import Refused, Step
@@ -67,7 +67,7 @@ class Hooks:
         for name, shape in (("cartesian", "pairs"), ("zip", "both")):
             self._step(rdd, name, functools.partial(_handed_on, shape))
         for name in ("mapPartitions", "mapPartitionsWithIndex"):
-            self._step(rdd, name, _over_partitions, sides=1, by_program_only=True)
+            self._step(rdd, name, functools.partial(_over_partitions, name), sides=1, by_program_only=True)
         self._step(rdd, "pipe", lambda program, rdds, _args: program.whole_partition(rdds[0]), sides=1)
         self._step(rdd, "glom", lambda program, rdds, _args: program.whole_partition(rdds[0], exact=True), sides=1)
         for name in _PERSISTS:
@@ -344,13 +344,15 @@ def _of_files(name: str, program: Program, made: Any, args: Sequence[Any], named
     return program.of_files(made, sources.source_of(name, args, named))
 
 
-def _over_partitions(program: Program, rdds: Sequence[Any], given: tuple[Any, ...]) -> Step | Refused:
+def _over_partitions(name: str, program: Program, rdds: Sequence[Any], given: tuple[Any, ...]) -> Step | Refused:
     """What the program declared of its function counts; else its results may be of anything in the partition."""
     args, named = given
     called = {**dict(zip(("f", "preservesPartitioning"), args, strict=False)), **named}
     found = declared(called.get("f"))
     if found is None or len(called) < len(args) + len(named):
         return program.whole_partition(rdds[0])
+    if isinstance(found, MadeOf):
+        return program.placed(rdds[0], found, called["f"], indexed=name == "mapPartitionsWithIndex")
     return program.declared(rdds[0], found, called)
 
 

@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headwater.spark_listener.declared import RowWise
+from headwater.spark_listener.declared import MadeOf, RowWise
 from headwater.spark_listener.rdd_records.calls import call_site
 from headwater.spark_listener.rdd_records.checked import Checked
 from headwater.spark_listener.rdd_records.chosen import Chosen, Wanted
 from headwater.spark_listener.rdd_records.known import KNOWN as _KNOWN
 from headwater.spark_listener.rdd_records.known import PERSISTED as _PERSISTED
 from headwater.spark_listener.rdd_records.known import SIDES, Known, Refused, Step
+from headwater.spark_listener.rdd_records.placed import Placed, Pulling
 from headwater.spark_listener.rdd_records.source_files import SourceFiles
 from headwater.spark_listener.rdd_records.sources import FileSource
 from headwater.spark_listener.rdd_records.sparing import Sparing
@@ -239,6 +240,23 @@ class Program:
         report = self._boundary("declared", operator, [{"role": "key"}], None)
         checked = Checked(called["f"], report, declared.check)
         return Step([rdd], lambda made: self.row_wise(rdd, made, operator), {**called, "f": checked})
+
+    def placed(self, rdd: Any, declared: MadeOf, function: Any, *, indexed: bool) -> Step | Refused:
+        """An RDD goes through a function over whole partitions of which the program declared what each result is made of."""
+        known = self.known([rdd])
+        if isinstance(known, Refused):
+            return known
+        about = known[0]
+        operator = self.recording.operator("RDD", self._text(), [about.top], **_group())
+        columns: list[dict[str, Any]] = [{"role": "key"}, *({"role": "ref", "operator": one} for one in about.operators)]
+        report = self._boundary("group", operator, columns, _partitions(rdd))
+        start = Placed(declared.of, function, report, about.width, check=declared.check, indexed=indexed)
+        tap = tapped(rdd, Pulling(about.start, inner(rdd), start, reads=about.reads))
+
+        def finish(made: Any) -> Any:
+            return self.mark(pipelined(made, start), Known((operator,), start, reads=False, top=operator))
+
+        return Step([tap], finish)
 
     def persists(self, rdd: Any) -> None:
         """An RDD is about to be persisted or checkpointed: its rows are recorded when they are made."""

@@ -34,9 +34,9 @@ def ship_by_value() -> None:
 
 @cache
 def _modules() -> tuple[ModuleType, ...]:
-    from headwater.spark_listener.rdd_records import batches, blocks, checked, chosen, keys, starts, taps, whole_files
+    from headwater.spark_listener.rdd_records import batches, blocks, checked, chosen, keys, placed, starts, taps, whole_files
 
-    return batches, blocks, checked, chosen, keys, starts, taps, whole_files
+    return batches, blocks, checked, chosen, keys, placed, starts, taps, whole_files
 
 
 @cache

@@ -32,12 +32,14 @@ class Report:
         self.boundary = boundary
         self._writer: SegmentWriter | None = None
         self._fault: str | None = None
+        self._superset: str | None = None
 
     def begin(self, split: int) -> None:
         """A pass over a partition begins."""
         from pyspark import TaskContext
 
         context = TaskContext.get()
+        self._superset = None
         if context is not None:  # else nothing is told of this partition, which is then missing
             self._writer = SegmentWriter(*self._spec, (int(context.stageId()), split, int(context.taskAttemptId())))
 
@@ -50,6 +52,15 @@ class Report:
         """Rows, a column after the other."""
         if self._writer is not None and self._fault is None:
             self._writer.add(columns)
+
+    def restart(self) -> None:
+        """What was added of this pass is forgotten."""
+        if self._writer is not None:
+            self._writer.restart()
+
+    def say_superset(self, reason: str) -> None:
+        """What is added of this pass may be more than records were made of, and why."""
+        self._superset = reason
 
     def fail(self, fault: BaseException) -> None:
         """The recording ends here; the program does not."""
@@ -69,8 +80,8 @@ class Report:
                 rows, size, digest = writer.finish()
         except Exception as fault:  # noqa: BLE001  # see the module's docstring
             self.fail(fault)
-        report = (self.boundary, writer.split, *writer.place, rows, size, digest, writer.name, self._fault, partly, writer.content)
-        self._reports.add((report,))
+        place = (self.boundary, writer.split, *writer.place)
+        self._reports.add(((*place, rows, size, digest, writer.name, self._fault, partly, writer.content, self._superset),))
         self._writer = None
 
     def abandon(self) -> None:

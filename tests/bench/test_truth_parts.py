@@ -125,6 +125,21 @@ def test_a_piece_of_histories_is_as_long_as_it_says(mode: str) -> None:
     assert done.stdout.count("::test_a_table_of_any_history") == 3, "ten rounds, ten and five"
 
 
+@pytest.mark.parametrize(
+    ("mode", "found"),
+    [("rdd", ["drawn_program"]), ("tagged", ["records_say_themselves"]), ("faults", ["after_a_fault"] * 4 + ["overtaken"])],
+)
+def test_a_piece_of_rdd_programs_has_the_tests_that_draw_them(mode: str, found: list[str]) -> None:
+    piece = Piece(mode, 1, 25)
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *torture.tests(piece)]
+    done = subprocess.run(
+        command, env=os.environ | torture.settings(piece), cwd=results.ROOT, capture_output=True, text=True, check=True, timeout=300
+    )
+    tests = [line for line in done.stdout.splitlines() if "::test_" in line]
+    assert len(tests) == len(found)
+    assert all(name in test for name, test in zip(found, tests, strict=True))
+
+
 def test_pieces_that_are_done_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(torture, "FOLDER", tmp_path)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark import RDD, RDDBarrier, SparkConf, SparkContext, cloudpickle
 from pyspark.sql import DataFrame, SparkSession, functions
@@ -29,6 +31,8 @@ from tests.oracle import rdd_programs
 from tests.oracle.rdd_programs import FRAMES, ROW_WISE, Step, Tags, joined, several, total
 
 TENANT = "default"
+_AT_ONCE = 4  # jobs
+Result = TypeVar("Result")
 
 
 @dataclass
@@ -42,17 +46,26 @@ class RddLaboratory:
     store: AssociationStore
     program: Program | None = None
     faults: list[str] = field(default_factory=list)
-    saves: int = 0
+    _numbers: Iterator[int] = field(default_factory=count)
 
     def renew(self, sparing: Sparing | None = None) -> None:
         """Begin to follow RDDs, knowing of none."""
         reads = self.bridge.files_read, self.bridge.bytes_read
         self.program = Program(self.context, self.folder / "segments", 1 << 40, *reads, sparing)
 
+    def new_folder(self) -> Path:
+        """A path where nothing is yet."""
+        return self.folder / f"part{next(self._numbers)}"
+
+    @staticmethod
+    def side_by_side(parts: Sequence[Callable[[], Result]]) -> list[Result]:
+        """What some functions give that wait for Spark most of their time: they run at once, as threads of a program do."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return list(pool.map(lambda part: part(), parts))
+
     def save(self, rdd: Any, operation: str = "saveAsTextFile") -> tuple[Path, Mapping[str, Any] | SavedRDD]:
         """Save an RDD, as text if nothing else is asked for; where, and what was captured, or the save with the reason why nothing was."""
-        self.saves += 1
-        out = self.folder / f"out{self.saves}"
+        out = self.new_folder()
         begun = SavedRDD(id="1", operation=operation, inputs=[], outputs=[str(out)], started=0, ended=0)
         saved = begin_save(self.program, begun, rdd) if self.program else begun
         getattr(saved.rdd if saved.rdd is not None else rdd, operation)(str(out))
@@ -78,8 +91,7 @@ class RddLaboratory:
     def write(self, frame: DataFrame) -> tuple[Path, Mapping[str, Any]]:
         """Write a DataFrame of one column as text; where, and what was captured."""
         assert self.program is not None
-        self.saves += 1
-        out = self.folder / f"out{self.saves}"
+        out = self.new_folder()
         frame.write.text(str(out))
         assert self.bridge.flush()
         events = self.bridge.drain(10_000)

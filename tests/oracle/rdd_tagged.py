@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwater.lineages import lineage
 from headwater.spark_listener.declared import row_wise
 
 if TYPE_CHECKING:
@@ -83,6 +84,17 @@ def _in_turn(records: Iterable[Record]) -> Iterator[Record]:
 def _one_by_one(records: Iterable[Record]) -> Iterator[Record]:
     for place, (key, (number, names)) in enumerate(records):
         yield key, (number + place % 3, names)
+
+
+@lineage(of=lambda number, _: (number, number + 1), check=3)
+def _in_pairs(records: Iterable[Record]) -> Iterator[Record]:
+    for (_, left), (key, right) in pairwise(records):
+        yield key, both(left, right)
+
+
+@lineage(of=lambda number, _: (number + 1,))
+def _as_if_of_the_next(records: Iterable[Record]) -> Iterator[Record]:
+    yield from records
 
 
 class _Deals:
@@ -165,11 +177,13 @@ ONE: dict[str, Callable[[Any, int], Any]] = {
     "withNothing": lambda r, _: r.ctx.union([r.ctx.emptyRDD(), r, r.ctx.parallelize([], 2)]),
     "broadcast": _broadcast,
     "declared": lambda r, _: r.mapPartitions(_one_by_one),
+    "placed": lambda r, _: r.mapPartitions(_in_pairs),
 }
 LOOSE: dict[str, Callable[[Any, int], Any]] = {
     "inTurn": lambda r, _: r.mapPartitions(_in_turn),
     "firstFew": lambda r, n: r.mapPartitions(lambda xs: islice(xs, n)),
     "noneOfOne": lambda r, n: r.mapPartitionsWithIndex(lambda i, xs: [] if i == n % 2 else [(0, all_of(x[1] for x in xs))]),
+    "misplaced": lambda r, _: r.mapPartitions(_as_if_of_the_next),
     "pipe": lambda r, _: r.map(lambda x: f"{size(x[0])} {x[1][0]} {','.join(sorted(x[1][1]))}").pipe("cat").map(_piped),
     "nan": lambda r, _: r.map(_with_nan).reduceByKey(both, 1).map(lambda x: (size(x[0]), x[1])),
     "scattered": _scattered,

@@ -1,7 +1,7 @@
 """RDD programs whose tasks fail, are killed with their worker or their executor, lose what was shuffled, or are overtaken by copies.
 
 What a trace says is what the records say themselves, or it is stated that it may not be. `HEADWATER_RDD_FAULTS=N` runs N rounds of each
-fault instead of a short run.
+fault instead of a short run (`make torture`); HEADWATER_SEED tells which.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ pytestmark = [
 ]  # fmt: skip
 
 ROUNDS = int(os.environ.get("HEADWATER_RDD_FAULTS", "0"))
+_SEED = 1000 * int(os.environ.get("HEADWATER_SEED", "0"))
 ROWS = 400
 # Steps of which each gives the same records whatever the order in which a shuffle hands them over.
 STEADY = (
@@ -65,7 +66,7 @@ def _ship() -> None:
 
 @pytest.mark.parametrize("kind", [*FAULTS, LOST] if ROUNDS else FAULTS)
 def test_what_is_traced_after_a_fault(cluster: RddLaboratory, scratch: Path, kind: str) -> None:
-    for number in range(ROUNDS or 1):
+    for number in range(_SEED, _SEED + (ROUNDS or 1)):
         steps = _drawn(random.Random(f"{kind} {number}")) if ROUNDS else SHORT
         print(kind, number, steps)  # noqa: T201  # pytest shows it where this fails
         _round(cluster, kind, steps, number, scratch)
@@ -78,7 +79,7 @@ def test_what_is_traced_of_tasks_that_were_overtaken_by_copies(tmp_path: Path) -
     speculation = {"": "true", ".interval": "100ms", ".minTaskRuntime": "100ms", ".multiplier": "1.1", ".quantile": "0.5"}
     conf = {f"spark.speculation{name}": value for name, value in speculation.items()}
     with standalone(tmp_path) as master, rdd_laboratory(tmp_path, master, **conf) as laboratory:
-        for number in range(ROUNDS):
+        for number in range(_SEED, _SEED + ROUNDS):
             steps = [_unkept(step) for step in _drawn(random.Random(f"{OVERTAKEN} {number}"))]
             print(number, steps)  # noqa: T201  # pytest shows it where this fails
             _round(laboratory, OVERTAKEN, steps, number, tmp_path)
@@ -106,7 +107,7 @@ def _drawn(rng: random.Random) -> list[Step]:
 
 def _round(laboratory: RddLaboratory, kind: str, steps: list[Step], number: int, scratch: Path) -> None:
     rng = random.Random(number)
-    folder = laboratory.folder / f"tables{laboratory.saves}"
+    folder = laboratory.new_folder()
     folder.mkdir()
     for table in range(2):
         lines = (f"{rng.randint(-9, 40)} {rng.randint(0, 30)} t{table}:{n}\n" for n in range(ROWS >> table))

@@ -4,8 +4,11 @@ runs N programs instead of a short run (`make torture`)."""
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +16,14 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+import headwater
+from headwater.lineages import lineage
 from headwater.spark_listener.declared import row_wise
 from headwater.spark_listener.rdd import SavedRDD
 from headwater.spark_listener.rdd_records import sparing
+from tests.oracle import rdd_programs
 from tests.oracle.rdd_laboratory import RddLaboratory, rdd_laboratory, run
-from tests.oracle.rdd_programs import FRAMES, MOVING, ROW_WISE, Step, lineage
+from tests.oracle.rdd_programs import FRAMES, MOVING, ROW_WISE, Step
 
 pytestmark = [
     pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(100_000),
@@ -26,6 +32,7 @@ pytestmark = [
 ]  # fmt: skip
 
 PROGRAMS = int(os.environ.get("HEADWATER_RDD_PROGRAMS", "6"))
+AT_ONCE = 6  # programs over the same tables
 GROUPS = ("distinct", "groupBy", "reduceByKey", "groupByKey", "combineByKey", "aggregateByKey", "foldByKey")
 OF_TWO = (
     "union", "union", "join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin", "cogroup", "subtractByKey", "subtract", "intersection",
@@ -36,11 +43,18 @@ _MOST = 400  # records of a register
 Table = list[tuple[int, int]]
 
 
+Drawn = tuple[list[Step], bool]  # a program, and whether its result is written as a DataFrame
+
+
 @st.composite
-def programs(draw: Any) -> tuple[list[Table], list[Step], bool]:
-    """Two tables, three to ten steps over them, and whether the result is written as a DataFrame."""
+def programs(draw: Any) -> tuple[list[Table], list[Drawn]]:
+    """Two tables, and some programs of three to ten steps over them."""
     pairs = st.tuples(st.integers(-2, 4), st.integers(0, 30))
     tables = [draw(st.lists(pairs, max_size=14)) for _ in range(2)]
+    return tables, [(_steps(draw, tables), draw(st.integers(0, 3)) == 0) for _ in range(min(AT_ONCE, PROGRAMS))]
+
+
+def _steps(draw: Any, tables: list[Table]) -> list[Step]:
     steps: list[Step] = []
     last = 1
     for _ in range(draw(st.integers(3, 10))):
@@ -49,10 +63,10 @@ def programs(draw: Any) -> tuple[list[Table], list[Step], bool]:
         recent = draw(st.sampled_from([last, last, draw(registers)]))
         of = (recent, draw(registers)) if op in OF_TWO else (recent,)
         step = Step(op, of, draw(st.integers(0, 7)))
-        if len(list(lineage(_tagged(tables), [*steps, step]).elements())) <= _MOST:
+        if len(list(rdd_programs.lineage(_tagged(tables), [*steps, step]).elements())) <= _MOST:
             steps.append(step)
             last += 1
-    return tables, steps, draw(st.integers(0, 3)) == 0
+    return steps
 
 
 def _tagged(tables: list[Table]) -> list[list[Any]]:
@@ -66,40 +80,45 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RddLaborato
 
 
 @settings(
-    max_examples=PROGRAMS, deadline=None, derandomize="HEADWATER_RDD_PROGRAMS" not in os.environ, print_blob=True,
+    max_examples=-(-PROGRAMS // AT_ONCE), deadline=None, derandomize="HEADWATER_RDD_PROGRAMS" not in os.environ, print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )  # fmt: skip
 @given(drawn=programs())
 def test_a_trace_of_a_drawn_program_is_exactly_what_an_interpreter_says(laboratory: RddLaboratory, drawn: Any) -> None:
-    tables, steps, frame = drawn
-    note(f"{tables}\n{steps}\nas a frame: {frame}")
-    check(laboratory, tables, steps, frame=frame)
+    tables, some = drawn
+    note(f"{tables}\n{some}")
+    check(laboratory, tables, some)
 
 
-def check(laboratory: RddLaboratory, tables: list[Table], steps: list[Step], *, frame: bool = False) -> None:
-    """Run a program under capture and without, and compare outputs and lineage with those of the interpreter."""
+def check(laboratory: RddLaboratory, tables: list[Table], some: Sequence[Drawn]) -> None:
+    """Run programs under capture, at once, and compare outputs and lineage with those of the interpreter."""
     laboratory.renew()
-    folder = laboratory.folder / f"in{laboratory.saves}"
+    folder = laboratory.new_folder()
     folder.mkdir()
     for number, table in enumerate(tables):
         (folder / f"table{number}.txt").write_text("".join(f"{key} {value}\n" for key, value in table))
     sources = [laboratory.context.textFile(str(folder / f"table{number}.txt"), 2) for number in range(len(tables))]
-    made = run(laboratory, sources, steps)
-    out, capture = laboratory.write(laboratory.framed(made.map(lambda line: (line,)), "value string")) if frame else laboratory.save(made)
-    assert isinstance(capture, dict), capture
-    expected = lineage(_tagged(tables), steps)
-    found, exact = laboratory.lineage(out, capture)
-    assert found == expected, f"missing {expected - found}, too much {found - expected}"
-    assert exact, capture["problems"]
+    captured = laboratory.side_by_side([partial(_captured, laboratory, sources, steps) for steps, frame in some if not frame])
+    for steps, frame in sorted(some, key=lambda drawn: drawn[1]):
+        if frame:  # which query was captured is known where there is one at a time
+            lines = run(laboratory, sources, steps).map(lambda line: (line,))
+            captured.append((steps, *laboratory.write(laboratory.framed(lines, "value string"))))
+    for steps, out, capture in captured:
+        assert isinstance(capture, dict), (steps, capture)
+        expected = rdd_programs.lineage(_tagged(tables), steps)
+        found, exact = laboratory.lineage(out, capture)
+        assert found == expected, f"{steps}: missing {expected - found}, too much {found - expected}"
+        assert exact, (steps, capture["problems"])
+
+
+def _captured(laboratory: RddLaboratory, sources: Sequence[Any], steps: list[Step]) -> tuple[list[Step], Path, Any]:
+    return steps, *laboratory.save(run(laboratory, sources, steps))
 
 
 def test_what_each_operation_makes(laboratory: RddLaboratory) -> None:
     """Each operation once by itself, over the same tables, so that a short run leaves none out."""
     tables = [[(1, 4), (1, 2), (-1, 5), (-2, 5), (3, 8), (1, 4)], [(1, 7), (-2, 3), (3, 8), (1, 4), (9, 9)]]
-    steps = [Step(op, (0, 1) if op in OF_TWO else (0,), 3) for op in dict.fromkeys(_ALL)]
-    for step in steps:
-        print(step)  # noqa: T201  # pytest shows it where this fails
-        check(laboratory, tables, [step])
+    check(laboratory, tables, [([Step(op, (0, 1) if op in OF_TWO else (0,), 3)], False) for op in dict.fromkeys(_ALL)])
 
 
 @pytest.fixture
@@ -192,6 +211,68 @@ def test_a_function_that_is_not_what_it_is_declared_to_be_is_found_out(laborator
         assert "declared row-wise" in capture["problems"][0]["reason"]
 
 
+def test_a_function_that_declares_what_its_results_are_of_is_of_that(laboratory: RddLaboratory, six: Any) -> None:
+    """The example of docs/guide/semantics.md."""
+    page = Path(__file__).parents[2] / "docs" / "guide" / "semantics.md"
+    found = [text for text in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL) if "lineage(of=" in text]
+    assert len(found) == 1
+    names: dict[str, Any] = {"headwater": headwater, "readings": six.map(int)}
+    exec(found[0], names)
+    made, exact = _made(laboratory, names["steps"].map(str))
+    assert (made, exact) == (Counter({("1", frozenset({n, n + 1})): 1 for n in (0, 1, 2, 4)}), True)
+
+
+def test_a_function_that_declares_records_that_are_not_there_is_of_all_that_it_pulled_and_says_so(
+    laboratory: RddLaboratory, six: Any
+) -> None:
+    placed = lineage(of=lambda number, _: [number + 1])(lambda lines: (line * 2 for line in lines))
+    made, exact = _made(laboratory, six.mapPartitions(placed))
+    expected = {(f"{n}{n}", frozenset({0, 1, 2, 3} if n < 4 else {4, 5})): 1 for n in range(6)}
+    assert (made, exact) == (Counter(expected), False)
+
+
+@pytest.mark.parametrize("way", ["declared", "cut before", "cut after", "kept", "indexed"])
+def test_places_count_what_was_pulled(laboratory: RddLaboratory, six: Any, way: str) -> None:
+    @lineage(of=lambda number, _: [number] if number < 1 else [number - 1, number], check=1)
+    def joined(*given: Any) -> Iterator[str]:
+        last = ""
+        for line in given[-1]:
+            yield last + line
+            last = line
+
+    lines = six.mapPartitions(row_wise(lambda lines: islice(lines, 3))) if way == "cut before" else six
+    steps = lines.mapPartitionsWithIndex(joined) if way == "indexed" else lines.mapPartitions(joined)
+    if way == "cut after":
+        steps = steps.mapPartitions(row_wise(lambda lines: islice(lines, 3)))
+    if way == "kept":
+        steps = steps.persist()
+        assert len(steps.take(1)) == 1
+    made, exact = _made(laboratory, steps)
+    pulled = {0: 3, 4: 2} if way.startswith("cut") else {0: 4, 4: 2}
+    expected = {
+        ("".join(map(str, of)), frozenset(of)): 1
+        for first, count in pulled.items()
+        for n in range(first, first + count)
+        for of in [range(max(first, n - 1), n + 1)]
+    }
+    assert (made, exact) == (Counter(expected), True)
+
+
+def test_a_function_that_declares_other_records_than_it_reads_is_found_out(laboratory: RddLaboratory, six: Any) -> None:
+    @lineage(of=lambda number, _: [number], check=1)
+    def summed(lines: Any) -> Any:
+        total = 0
+        for line in lines:
+            total += int(line)
+            yield str(total)
+
+    out, capture = laboratory.save(six.mapPartitions(summed))
+    assert [line for part in sorted(out.glob("part-*")) for line in part.read_text().splitlines()] == ["0", "1", "3", "6", "4", "9"]
+    assert isinstance(capture, dict)
+    assert capture["status"] == "refused"
+    assert "declared to be made of" in capture["problems"][0]["reason"]
+
+
 def _computed_before(lines: Any) -> Any:
     rdd = lines.map(str.strip)
     rdd.id()
@@ -265,7 +346,7 @@ def test_files_that_come_before_the_first_action_are_read_as_without_capture(lab
 def notes(laboratory: RddLaboratory) -> Path:
     """A folder of text files, two of them empty or with several lines."""
     laboratory.renew()
-    folder = laboratory.folder / f"notes{laboratory.saves}"
+    folder = laboratory.new_folder()
     folder.mkdir()
     for name, text in {"a": "one\ntwo\n", "b": "", "c": "three", "d": "four\n", "e": "five"}.items():
         (folder / f"{name}.txt").write_text(text)

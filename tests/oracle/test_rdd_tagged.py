@@ -1,10 +1,12 @@
 """Drawn RDD programs of records that say what they are made of: a trace says the same, and the program writes what it writes without
-capture: the same records in the same order in the same parts, by as many calls of its functions. `HEADWATER_RDD_PROGRAMS=N` runs N."""
+capture: the same records in the same order in the same parts, by as many calls of its functions. `HEADWATER_RDD_PROGRAMS=N` runs N
+(`make torture`)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +27,20 @@ pytestmark = [
 ]  # fmt: skip
 
 PROGRAMS = int(os.environ.get("HEADWATER_RDD_PROGRAMS", "2"))
+AT_ONCE = 6  # programs over the same tables
 _MOST_GROWING = 2  # steps of a program that may make more records of some
 Step = tuple[str, tuple[int, ...], int]
 Tables = list[list[tuple[int, int]]]
 
 
 @st.composite
-def programs(draw: Any) -> tuple[Tables, list[Step]]:
-    """Two tables and two to eight steps over them."""
+def programs(draw: Any) -> tuple[Tables, list[list[Step]]]:
+    """Two tables, and some programs of two to eight steps over them."""
     tables = [draw(st.lists(st.tuples(st.integers(-2, 4), st.integers(0, 30)), max_size=12)) for _ in range(2)]
+    return tables, [_steps(draw) for _ in range(min(AT_ONCE, PROGRAMS))]
+
+
+def _steps(draw: Any) -> list[Step]:
     steps: list[Step] = []
     growing = 0
     for _ in range(draw(st.integers(2, 8))):
@@ -45,7 +52,7 @@ def programs(draw: Any) -> tuple[Tables, list[Step]]:
         recent = draw(st.sampled_from([last, last, draw(st.integers(0, last))]))
         of = (recent, draw(st.integers(0, last))) if op in TWO else (recent,)
         steps.append((op, of, draw(st.integers(0, 7))))
-    return tables, steps
+    return steps
 
 
 @pytest.fixture(scope="module")
@@ -58,21 +65,21 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RddLaborato
 
 
 @settings(
-    max_examples=PROGRAMS, deadline=None, derandomize="HEADWATER_RDD_PROGRAMS" not in os.environ, print_blob=True,
+    max_examples=-(-PROGRAMS // AT_ONCE), deadline=None, derandomize="HEADWATER_RDD_PROGRAMS" not in os.environ, print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )  # fmt: skip
 @given(drawn=programs())
 def test_a_trace_says_what_the_records_say_themselves(laboratory: RddLaboratory, drawn: Any) -> None:
-    tables, steps = drawn
-    note(f"{tables}\n{steps}")
-    check(laboratory, tables, steps)
+    tables, some = drawn
+    note(f"{tables}\n{some}")
+    check(laboratory, tables, some)
 
 
 @pytest.mark.parametrize("ops", [list(ONE)[::2], list(ONE)[1::2], list(LOOSE), list(TWO)], ids=["one", "other", "loose", "two"])
 def test_what_each_operation_makes(laboratory: RddLaboratory, ops: list[str]) -> None:
     """Each over the same tables, all in one result: a short run leaves none out."""
     tables = [[(1, 4), (1, 2), (-1, 5), (-2, 5), (3, 8), (1, 4), (0, 1)], [(1, 7), (-2, 3), (3, 8), (1, 4), (9, 9)]]
-    check(laboratory, tables, [(op, (0, 1) if op in TWO else (0,), 3) for op in ops], united=True)
+    check(laboratory, tables, [[(op, (0, 1) if op in TWO else (0,), 3) for op in ops]], united=True)
 
 
 SIDES: dict[str, Callable[[RddLaboratory], Any]] = {
@@ -105,28 +112,33 @@ def test_pairs_of_records_come_in_the_order_in_which_they_come_without_capture(l
         assert made(left, right) == plain, (left, right)
 
 
-def check(laboratory: RddLaboratory, tables: Tables, steps: Sequence[Step], *, united: bool = False) -> None:
-    """Run a program without capture and with it; compare what it wrote, and what a trace says of that with what the records say.
+def check(laboratory: RddLaboratory, tables: Tables, some: Sequence[Sequence[Step]], *, united: bool = False) -> None:
+    """Run programs without capture and with it, at once; compare what they write, and what a trace says of that with what records say.
 
-    It writes its last register; `united`: all that steps made.
+    Each writes its last register; `united`: all that steps made.
     """
-    folder = laboratory.folder / f"tables{laboratory.saves}"
+    folder = laboratory.new_folder()
     folder.mkdir()
     for number, table in enumerate(tables):
         (folder / f"t{number}").write_text("".join(f"{key} {value} t{number}:{n}\n" for n, (key, value) in enumerate(table)))
+    runs = [partial(_saved, laboratory, folder, steps, united=united) for steps in some]
     laboratory.program = None
-    plain, calls = _run(laboratory, folder, steps, united=united)
-    out, _ = laboratory.save(plain)
-    expected, expected_calls = _parts(out), calls.value
+    plain = laboratory.side_by_side(runs)
     laboratory.renew()
-    followed, calls = _run(laboratory, folder, steps, united=united)
-    out, capture = laboratory.save(followed)
-    assert _parts(out) == expected
-    assert calls.value == expected_calls
-    assert isinstance(capture, dict), capture
-    assert capture["status"] == "complete", capture["problems"]
-    exact = compared(laboratory, out, capture)
-    assert exact or any(op in LOOSE for op, _, _ in steps), capture["problems"]
+    followed = laboratory.side_by_side(runs)
+    for steps, (expected, _, expected_calls), (out, capture, calls) in zip(some, plain, followed, strict=True):
+        assert _parts(out) == _parts(expected), steps
+        assert calls == expected_calls, steps
+        assert isinstance(capture, dict), (steps, capture)
+        assert capture["status"] == "complete", (steps, capture["problems"])
+        exact = compared(laboratory, out, capture)
+        assert exact or any(op in LOOSE for op, _, _ in steps), (steps, capture["problems"])
+
+
+def _saved(laboratory: RddLaboratory, folder: Path, steps: Sequence[Step], *, united: bool) -> tuple[Path, Any, int]:
+    """Where a program wrote, what was captured, and how often its functions were called."""
+    made, calls = _run(laboratory, folder, steps, united=united)
+    return *laboratory.save(made), calls.value
 
 
 def _run(laboratory: RddLaboratory, folder: Path, steps: Sequence[Step], *, united: bool) -> tuple[Any, Accumulator[int]]:

@@ -1,0 +1,190 @@
+"""Results of a function over a partition of which the program declares what each is made of. Shipped by value to workers without Headwater.
+
+The program's `of` gives for a result the places of records among those that the function has pulled. What it gives is looked at before it
+is believed: a place that is not there makes all results of the partition results of all that was pulled, and the capture says so.
+"""
+
+from __future__ import annotations
+
+import pickle
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from operator import index
+from typing import Any
+
+from headwater.spark_listener.rdd_records.starts import NONE, Numbered, Start
+from headwater.spark_listener.rdd_records.taps import Function, Report, Tap
+
+_MOST_PULLED = 1 << 22  # records of a partition, of which it is known in memory what they are made of
+_MOST_WHOLE = 1 << 22  # rows: results times records, where each result is taken for one of all records
+_MOST_EACH = 256  # places that are declared for each record that was pulled
+_SPARE = 65_536  # and so many more
+_COPIED = 4096  # records that are kept to verify a result by
+_AGAIN = 10_000  # results of the function that are looked at to verify one
+
+
+class NotAsDeclaredError(Exception):
+    """A function does other than the program declared."""
+
+
+class Placed(Numbered):
+    """Gives each result its number, and records what `of` says that it is made of.
+
+    `check`: one of so many results is verified by calling `function` for its records alone; 0: none. `indexed`: it wants the number of the
+    partition, too.
+    """
+
+    def __init__(
+        self, of: Callable[[int, Any], Iterable[int]], function: Callable[..., Any], report: Report, width: int, *, check: int = 0,
+        indexed: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self._of, self._function, self._report, self._check, self._indexed = of, function, report, check, indexed
+        self._of_width = width  # references of each record that is pulled; a result has one
+        self._wrong: str | None = None
+        self._pass = False
+
+    def counter(self, split: int) -> None:  # noqa: ARG002  # each result is looked at
+        return None
+
+    def arm(self, split: int, out: list[Any] | None, counter: Any = None, wanted: Mapping[int, frozenset[int]] | None = None) -> None:
+        super().arm(split, out, counter, wanted)
+        self._pass = True
+        self._made_of = [array("q") for _ in range(self._of_width)]
+        self._copies: deque[bytes] = deque(maxlen=_COPIED)
+        self._results = self._places = 0
+        self._wrong = None
+        self._report.begin(split)
+
+    # what the function pulls
+
+    @property
+    def takes(self) -> bool:
+        """Whether it is to be told what the function pulls."""
+        return self._pass
+
+    def pulled(self, record: Any, references: Sequence[int]) -> None:
+        """The function is about to get a record, which is made of these. Never raises."""
+        if len(self._made_of[0]) < _MOST_PULLED:
+            for column, reference in zip(self._made_of, references, strict=True):
+                column.append(reference)
+        elif self._wrong is None:
+            self._fail(f"a function that declares what its results are made of pulls more than {_MOST_PULLED:,} records of a partition")
+        if self._check:
+            try:
+                self._copies.append(pickle.dumps(record))
+            except Exception as fault:  # noqa: BLE001  # the program goes on
+                self._report.fail(fault)
+
+    # what it gives
+
+    def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
+        for record in iterator:
+            self.current = ((self._split << 40) + self._results,)
+            self._note(record)
+            yield record
+
+    def note(self, iterator: Iterator[Any], out: list[Any], mark: Callable[[int], None]) -> Iterator[Any]:
+        for record in iterator:
+            mark(len(out))
+            self._note(record)
+            yield record
+
+    def called(self, split: int) -> None:
+        self._report.called(split)
+
+    def finish(self, *, partly: bool = False) -> None:
+        if self._pass:
+            self._pass = False
+            if self._wrong is not None:
+                self._all_of_all()
+        self._report.finish(partly=partly)
+
+    def abandon(self) -> None:
+        self._pass = False
+        self._report.abandon()
+
+    def _note(self, result: Any) -> None:
+        """Record what a result is made of. Never raises: it is called between the program's own functions."""
+        number, self._results = self._results, self._results + 1
+        if self._wrong is not None:
+            return
+        try:
+            places = self._declared(number, result)
+        except Exception as fault:  # noqa: BLE001  # the program's function, which it did not call here
+            self._wrong = f"{type(fault).__name__}: {fault}"
+            self._report.restart()
+            return
+        key = (self._split << 40) + number
+        if places:
+            columns = [array("q", [column[place] for place in places]) for column in self._made_of]
+        else:
+            columns = [array("q", [NONE]) for _ in self._made_of]  # it is there, and made of nothing
+        self._report.add([array("q", [key]) * len(columns[0]), *columns])
+        if self._check and not number % self._check:
+            self._verify(result, places)
+
+    def _declared(self, number: int, result: Any) -> list[int]:
+        there = len(self._made_of[0])
+        places = sorted(set(map(index, islice(self._of(number, result), there + 1))))
+        if places and not 0 <= places[0] <= places[-1] < there:
+            place = places[0] if places[0] < 0 else places[-1]
+            raise NotAsDeclaredError(f"it gives the place {place} for result {number}, when {there} records had been pulled")
+        self._places += len(places)
+        if self._places > there * _MOST_EACH + _SPARE:
+            raise NotAsDeclaredError(f"it gives more than {_MOST_EACH} places for each record")
+        return places
+
+    def _all_of_all(self) -> None:
+        """Each result is made of all records."""
+        there = len(self._made_of[0])
+        reason = f"what a function declares that its results are made of is not so: {self._wrong}"
+        if there * self._results > _MOST_WHOLE:
+            self._fail(f"{reason}; to take each of {self._results:,} results for one of {there:,} records is too much")
+            return
+        self._report.say_superset(f"{reason}; all records that it pulled of such a partition are given")
+        for key in range(self._split << 40, (self._split << 40) + self._results):
+            self._report.add([array("q", [key]) * there, *self._made_of])
+
+    def _fail(self, reason: str) -> None:
+        self._report.fail(NotAsDeclaredError(reason))
+
+    def _verify(self, result: Any, places: Sequence[int]) -> None:
+        """Call the function for the records of a result alone: it is among what that gives. Never raises."""
+        before = len(self._made_of[0]) - len(self._copies)  # records that are not kept any more
+        if places and places[0] < before:
+            return
+        try:
+            wanted = pickle.dumps(result)
+            records = [pickle.loads(self._copies[place - before]) for place in places]  # noqa: S301  # our own
+            given = [self._split, iter(records)] if self._indexed else [iter(records)]
+            again = [pickle.dumps(one) for one in islice(self._function(*given), _AGAIN)]
+            if wanted not in again and pickle.loads(wanted) not in map(pickle.loads, again):  # noqa: S301  # likewise
+                self._fail("a function does not give a result again for the records alone that it is declared to be made of")
+        except Exception as fault:  # noqa: BLE001  # the program's own function, which it did not call so
+            self._report.fail(fault)
+
+
+class Pulling(Tap):
+    """Records on their way into such a function: `placed` is told what each that it pulls is made of."""
+
+    def __init__(self, start: Start, inner: Function | None, placed: Placed, *, reads: bool) -> None:
+        super().__init__(start, inner, reads=reads)
+        self._placed = placed
+
+    def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:
+        self._start.called(split)
+        return self._pulled(self._armed(split, iterator, None))
+
+    def _pulled(self, records: Iterator[Any]) -> Iterator[Any]:
+        start, placed = self._start, self._placed
+        try:
+            for record in records:
+                if placed.takes:
+                    placed.pulled(record, start.current)
+                yield record
+            start.finish()
+        finally:
+            start.finish(partly=True)  # nothing to do where the pass came to its end
