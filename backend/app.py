@@ -72,6 +72,8 @@ from headwater.backend.questions import QuestionPool, TraceJobs
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.soundness.watch import Watch
 from headwater.backend.upkeep.pruning import policy_of
+from headwater.backend.worker import ServiceWorker
+from headwater.backend.worker.process import WorkerProcess
 from headwater.backend.worker.thread import Worker
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError, InvalidQueryError
@@ -88,8 +90,8 @@ def create_app(
 ) -> FastAPI:
     """The ASGI application of one home. The workspace is open between start-up and shut-down.
 
-    `serving`: for a service that others ask. A process for questions starts at once, so that the first question need not wait for it, and
-    all but the guard, small events and `/healthz` runs on an event loop of its own.
+    `serving`: for a service that others ask. The worker has a process of its own, a process for questions starts at once, so that the first
+    question need not wait for it, and all but the guard, small events and `/healthz` runs on an event loop of its own.
     """
     known = credentials or credentials_of(settings)
     metrics = Metrics()
@@ -102,8 +104,8 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with await Workspace.open(settings, without_graph=True, indexed=True) as workspace:
             intakes = Intakes(settings, workspace, metrics)
-            worker = Worker(workspace, metrics, policy=policy_of(settings))
-            questions = QuestionPool(settings, workspace.records.wanted, metrics.asked)
+            worker = _worker(settings, workspace, metrics, apart=serving)
+            questions = QuestionPool(settings, worker.wanted, metrics.asked)
             metrics.answer_bytes.set_function(lambda: questions.waiting_bytes)
             watch = Watch(settings, known.is_key)
             audit_lines = audit_of(settings)
@@ -160,6 +162,12 @@ def create_app(
     app.add_middleware(EncodedNames)
     app.add_middleware(RequestLog, metrics=metrics)
     return app
+
+
+def _worker(settings: Settings, workspace: Workspace, metrics: Metrics, *, apart: bool) -> ServiceWorker:
+    if apart and settings.worker == "process":
+        return WorkerProcess(settings, workspace.log, on_projected=metrics.projected.inc, on_restart=metrics.worker_restarts.inc)
+    return Worker(workspace, policy=policy_of(settings), on_projected=metrics.projected.inc)
 
 
 def credentials_of(settings: Settings) -> Credentials:

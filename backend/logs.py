@@ -10,11 +10,14 @@ from typing import Any
 
 import structlog
 
+_configured: tuple[str, str] | None = None
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and ends of lines
 
 
 def configure(level: str, form: str) -> None:
     """Send the lines of structlog and of the standard library (uvicorn, GraphQL) one way. `form` is `console` or `json`."""
+    global _configured  # noqa: PLW0603 - the set-up is the process's, as that of the standard library is
+    _configured = (level, form)
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
@@ -44,6 +47,11 @@ def configure(level: str, form: str) -> None:
     # Requests have their own lines, with ids; uvicorn's would hold query strings.
     logging.getLogger("uvicorn.access").disabled = True
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+
+
+def configured() -> tuple[str, str] | None:
+    """Level and form of the lines, where they were set up: for processes that write beside this one."""
+    return _configured
 
 
 def _harmless(_logger: Any, _method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

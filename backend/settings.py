@@ -122,6 +122,10 @@ class Settings(BaseSettings):
     prune_most_bytes: int | None = Field(
         default=None, ge=0, description="Bytes of kept tables above which is pruned, the earliest replaced first; not set: all that may go."
     )
+    worker: Literal["process", "thread"] = Field(
+        default="process",
+        description="Where the service projects and keeps what it took in: a process of its own, or a thread of the service's.",
+    )
     question_seconds: float = Field(default=30, gt=0, description="How long a question may take before it is ended.")
     question_bytes: int = Field(default=4096 * _MB, ge=1024 * _MB, description="Memory that one question may take before it is ended.")
     question_processes: int = Field(default=3, ge=1, le=64, description="How many questions about records are answered at a time.")

@@ -66,10 +66,13 @@ class Workspace:
     registry: Registry = field(repr=False)
 
     @classmethod
-    async def open(cls, settings: HomeSettings, *, without_graph: bool = False, indexed: bool = False) -> Workspace:
+    async def open(
+        cls, settings: HomeSettings, *, without_graph: bool = False, indexed: bool = False, opens_graph: bool = True
+    ) -> Workspace:
         """Open a home, making what is not there yet. `without_graph`: also while the graph store is away; asking it is refused until then.
 
-        `indexed`: with an index of the graph, for whoever asks more than once.
+        `indexed`: with an index of the graph, for whoever asks more than once. `opens_graph` False: for whoever opens a graph store of
+        his own.
 
         Raises:
             ConfigurationError: the home cannot be used, or belongs to a newer Headwater.
@@ -79,7 +82,8 @@ class Workspace:
         home = settings.folder.create()
         graph = graph_store(settings, indexed=indexed)
         try:
-            await graph.open()
+            if opens_graph:
+                await graph.open()
         except (UnavailableError, DamagedError) as error:
             if not without_graph:
                 await graph.close()

@@ -21,7 +21,7 @@ from headwater.backend.masks import Masks
 from headwater.backend.questions import QuestionPool
 from headwater.backend.settings import Settings
 from headwater.backend.soundness.watch import Watch
-from headwater.backend.worker.thread import Worker
+from headwater.backend.worker import ServiceWorker
 from headwater.backend.workspace import Workspace
 from headwater.errors import KeyRequiredError
 
@@ -34,7 +34,7 @@ class Service:
     workspace: Workspace
     credentials: Credentials
     metrics: Metrics
-    worker: Worker
+    worker: ServiceWorker
     questions: QuestionPool
     audit: AuditLog
     audit_lines: AuditLines

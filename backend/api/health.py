@@ -45,7 +45,7 @@ async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
     checks["audit"] = parts.audit.state
     checks["intakes"] = parts.intakes.waiting
     if parts.settings.ingest_log is not None:
-        checks["replicas"] = "; ".join(parts.workspace.role.differences) or "ok"
+        checks["replicas"] = "; ".join(parts.worker.differences) or "ok"
     if parts.audit_copier is not None:
         checks["audit_copy"] = parts.audit_copier.state
     found = await asyncio.get_running_loop().run_in_executor(parts.watch.asking, parts.watch.faults)

@@ -16,7 +16,10 @@ class Metrics:
         self.captures = Counter("headwater_captures", "Manifests by what became of them.", ["outcome"], registry=registry)
         self.segments = Counter("headwater_segments", "Segments kept.", registry=registry)
         self.segment_bytes = Counter("headwater_segment_bytes", "Bytes of the segments kept.", registry=registry)
-        self.projected = Counter("headwater_projected_entries", "Log entries projected by this process.", registry=registry)
+        self.projected = Counter("headwater_projected_entries", "Log entries projected by this service.", registry=registry)
+        self.worker_restarts = Counter(
+            "headwater_worker_restarts", "Times that the worker's process ended and was started again.", registry=registry
+        )
         self.pending = Gauge("headwater_pending_entries", "Log entries that wait for the projector.", registry=registry)
         self.dead_letters = Gauge("headwater_dead_letters", "Documents in the dead-letter area.", registry=registry)
         self.intake_documents = Counter(

@@ -22,10 +22,11 @@ from typing import Any, BinaryIO, cast
 
 import duckdb
 
+from headwater.backend.messages import packed, read
 from headwater.backend.provenance import chunks_of, open_export
 from headwater.backend.questions.errors import QuestionEndedError
 from headwater.backend.questions.masked import MaskedQuestions
-from headwater.backend.questions.wire import JOB, Ask, Cancel, ExportRequest, JobRequest, MaskRequest, Part, Reply, packed, read
+from headwater.backend.questions.wire import JOB, Ask, Cancel, ExportRequest, JobRequest, MaskRequest, Part, Reply
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.traces.large import TracesBySize, refusing_large
 from headwater.backend.without_pandas import without_pandas

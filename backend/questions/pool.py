@@ -23,8 +23,8 @@ from headwater.backend.questions.waiting_answers import WaitingAnswer, WaitingAn
 from headwater.backend.questions.wire import ExportRequest, MaskRequest, Part, Reply
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.tracing import span
+from headwater.backend.worker import WantsTables
 from headwater.graph.prov import ProvFormat
-from headwater.graph.records.wanted import WantedTables
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.graph.trace.preview import RowPage
 from headwater.graph.trace.questions import RowsRequest
@@ -39,7 +39,7 @@ class QuestionPool:
     `on_outcome` is called with how each question ended, and how many seconds it took.
     """
 
-    def __init__(self, settings: Settings, wanted: WantedTables, on_outcome: Callable[[str, float], None] = lambda _, __: None) -> None:
+    def __init__(self, settings: Settings, wanted: WantsTables, on_outcome: Callable[[str, float], None] = lambda _, __: None) -> None:
         self._settings = settings
         self._wanted = wanted
         self._on_outcome = on_outcome

@@ -10,9 +10,9 @@ from itertools import count
 from typing import Self
 
 from headwater.backend.masks import Mask
+from headwater.backend.messages import LENGTH, packed, unpacked
 from headwater.backend.questions.errors import QuestionEndedError
 from headwater.backend.questions.wire import (
-    LENGTH,
     Ask,
     Asked,
     Cancel,
@@ -21,8 +21,6 @@ from headwater.backend.questions.wire import (
     MaskRequest,
     Part,
     Reply,
-    packed,
-    unpacked,
 )
 from headwater.backend.settings import Settings
 from headwater.graph.trace.answer import TraceRequest

@@ -1,15 +1,10 @@
-"""Messages between the service and its question processes: a length of eight bytes, then a pickle.
-
-Both ends are this program, over a pipe that nobody else holds. Nothing that came over the network is ever unpickled.
-"""
+"""What the service and its question processes say to each other, as messages of `backend.messages`."""
 
 from __future__ import annotations
 
-import pickle
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
 from headwater.backend.masks import Mask
 from headwater.graph.prov import ProvFormat
@@ -18,7 +13,6 @@ from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 
 JOB = "--job"  # the argument of a process for one job
-LENGTH = struct.Struct(">Q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +74,3 @@ class Reply:
     answer: Any = None
     error: Exception | None = None
     wanted: Sequence[Wanted] = ()
-
-
-def packed(message: object) -> bytes:
-    """The bytes of a message."""
-    body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    return LENGTH.pack(len(body)) + body
-
-
-def unpacked(body: bytes) -> Any:
-    """The message of bytes without their length."""
-    return pickle.loads(body)  # noqa: S301 - from our own process, see above
-
-
-def read(stream: BinaryIO) -> Any | None:
-    """The next message of a blocking stream; None at its end."""
-    head = stream.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        return None
-    (length,) = LENGTH.unpack(head)
-    body = stream.read(length)
-    return unpacked(body) if len(body) == length else None

@@ -9,7 +9,7 @@ predicate, a name of a dataset or a value of a record: so it has no path or quer
 
 from __future__ import annotations
 
-from headwater.backend.tracing.spans import links_to, note_appended, request_span, span
+from headwater.backend.tracing.spans import forward_appended, links_to, note_appended, request_span, span
 from headwater.backend.tracing.switch import is_wanted, start
 
-__all__ = ["is_wanted", "links_to", "note_appended", "request_span", "span", "start"]
+__all__ = ["forward_appended", "is_wanted", "links_to", "note_appended", "request_span", "span", "start"]

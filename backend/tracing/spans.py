@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 Answered = Callable[[str, int], None]  # hears a request's route and status
 
+Appended = Callable[[str, Sequence[int], "SpanContext"], None]  # hears a tenant, offsets, and the span that appended them
+
 _REMEMBERED = 10_000  # appends of which projection is told who asked for them
 _MOST_LINKS = 64  # of one projection
 
 _tracer: Tracer | None = None
 _appended: OrderedDict[tuple[str, int], SpanContext] = OrderedDict()
 _lock = Lock()
+_forward: Appended | None = None
 _OFF: AbstractContextManager[None] = nullcontext()
 
 
@@ -66,8 +69,17 @@ def ended(current: Span, error: BaseException | None) -> None:
     current.end()
 
 
-def note_appended(tenant: str, offsets: Iterable[int], context: SpanContext) -> None:
-    """Remember which span appended entries of the log: projection, which comes later and in another thread, links to it."""
+def forward_appended(forward: Appended | None) -> None:
+    """Tell another process, where that one projects, which span appended entries of the log."""
+    global _forward  # noqa: PLW0603 - as above
+    _forward = forward
+
+
+def note_appended(tenant: str, offsets: Sequence[int], context: SpanContext) -> None:
+    """Remember which span appended entries of the log: projection, which comes later and elsewhere, links to it."""
+    if _forward is not None:
+        _forward(tenant, offsets, context)
+        return
     with _lock:
         for offset in offsets:
             _appended[tenant, offset] = context

@@ -1,11 +1,11 @@
-"""The service's worker: a thread that projects the log as it grows, and keeps house.
+"""The worker: a thread that projects the log as it grows, and keeps house.
 
 It takes over the spool of applications that died, prunes by the policy of the settings, and keeps groups of records that a job left to be
 found again, where their source may be written anew or a trace took long to find them.
 
-For the service alone. It has an event loop, a graph store and a place in the projector's role of its own, so that a long projection never
-holds up a request; where another process has the role, it stands by and takes over when that one ends. No fault ends it: it says
-what is wrong (`state`, for `/readyz`) and tries again.
+For the service alone, in a process of its own (`process`, `child`) or in the service's. It has an event loop, a graph store and a place in
+the projector's role of its own, so that a long projection never holds up a request; where another process has the role, it stands by and
+takes over when that one ends. No fault ends it: it says what is wrong (`state`, for `/readyz`) and tries again.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Event, Thread
 
-from headwater.backend.api.metrics import Metrics
 from headwater.backend.settings import DEFAULT_TENANT
 from headwater.backend.upkeep.pruning import prune_audited
 from headwater.backend.worker.projector import Projector
@@ -25,6 +24,7 @@ from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import DamagedError, HeadwaterError
 from headwater.graph.records import Wanted
 from headwater.graph.records.prune import Policy
+from headwater.graph.records.wanted import WantedTables
 
 _TURN = 5.0  # seconds of projection after which all else has its turn, and tenants that are new
 _IDLE = 0.2  # how soon what another process appended is seen
@@ -42,13 +42,18 @@ _log = logging.getLogger("headwater.worker")
 class Worker:
     """Works for `workspace` between `start` and `stop`."""
 
-    def __init__(self, workspace: Workspace, metrics: Metrics, *, policy: Policy | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, *, policy: Policy | None = None, on_projected: Callable[[int], None] = lambda _: None,
+        on_state: Callable[[str], None] = lambda _: None,
+    ) -> None:  # fmt: skip
+        """`on_projected` hears how many entries were projected, `on_state` each new state."""
         self._workspace = workspace
-        self._metrics = metrics
         self._policy = policy
+        self._on_projected = on_projected
+        self._on_state = on_state
         self._stopping = Event()
         self._thread = Thread(target=lambda: asyncio.run(self._run()), name="headwater-worker", daemon=True)
-        self.state = "starting"
+        self._state = "starting"
         self._waiting: tuple[int, str] | None = None  # the next capture that may have something to keep
         self._looked_at = 0  # the number of the last; one that could not be kept is tried again by the next service
         self._keeper: Thread | None = None
@@ -58,6 +63,27 @@ class Worker:
         self._for_speed: Wanted | None = None  # what the keeper keeps, where that can wait
         self._staging_due = 0.0
         self._retries = True  # what was refused while something was damaged, or by an earlier release, is tried again
+
+    @property
+    def state(self) -> str:
+        """What it does, or what is wrong."""
+        return self._state
+
+    @state.setter
+    def state(self, state: str) -> None:
+        if state != self._state:
+            self._state = state
+            self._on_state(state)
+
+    @property
+    def differences(self) -> Sequence[str]:
+        """What this replica has otherwise than those that share its log."""
+        return self._workspace.role.differences
+
+    @property
+    def wanted(self) -> WantedTables:
+        """What traces had to find again at length: it is kept when there is time."""
+        return self._workspace.records.wanted
 
     def start(self) -> None:
         """Begin."""
@@ -111,7 +137,6 @@ class Worker:
                     await self._retry(projector, tenant)
             self._workspace.log.appended.clear()
             projected = await self._projected(projector)
-            self._metrics.projected.inc(projected)
             if not projected and time.monotonic() >= self._staging_due:
                 await self._clear_staging(projector)
             if time.monotonic() >= pruning_due and (self._pruner is None or not self._pruner.is_alive()):
@@ -135,10 +160,16 @@ class Worker:
             self._fail(error, "behind for a tenant")
             if not done:
                 self._stopping.wait(_PAUSE)
+            self._count(done)
             return done
         self._retries = self._retries or self.state.startswith(_FAULTS)
         self.state = "running"
+        self._count(projected)
         return projected
+
+    def _count(self, projected: int) -> None:
+        if projected:
+            self._on_projected(projected)
 
     async def _retry(self, projector: Projector, tenant: str) -> None:
         """Project the dead letters of a tenant once more; where that cannot be done now, new entries of all tenants go on."""

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from headwater.backend.api.metrics import Metrics
 from headwater.backend.settings import load_settings
 from headwater.backend.worker.thread import Worker
 from headwater.backend.workspace import Workspace
@@ -34,7 +33,7 @@ async def test_staged_segments_are_dropped_by_age_but_never_those_of_a_manifest_
         staged = workspace.records.root / "default" / "staging"
         for path in (*staged.rglob("*"), staged):
             os.utime(path, (long_ago, long_ago))
-        worker = Worker(workspace, Metrics())
+        worker = Worker(workspace)
         worker.start()
         try:
             deadline = time.monotonic() + 60
@@ -61,7 +60,7 @@ async def test_what_is_wrong_with_one_tenants_entries_leaves_the_graph_open(tmp_
         workspace.events.submit("bad", body(run_event(0))).result()
         monkeypatch.setattr("headwater.backend.worker.thread.graph_store", lambda _: Counted(str(workspace.home.graph)))
         monkeypatch.setattr("headwater.backend.worker.thread._PAUSE", 0.02)
-        worker = Worker(workspace, Metrics())
+        worker = Worker(workspace)
         worker.start()
         try:
             deadline = time.monotonic() + 60

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headwater.backend.api.metrics import Metrics
 from headwater.backend.settings import load_settings
 from headwater.backend.worker.thread import Worker
 from headwater.backend.workspace import Workspace
@@ -62,7 +61,7 @@ async def test_the_service_keeps_what_a_trace_found_at_length(tmp_path: Path, mo
         workspace.registry.add_roots([str(tmp_path)])
         made = _grouped(workspace.records, tmp_path)
         table = workspace.records.table(TENANT, made.capture, 0)
-        worker = Worker(workspace, Metrics())
+        worker = Worker(workspace)
         worker.start()
         try:
             assert await _rows(workspace.records, tmp_path, 1) == _of_key(1)
@@ -88,7 +87,7 @@ async def test_what_is_kept_for_speed_gives_way_to_captures(tmp_path: Path, monk
         workspace.registry.add_roots([str(tmp_path)])
         wanted = workspace.records.wanted
         wanted.add(Wanted(TENANT, "0190a6f2-0000-7000-8000-000000000000", 0))
-        worker = Worker(workspace, Metrics())
+        worker = Worker(workspace)
         worker.start()
         try:
             assert begins.wait(_SECONDS)

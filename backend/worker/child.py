@@ -1,0 +1,108 @@
+"""The worker's process: projects, prunes and keeps for one service, until it is told to end.
+
+The service starts it as `python -m headwater.backend.worker.child`, tells it on standard input what there is to do, and hears of its state
+on standard output. Where standard input ends the service is gone, and so is this process, at once: whatever it was at may be stopped
+anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from threading import Lock, Thread
+from typing import BinaryIO
+
+from headwater.backend import tracing
+from headwater.backend.logs import configure
+from headwater.backend.memory import settle
+from headwater.backend.messages import packed, read
+from headwater.backend.settings import Settings
+from headwater.backend.upkeep.pruning import policy_of
+from headwater.backend.worker.thread import Worker
+from headwater.backend.worker.wire import Begin, End, Linked, Report, Wake
+from headwater.backend.workspace import Workspace
+from headwater.graph.records import Wanted
+
+_LOOK = 1.0  # seconds between two looks at what tells of itself to nobody
+
+
+class _Reports:
+    """Tells the service what changed."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._lock = Lock()
+        self._last = Report("starting")
+
+    def tell(self, state: str | None = None, *, projected: int = 0, differences: tuple[str, ...] | None = None) -> None:
+        """Send a report, unless nothing is new."""
+        with self._lock:
+            last = self._last
+            report = Report(
+                last.state if state is None else state, projected, tuple(last.differences) if differences is None else differences
+            )
+            if report != last or projected:
+                self._last = Report(report.state, 0, report.differences)
+                try:
+                    self._stream.write(packed(report))
+                    self._stream.flush()
+                except BrokenPipeError:
+                    os._exit(0)  # the service is gone
+
+
+async def _work(settings: Settings, requests: BinaryIO, reports: BinaryIO) -> None:
+    told = _Reports(reports)
+    ended = asyncio.Event()
+    async with await Workspace.open(settings, opens_graph=False) as workspace:
+        worker = Worker(
+            workspace,
+            policy=policy_of(settings),
+            on_projected=lambda entries: told.tell(projected=entries),
+            on_state=told.tell,
+        )
+        loop = asyncio.get_running_loop()
+
+        def listen() -> None:
+            while (message := read(requests)) is not None:
+                if isinstance(message, Wake):
+                    workspace.log.appended.set()
+                elif isinstance(message, Wanted):
+                    worker.wanted.add(message)
+                elif isinstance(message, Linked):
+                    tracing.note_appended(message.tenant, message.offsets, message.span)
+                elif isinstance(message, End):
+                    loop.call_soon_threadsafe(ended.set)
+            os._exit(0)
+
+        Thread(target=listen, name="headwater-listener", daemon=True).start()
+        worker.start()
+        while not ended.is_set():
+            told.tell(differences=tuple(worker.differences))
+            try:
+                async with asyncio.timeout(_LOOK):
+                    await ended.wait()
+            except TimeoutError:
+                pass
+        await asyncio.to_thread(worker.stop)
+
+
+def main() -> None:
+    """Work for the parent."""
+    requests: BinaryIO = os.fdopen(os.dup(0), "rb")
+    reports: BinaryIO = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not stand among the reports
+    begin = read(requests)
+    if not isinstance(begin, Begin):
+        return
+    if begin.logs is not None:
+        configure(*begin.logs)
+    end_tracing = tracing.start(os.environ)
+    settle()
+    try:
+        asyncio.run(_work(begin.settings, requests, reports))
+    finally:
+        end_tracing()
+
+
+if __name__ == "__main__":
+    main()
