@@ -1,16 +1,29 @@
-"""The service's log lines: structured, on standard error, with the id of the request that they belong to."""
+"""The service's log lines: structured, on standard error, with the id of the request that they belong to.
+
+A line costs a call of the system; where hundreds of requests a second have one each, that is a good part of their time. So lines are
+written together, those of some milliseconds at a time; a warning, or what is worse, at once, with all before it.
+"""
 
 from __future__ import annotations
 
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
-from typing import Any
+import time
+from collections.abc import Callable, MutableMapping
+from contextlib import nullcontext, suppress
+from datetime import UTC, datetime
+from functools import partial
+from threading import Event, Thread
+from typing import Any, TextIO
 
 import structlog
 
+REQUESTS = "headwater.request"  # the logger of the lines of requests
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9/_.~%-]*")  # of which no letter is written otherwise than it is
+_GATHERED = 0.02  # seconds
 _configured: tuple[str, str] | None = None
+_request_line: Callable[[str, str, str, int, float], None] | None = None
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and ends of lines
 
 
@@ -35,12 +48,15 @@ def configure(level: str, form: str) -> None:
         if form == "json"
         else [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback)]
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _Gathered(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _harmless, *rendering]
         )
     )
+    global _request_line  # noqa: PLW0603 - as above
+    plain = logging.getLevelName(level.upper()) <= logging.INFO and (form == "json" or not sys.stderr.isatty())
+    _request_line = partial(_write_request, handler, form) if plain else None
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
@@ -52,6 +68,72 @@ def configure(level: str, form: str) -> None:
 def configured() -> tuple[str, str] | None:
     """Level and form of the lines, where they were set up: for processes that write beside this one."""
     return _configured
+
+
+def write_request(request_id: str, method: str, path: str, status: int, milliseconds: float) -> bool:
+    """Write the line of a request, in the form that structlog gives it and in a fifth of the time; False where that must do it."""
+    if _request_line is None or _PLAIN_PATH.fullmatch(path) is None:
+        return False
+    _request_line(request_id, method, path, status, milliseconds)
+    return True
+
+
+def _write_request(handler: _Gathered, form: str, request_id: str, method: str, path: str, status: int, milliseconds: float) -> None:
+    at = f"{datetime.now(UTC).replace(tzinfo=None).isoformat()}Z"
+    if form == "json":
+        line = (
+            f'{{"method": "{method}", "path": "{path}", "status": {status}, "ms": {milliseconds}, "event": "request",'
+            f' "request_id": "{request_id}", "logger": "{REQUESTS}", "level": "info", "timestamp": "{at}"}}'
+        )
+    else:
+        line = (
+            f"{at} [info     ] {'request':30} [{REQUESTS}] method={method} ms={milliseconds} path={path} request_id={request_id}"
+            f" status={status}"
+        )
+    handler.write(line)
+
+
+class _Gathered(logging.StreamHandler[TextIO]):
+    """Writes lines to a stream, a few at a time and in order."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._lines: list[str] = []
+        self._waiting = Event()
+        Thread(target=self._run, name="headwater-log-lines", daemon=True).start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take a line. Whoever calls holds the handler's lock."""
+        try:
+            self.write(self.format(record))
+            if record.levelno >= logging.WARNING:
+                self.flush()
+        except Exception:  # noqa: BLE001 - as every handler: a line that cannot be written ends nothing
+            self.handleError(record)
+
+    def write(self, line: str) -> None:
+        """Write a line soon."""
+        with self.lock or nullcontext():
+            self._lines.append(line + self.terminator)
+            is_first = len(self._lines) == 1
+        if is_first:
+            self._waiting.set()
+
+    def flush(self) -> None:
+        """Write what waits; also called at the end of the process."""
+        with self.lock or nullcontext():
+            lines, self._lines = self._lines, []
+            if lines:
+                self.stream.write("".join(lines))
+            super().flush()
+
+    def _run(self) -> None:
+        while True:
+            self._waiting.wait()
+            self._waiting.clear()
+            time.sleep(_GATHERED)
+            with suppress(OSError, ValueError):  # the stream is full, or closed
+                self.flush()
 
 
 def _harmless(_logger: Any, _method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -23,7 +23,7 @@ import headwater
 from headwater.backend import tracing
 from headwater.backend.api.credentials import READING
 from headwater.backend.app import create_app, credentials_of
-from headwater.backend.connections import HEAD_BYTES, Limits, bounded_by
+from headwater.backend.connections import Limits, bounded_by
 from headwater.backend.home import ServiceRecord
 from headwater.backend.ingest_log.registry import open_log
 from headwater.backend.memory import settle
@@ -66,7 +66,6 @@ class LocalService:
             uvicorn.Config(
                 app,
                 http=bounded_by(limits or Limits(connections=settings.max_connections)),
-                h11_max_incomplete_event_size=HEAD_BYTES,
                 log_config=None,
                 access_log=False,
                 ws="websockets-sansio",

@@ -65,15 +65,16 @@ async def answer_to(parts: Service, submission: Submission) -> Response:
     parts.metrics.events.labels("accepted").inc(report.accepted - report.duplicates)
     parts.metrics.events.labels("duplicate").inc(report.duplicates)
     parts.metrics.events.labels("rejected").inc(len(report.rejected) + report.more_rejected)
-    return JSONResponse(_content(asdict(report)), 422 if report.rejected else 201)
+    if not report.rejected:  # as almost always; to make the text of three members by the library takes ten times as long
+        taken = f'{{"accepted":{report.accepted},"duplicates":{report.duplicates},"rejected":[]}}'
+        return Response(taken, 201, media_type="application/json")
+    return JSONResponse(_content(asdict(report)), 422)
 
 
 def _content(report: dict[str, Any]) -> dict[str, Any]:
-    """The report; where something was refused, with the first refusal in the form of every other error."""
+    """The report, with the first refusal in the form of every other error."""
     if not report["more_rejected"]:
         del report["more_rejected"]
-    if not report["rejected"]:
-        return report
     first = report["rejected"][0]
     return {
         "error": "InvalidEvent",

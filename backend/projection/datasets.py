@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from headwater.backend.projection.descriptions import state_facets
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
@@ -16,9 +16,7 @@ K = TypeVar("K", bound=Hashable)
 
 # The end of a run repeats its start, the next run of a job the one before, every event the schemas of what it reads. Their values are
 # those of JSON, for which marshal is an exact key, at a third of the price of any other.
-_REMEMBERED = 256
-_DATASETS: dict[tuple[str | None, bool, bytes], Stated] = {}
-_SCHEMAS: dict[tuple[str, str, bytes], Stated] = {}
+_REMEMBERED = 1 << 20  # bytes of documents; what is made of them takes some ten times that
 
 # Facets of one reading that tell of the dataset as such: kept there too, as last seen.
 _QUALITY = ("dataQualityMetrics", "dataQualityAssertions")
@@ -35,8 +33,8 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
     namespace, name = required(dataset, "namespace", path), required(dataset, "name", path)
     # Most of what is read is stated alike whichever job reads it.
     by = job if written or _names_its_job(dataset) else None
-    key = (by, written, marshal.dumps(dataset, 2))
-    statement.state(_remembered(_DATASETS, key, lambda: _dataset(namespace, name, dataset, by, written=written))[1])
+    made = _DATASETS.get((by, written), marshal.dumps(dataset, 2), lambda: _dataset(namespace, name, dataset, by, written=written))
+    statement.state(made[1])
     return node_id(NodeKind.DATASET, namespace, name)
 
 
@@ -68,19 +66,32 @@ def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapp
     fields = objects(schema.get("fields"))
     if not fields:
         return ()
-    columns, part = _remembered(_SCHEMAS, (namespace, name, marshal.dumps(fields, 2)), lambda: _columns(namespace, name, fields))
+    columns, part = _SCHEMAS.get((namespace, name), marshal.dumps(fields, 2), lambda: _columns(namespace, name, fields))
     statement.state(part)
     return columns
 
 
-def _remembered(made: dict[K, Stated], key: K, make: Callable[[], Stated]) -> Stated:
-    """What was made for the key; what was made before is forgotten all at once."""
-    known = made.get(key)
-    if known is None:
-        if len(made) >= _REMEMBERED:
-            made.clear()
-        known = made[key] = make()
-    return known
+class _Remembered(Generic[K]):
+    """What was made of documents, in bounds: beyond them all is forgotten at once."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[K, bytes], Stated] = {}
+        self._bytes = 0
+
+    def get(self, of: K, document: bytes, make: Callable[[], Stated]) -> Stated:
+        """What was made of a document, or is made now."""
+        known = self._made.get((of, document))
+        if known is None:
+            known = make()
+            if self._bytes > _REMEMBERED:
+                self._made, self._bytes = {}, 0
+            self._made[of, document] = known
+            self._bytes += len(document)
+        return known
+
+
+_DATASETS: _Remembered[tuple[str | None, bool]] = _Remembered()
+_SCHEMAS: _Remembered[tuple[str, str]] = _Remembered()
 
 
 def _columns(namespace: str, name: str, fields: Sequence[Mapping[str, Any]]) -> Stated:
