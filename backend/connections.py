@@ -379,7 +379,7 @@ class _OneAtATime(FlowControl):
 def _fault_of(method: bytes, version: str, target: bytes, headers: list[tuple[bytes, bytes]]) -> _RefusedError | None:
     """What is wrong with a head, of what llhttp lets pass; whoever stands in front may have read such a request otherwise."""
     if version not in _VERSIONS:
-        return _RefusedError(505, "Only HTTP/1.0 and HTTP/1.1 are spoken here.")
+        return _RefusedError(505, "Only versions 1.0 and 1.1 of HTTP are spoken here.")
     if method == b"CONNECT" or not target.startswith(b"/"):
         return _RefusedError(400, "The target of a request is a path, which begins with /.")
     hosts, encodings = 0, 0

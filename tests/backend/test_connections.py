@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -293,3 +294,86 @@ def test_where_all_connections_are_at_work_one_more_is_told_so(tmp_path: Path) -
                 held.enter_context(_connect(address)).sendall(_head(address, *lines) + b" " * 1000)
     finally:
         service.stop()
+
+
+def _body_of(key: str, *lines: str) -> tuple[str, ...]:
+    return (f"X-Api-Key: {key}", "Content-Type: application/json", *lines)
+
+
+def test_what_stands_behind_a_body_is_no_header(address: tuple[str, int]) -> None:
+    """A proxy looks at the head alone: a key, a name or an address behind the body must not count."""
+    body = b"2\r\n[]\r\n0\r\nX-Api-Key: %b\r\nHost: other\r\n\r\n"
+    lines = ("Content-Type: application/json", "Transfer-Encoding: chunked", "Connection: close")
+    answer = _answer(address, _head(address, *lines) + body % b"x")
+    assert answer.startswith(b"HTTP/1.1 401 "), answer
+
+
+def test_a_key_behind_a_body_opens_nothing(address: tuple[str, int], key: str) -> None:
+    lines = ("Content-Type: application/json", "Transfer-Encoding: chunked", "Connection: close")
+    body = b"2\r\n[]\r\n0\r\nX-Api-Key: %b\r\n\r\n" % key.encode()
+    assert _answer(address, _head(address, *lines) + body).startswith(b"HTTP/1.1 401 ")
+    assert _answer(address, _head(address, f"X-Api-Key: {key}", *lines) + body).startswith(b"HTTP/1.1 201 ")
+
+
+def test_requests_that_come_together_are_answered_in_order_and_a_few_at_a_time(address: tuple[str, int], key: str) -> None:
+    """However many are sent at once, few are read before the first is answered; whoever sent more is told to send them again."""
+    good = _head(address, f"X-Api-Key: {key}", method="GET", path="/api/v1/session")
+    odd = _head(address, method="GET", path="/healthz")
+    answer = _answer(address, good + odd + good + _head(address, "Connection: close", method="GET", path="/healthz"))
+    assert re.findall(rb"HTTP/1\.1 (\d+)", answer) == [b"200"] * 4
+    assert answer.count(b'{"status":"ok"') == 2
+    many = _answer(address, odd * 2_000)
+    assert 2 <= many.count(b"HTTP/1.1 200 ") <= 100
+    assert many.count(b"HTTP/1.1 ") == many.count(b"HTTP/1.1 200 ")
+    assert b"connection: close" in many.rpartition(b"HTTP/1.1 ")[2].lower()
+
+
+def test_what_is_no_request_behind_one_that_is_does_not_take_its_answer(address: tuple[str, int]) -> None:
+    answer = _answer(address, _head(address, method="GET", path="/healthz") + b"\x00\x01 no request\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+@pytest.mark.parametrize("upgrade", ["h2c", "TLS/1.0", "websocket2"])
+def test_a_wish_for_another_protocol_is_left_unheard(address: tuple[str, int], key: str, upgrade: str) -> None:
+    """As RFC 9110 has it. Java's own client sends such a wish with each of its requests, body and all."""
+    lines = _body_of(key, "Connection: keep-alive, Upgrade, HTTP2-Settings, close", f"Upgrade: {upgrade}", "HTTP2-Settings: AAMAAABk")
+    answer = _answer(address, _head(address, *lines, "Content-Length: 2") + b"[]")
+    assert answer.startswith(b"HTTP/1.1 201 "), answer
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"GET http://127.0.0.1/healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", b"400"),
+        (b"CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", b"400"),
+        (b"CONNECT /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", b"400"),
+        (b"OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", b"400"),
+        (b"GET /healthz HTTP/1.1\r\n\r\n", b"400"),
+        (b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: 127.0.0.1\r\n\r\n", b"400"),
+        (b"GET /healthz HTTP/3.0\r\nHost: 127.0.0.1\r\n\r\n", b"400"),
+        (b"GET /healthz HTTP/0.9\r\nHost: 127.0.0.1\r\n\r\n", b"505"),
+        (b"GET /heal\x00thz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", b"400"),
+        (b"GET /heal\xffthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", b"400"),
+        (b"GET /healthz HTTP/1.1\nHost: 127.0.0.1\n\n", b"400"),
+        (b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: a\x00b\r\n\r\n", b"400"),
+        (b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX : a\r\n\r\n", b"400"),
+        (b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: a\rb\r\n\r\n", b"400"),
+    ],
+    ids=[
+        "whole address", "tunnel", "tunnel to a path", "no path", "no host", "two hosts", "unknown version", "old version", "NUL in target",
+        "no ASCII in target", "bare LF", "NUL in value", "blank before colon", "bare CR",
+    ],
+)  # fmt: skip
+def test_a_head_that_others_may_read_otherwise_is_refused(address: tuple[str, int], head: bytes, status: bytes) -> None:
+    answer = _answer(address, head)
+    assert answer.split()[1] == status, answer
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+def test_a_body_in_pieces_that_is_none_ends_the_connection(address: tuple[str, int], key: str) -> None:
+    for body in (b"zz\r\n", b"2\r\n[]x\r\n0\r\n\r\n", b"-2\r\n[]\r\n0\r\n\r\n", b"ffffffffffffffffff\r\n"):
+        answer = _answer(address, _head(address, *_body_of(key, "Transfer-Encoding: chunked")) + body)
+        assert answer.split()[1] == b"400", (body, answer)
+        assert answer.count(b"HTTP/1.1 ") == 1
