@@ -6,7 +6,7 @@ Only wiring: what a part does stands in the part. The order of the middleware ma
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 from fastapi.requests import HTTPConnection
+from starlette.types import ASGIApp
 
 import headwater
 from headwater.backend.api import (
@@ -138,7 +139,7 @@ def create_app(
                 audit_lines.close()
 
     # No /docs: that page would load scripts of other sites beside the user's cookie.
-    app = FastAPI(
+    app = _Application(
         title="Headwater", version=headwater.__version__, summary=headwater.__doc__, lifespan=lifespan, docs_url=None, redoc_url=None
     )
     for part in (lineage, impact, columns, declarations, captures, provenance, catalogs, audit_log, sessions, login, health):
@@ -151,17 +152,28 @@ def create_app(
     budget = BodyBudget(max(settings.bodies_bytes, 4 * settings.max_body_bytes))
     metrics.body_bytes.set_function(lambda: budget.taken)
     errors.install(app, refused=lambda request, why: note_refusal(audit, request.scope, request.state.principal, why))
-    app.add_middleware(Attended, seconds=settings.question_seconds)
-    if serving:
-        app.add_middleware(OwnLoop, here={"/healthz"})
-    app.add_middleware(SmallEvents)
-    app.add_middleware(
-        Guard, credentials=known, hosts=(settings.host, *settings.allowed_hosts), limit=lambda path: _limit(settings, path),
-        budget=budget, opened=settings.open_endpoints, audit=audit,
-    )  # fmt: skip
-    app.add_middleware(EncodedNames)
-    app.add_middleware(RequestLog, metrics=metrics)
+
+    def enclosed(inner: ASGIApp) -> ASGIApp:
+        attended: ASGIApp = Attended(inner, seconds=settings.question_seconds)
+        guarded = Guard(
+            SmallEvents(OwnLoop(attended, here={"/healthz"}) if serving else attended),
+            credentials=known, hosts=(settings.host, *settings.allowed_hosts), limit=lambda path: _limit(settings, path),
+            budget=budget, opened=settings.open_endpoints, audit=audit,
+        )  # fmt: skip
+        return RequestLog(EncodedNames(guarded), metrics=metrics)
+
+    app.enclosed = enclosed
     return app
+
+
+class _Application(FastAPI):
+    """FastAPI's application within what stands in front of it, which so need not go through FastAPI's own layers."""
+
+    enclosed: Callable[[ASGIApp], ASGIApp]
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """See Starlette, which calls this once, before the first message."""
+        return self.enclosed(super().build_middleware_stack())
 
 
 def _worker(settings: Settings, workspace: Workspace, metrics: Metrics, *, apart: bool) -> ServiceWorker:

@@ -110,6 +110,7 @@ class Credentials:
         `tickets` are its own unless given.
         """
         self._key = key.encode("utf-8")
+        self._digest = sha256(self._key).digest()
         self.named = named
         self._people = people
         self._ended = ended
@@ -239,7 +240,7 @@ class Credentials:
 
     def is_key(self, shown: str) -> bool:
         """Whether a text is the service's key."""
-        return hmac.compare_digest(sha256(shown.encode("utf-8", "replace")).digest(), sha256(self._key).digest())
+        return hmac.compare_digest(sha256(shown.encode("utf-8", "replace")).digest(), self._digest)
 
     def _session(self, session: str, shown: str) -> Principal | None:
         stated, _, signature = session.rpartition(".")

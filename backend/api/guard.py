@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from functools import partial
+from functools import lru_cache, partial
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.backend.api.access import Rule, methods_of, named_path, rule_of
@@ -26,6 +26,7 @@ from headwater.backend.api.errors import (
     UnsupportedMediaTypeError,
     error_response,
 )
+from headwater.backend.api.heads import head_of
 from headwater.backend.api.sockets import PATH, Sockets
 from headwater.backend.audit.log import AuditLog
 from headwater.backend.connections import HEAD_BYTES
@@ -34,15 +35,20 @@ from headwater.backend.intake.body_budget import BodiesInFlightError, BodyBudget
 from headwater.errors import HeadwaterError, InvalidInputError, KeyRequiredError, NotFoundError
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_RESPONSE_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
+_RESPONSE_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
     # Inline styles: the graph sets positions by them. Scripts come from this service alone.
-    "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:;"
-    " object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-}
+    (
+        b"content-security-policy",
+        (
+            b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:;"
+            b" object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        ),
+    ),
+]
 
 
 class Guard:
@@ -72,7 +78,7 @@ class Guard:
             elif scope["type"] == "websocket":
                 await self._connect(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        headers = head_of(scope)
         principal: Principal | None = None
         try:
             _check_head(scope, headers)
@@ -104,7 +110,7 @@ class Guard:
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a WebSocket be opened for subscriptions, by whoever may ask questions: a page of another site may not."""
-        headers = Headers(scope=scope)
+        headers = head_of(scope)
         principal: Principal | None = None
         try:
             _check_head(scope, headers)
@@ -142,13 +148,7 @@ class Guard:
         principal.require(rule.scope)
 
     def _check_host(self, headers: Headers) -> None:
-        host = headers.get("host", "")
-        try:
-            name = (urlsplit(f"//{host}").hostname or "") if host else ""
-        except ValueError:
-            raise InvalidInputError(
-                f"Host is {host[:200]!r}, which is no name.", field="Host", hint="Send the name that the service is called by."
-            ) from None
+        name = _host_name(headers.get("host", ""))
         if name.rstrip(".") not in self._hosts:
             raise ForbiddenError(
                 f"This service is not called {name!r}; it is called {', '.join(sorted(self._hosts))}.",
@@ -204,6 +204,16 @@ def _unnamed(method: str, path: str) -> HeadwaterError:
     return MethodNotAllowedError(f"{path} takes {' and '.join(methods_of(named))}, not {method}.", hint="See docs/reference/service.md.")
 
 
+@lru_cache(256)
+def _host_name(host: str) -> str:
+    try:
+        return (urlsplit(f"//{host}").hostname or "") if host else ""
+    except ValueError:
+        raise InvalidInputError(
+            f"Host is {host[:200]!r}, which is no name.", field="Host", hint="Send the name that the service is called by."
+        ) from None
+
+
 def _netloc(origin: str) -> str:
     try:
         return urlsplit(origin).netloc.lower()
@@ -237,9 +247,9 @@ def _too_large(limit: int) -> BodyTooLargeError:
 def _with_headers(send: Send) -> Send:
     async def with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in _RESPONSE_HEADERS.items():
-                headers.setdefault(name, value)
+            headers = message["headers"] = list(message.get("headers", ()))
+            named = {name.lower() for name, _ in headers}
+            headers += [header for header in _RESPONSE_HEADERS if header[0] not in named]
         await send(message)
 
     return with_headers

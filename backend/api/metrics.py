@@ -13,6 +13,7 @@ class Metrics:
         registry = CollectorRegistry()
         self._registry = registry
         self.events = Counter("headwater_events", "Events by what became of them.", ["outcome"], registry=registry)
+        self._taken = [self.events.labels(outcome) for outcome in ("accepted", "duplicate", "rejected")]
         self.captures = Counter("headwater_captures", "Manifests by what became of them.", ["outcome"], registry=registry)
         self.segments = Counter("headwater_segments", "Segments kept.", registry=registry)
         self.segment_bytes = Counter("headwater_segment_bytes", "Bytes of the segments kept.", registry=registry)
@@ -43,6 +44,12 @@ class Metrics:
             "headwater_request_seconds", "Time to answer a request.", ["method", "route", "status"], registry=registry,
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
         )  # fmt: skip
+
+    def taken(self, accepted: int, duplicate: int, rejected: int) -> None:
+        """Count events by what became of them."""
+        for counter, events in zip(self._taken, (accepted, duplicate, rejected), strict=True):
+            if events:
+                counter.inc(events)
 
     def asked(self, outcome: str, seconds: float) -> None:
         """Count a question about records: `outcome` is answered, refused or ended."""

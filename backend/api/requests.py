@@ -12,9 +12,9 @@ from contextlib import nullcontext
 from random import Random
 
 import structlog
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater.backend.api.heads import head_of
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.logs import REQUESTS, write_request
 from headwater.backend.tracing import request_span
@@ -37,7 +37,7 @@ class RequestLog:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        stated = Headers(scope=scope).get("x-request-id", "")
+        stated = head_of(scope).get("x-request-id", "")
         request_id = stated if _ID.fullmatch(stated) else f"{_ids.getrandbits(128):032x}"
         scope.setdefault("state", {})["request_id"] = request_id
         if scope["type"] == "websocket":
@@ -51,11 +51,11 @@ class RequestLog:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)["X-Request-Id"] = request_id
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode("ascii"))]
             await send(message)
 
         method = scope["method"] if scope["method"] in _METHODS else "other"
-        spanned = nullcontext() if scope["path"] in _QUIET else request_span(method, Headers(scope=scope))
+        spanned = nullcontext() if scope["path"] in _QUIET else request_span(method, head_of(scope))
         with structlog.contextvars.bound_contextvars(request_id=request_id), spanned as answered:
             try:
                 await self._app(scope, receive, with_id)

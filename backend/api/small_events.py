@@ -11,6 +11,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.backend.api.errors import error_response
+from headwater.backend.api.heads import head_of
 from headwater.backend.api.lineage import ARRAY_INLINE, answer_to
 from headwater.errors import HeadwaterError
 
@@ -35,7 +36,7 @@ class SmallEvents:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] not in _PATHS or scope["method"] != "POST" or not _is_small(Headers(scope=scope)):
+        if scope["type"] != "http" or scope["path"] not in _PATHS or scope["method"] != "POST" or not _is_small(head_of(scope)):
             await self._app(scope, receive, send)
             return
         pieces, more = [], True
