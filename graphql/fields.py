@@ -47,13 +47,14 @@ class FieldAccess:
 
 @strawberry.type(description="What a job does to make one column from another, in OpenLineage's words.")
 class FieldOperation:
-    """`masking`: the values cannot be told from the result."""
+    """`masking`: the values cannot be told from the result. `declared`: somebody recorded it; it was not seen in a query."""
 
     job: strawberry.ID | None
     type: str
     subtype: str | None
     description: str | None
     masking: bool
+    declared: bool
 
 
 @strawberry.type(description="From column to column. In the simple form between an end and the column asked for, over `hops` steps.")
@@ -113,6 +114,7 @@ class FieldLineage:
                             subtype=step.subtype,
                             description=step.description,
                             masking=step.masking,
+                            declared=step.declared,
                         )
                         for step in edge.operations
                     ],

@@ -65,6 +65,9 @@ _CDAP = tuple(
     for path in ("", "/fields", "/fields/{field}", "/fields/{field}/operations")
 )
 
+# The recorder of operations in the form of CDAP's.
+_CDAP_RECORDER = ("POST", "/v3/namespaces/{namespace}/apps/{application}/{type}/{program}/runs/{run}/lineage/operations")
+
 PAGE = Rule(None, "page", linked=True)  # the page's files, which hold no data; the page itself asks for a session
 
 RULES: Mapping[tuple[str, str], Rule] = {
@@ -93,6 +96,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     **dict.fromkeys(_MARQUEZ, Rule(Scope.READ, "marquez")),
     **dict.fromkeys(_MARQUEZ_TAGS, Rule(Scope.DECLARE, "declare", _JSON)),
     **dict.fromkeys(_CDAP, Rule(Scope.READ, "cdap")),
+    _CDAP_RECORDER: Rule(Scope.DECLARE, "declare", _JSON),
     ("GET", "/api/v1/session"): Rule(Scope.READ, "session"),
     ("DELETE", "/api/v1/session"): Rule(Scope.READ, "session.close"),
     ("POST", "/api/v1/tickets"): Rule(Scope.READ, "ticket"),

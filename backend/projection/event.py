@@ -21,6 +21,7 @@ from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id
 
 _STATE_RANK = {"START": 1, "RUNNING": 2, "COMPLETE": 3, "FAIL": 3, "ABORT": 3}
 _ENDED = 3
+RECORDED = "headwater_recordedOperations"  # a run facet: operations that a program recorded, and the application that contains it
 _BASE = {"OVERWRITE", "CREATE", "TRUNCATE"}
 
 
@@ -62,7 +63,7 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
     statement.by = run_id
     facets = mapping(event["run"].get("facets"))
     parent = mapping(facets.get("parent"))
-    job = _state_job(statement, event, parent)
+    job = _state_job(statement, event, parent or {"job": mapping(facets.get(RECORDED)).get("application")})
     run = statement.run(job, run_id)
     properties, ranks = _run_state(text(event.get("eventType")), stamp)
     # What a dataset holds is told by the last run that wrote it, not by one that failed since.

@@ -39,6 +39,7 @@ class FieldOperation:
     subtype: str | None
     description: str | None
     masking: bool
+    declared: bool = False  # somebody recorded it; it was not seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +149,9 @@ def operations_of(edge: Edge) -> list[FieldOperation]:
 
 def _operation(job: str | None, step: Mapping[str, Any]) -> FieldOperation:
     return FieldOperation(
-        job, str(step.get("type") or "UNKNOWN"), step.get("subtype") or None, step.get("description") or None, step.get("masking") is True
-    )
+        job, str(step.get("type") or "UNKNOWN"), step.get("subtype") or None, step.get("description") or None, step.get("masking") is True,
+        declared=step.get("declared") is True,
+    )  # fmt: skip
 
 
 async def _reach(graph: GraphStore, tenant: str, column: str, direction: Direction, depth: int, limit: int) -> Subgraph:

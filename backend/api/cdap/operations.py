@@ -1,7 +1,8 @@
 """`…/lineage/fields/{field}/operations`: by which operations of which programs a field was made, and others were made of it.
 
 Each program reads datasets, transforms fields, and writes a dataset. The transformation is named as OpenLineage has it (IDENTITY,
-AGGREGATION, FILTER, …); where nobody states one, it is UNKNOWN. Programs that do the same are told together.
+AGGREGATION, FILTER, …); where nobody states one, it is UNKNOWN. Programs that do the same are told together. What a program recorded of a
+run (`recorder`) is told as it was recorded, and as `declared`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from typing import Any
 from headwater.backend.api.cdap.asking import Ask, Asked, Directions, subject_router
 from headwater.backend.api.cdap.entities import endpoint, pipelines_of, program_entity
 from headwater.backend.api.cdap.fields import Field, Way, column_of, steps
+from headwater.backend.intake.recorded_operations import EndPoint, operations_about, recorded_of
 from headwater.graph.model import Edge, NodeKind, node_id, parse_id
 from headwater.graph.stores import Direction
 from headwater.graph.views.fields import operations_of
 
 router = subject_router()
 
+_MOST_RUNS = 200  # of a program, that are looked at for what they recorded
 _Made = tuple[str, str, str]  # a transformation: its name, its description, and the column that it makes
 
 
@@ -29,25 +32,46 @@ async def get_operations(ask: Ask, field: Field, direction: Way = Directions.BOT
     column = await column_of(ask, field)
     body: dict[str, Any] = {}
     if direction is not Directions.OUTGOING:
-        body["incoming"] = await _programs(ask, await steps(ask, [column], Direction.UPSTREAM))
+        body["incoming"] = await _programs(ask, await steps(ask, [column], Direction.UPSTREAM), field, incoming=True)
     if direction is not Directions.INCOMING:
-        body["outgoing"] = await _programs(ask, await steps(ask, [column], Direction.DOWNSTREAM))
+        body["outgoing"] = await _programs(ask, await steps(ask, [column], Direction.DOWNSTREAM), field, incoming=False)
     return body
 
 
-async def _programs(ask: Asked, edges: Sequence[Edge]) -> list[dict[str, Any]]:
-    by_job: dict[str | None, dict[_Made, set[str]]] = {}
+async def _programs(ask: Asked, edges: Sequence[Edge], field: str, *, incoming: bool) -> list[dict[str, Any]]:
+    by_job: dict[tuple[str | None, bool], dict[_Made, set[str]]] = {}
     for edge in edges:
         for operation in operations_of(edge):
             made = (operation.subtype or operation.type, operation.description or "", edge.dst)
-            by_job.setdefault(operation.job, {}).setdefault(made, set()).add(edge.src)
-    jobs = sorted(job for job in by_job if job)
+            by_job.setdefault((operation.job, operation.declared), {}).setdefault(made, set()).add(edge.src)
+    jobs = sorted({job for job, _ in by_job if job})
     pipelines, executed = await pipelines_of(ask.graph, ask.tenant, jobs), await _executed(ask, jobs)
     same: dict[str, list[dict[str, Any]]] = {}
-    for job, done in sorted(by_job.items(), key=lambda each: each[0] or ""):
-        program = [{"program": program_entity(job, pipelines.get(job)), "lastExecutedTimeInSeconds": executed.get(job, 0)}] if job else []
-        same.setdefault(json.dumps(_operations(done)), []).extend(program)
-    return [{"programs": programs, "operations": json.loads(operations)} for operations, programs in same.items()]
+    for (job, declared), done in sorted(by_job.items(), key=lambda each: (each[0][0] or "", each[0][1])):
+        recorded = await _recorded(ask, job, field, incoming=incoming) if job and declared else {}
+        for operations, at in recorded.items() or [(json.dumps(_operations(done)), executed.get(job or "", 0))]:
+            program = [{"program": program_entity(job, pipelines.get(job)), "lastExecutedTimeInSeconds": at}] if job else []
+            same.setdefault(json.dumps([json.loads(operations), declared]), []).extend(program)
+    found = [(programs, *json.loads(told)) for told, programs in same.items()]
+    return [
+        {"programs": programs, "operations": operations} | ({"declared": True} if declared else {})
+        for programs, operations, declared in found
+    ]
+
+
+async def _recorded(ask: Asked, job: str, field: str, *, incoming: bool) -> dict[str, int]:
+    """What the latest runs of a program in the time recorded about a field, with when it last did so, in seconds since 1970."""
+    listing = await ask.graph.latest(ask.tenant, job, NodeKind.RUN, until=ask.window.until, first=_MOST_RUNS)
+    endpoint = EndPoint(namespace=ask.namespace, name=ask.name)
+    found: dict[str, int] = {}
+    for run in listing.nodes:
+        at = str(run.properties.get("updatedAt", ""))
+        operations = recorded_of(run.properties) if ask.window.since <= at < ask.window.until else []
+        about = operations_about(operations, endpoint, field, incoming=incoming)
+        if about:
+            told = json.dumps([operation.model_dump(by_alias=True, exclude_none=True) for operation in about])
+            found[told] = max(found.get(told, 0), int(datetime.fromisoformat(at).timestamp()))
+    return found
 
 
 async def _executed(ask: Asked, jobs: Sequence[str]) -> dict[str, int]:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID, uuid4, uuid5
 
 import httpx
+import jsonschema
 import pytest
 
 from headwater.backend.api.access import RULES
+from headwater.backend.app import create_app
 from headwater.backend.keys import KeyRing
+from headwater.backend.settings import load_settings
+from headwater.graph.model import NodeKind, node_id
 from headwater.graphql.access import Scope
 from tests.backend.events import facet
 from tests.backend.service import ServiceProcess
@@ -207,3 +214,152 @@ def test_it_needs_the_scope_to_read_and_tells_each_tenant_of_its_own(told: Servi
             asked = ALL | {"direction": "both"}
             assert [who.get(path, params=asked).status_code for who in (stranger, exporter, other)] == [401, 403, 404], path
     assert stranger.get("/v3/anything").status_code == 401
+
+
+PROGRAM = "/v3/namespaces/jobs/apps/nightly/spark/parse/runs"
+PASSENGERS = {"namespace": LAKE, "name": "passengers"}
+
+
+def operation(name: str, inputs: dict[str, Any] | list[tuple[str, str]], outputs: dict[str, Any] | list[str]) -> dict[str, Any]:
+    taken = {"endPoint": inputs} if isinstance(inputs, dict) else {"fields": [{"origin": of, "name": field} for of, field in inputs]}
+    return {
+        "name": name,
+        "description": f"{name}!",
+        "inputs": taken,
+        "outputs": {"endPoint" if isinstance(outputs, dict) else "fields": outputs},
+    }
+
+
+RECORDED = [
+    operation("write", [("join", "fullName"), ("parse", "city")], PASSENGERS),  # in any order
+    operation("read", {"namespace": LAKE, "name": "lines"}, ["offset", "body"]),
+    operation("parse", [("read", "body")], ["first", "last", "city"]),
+    operation("join", [("parse", "first"), ("parse", "last")], ["fullName"]),
+    operation("number", [], ["id"]),
+]
+BY_NAME = {one["name"]: one for one in RECORDED}
+
+
+def record(client: httpx.Client, run: str, operations: Any = RECORDED, **more: Any) -> httpx.Response:
+    return client.post(f"{PROGRAM}/{run}/lineage/operations", json={"operations": operations, **more})
+
+
+@pytest.fixture(scope="module")
+def recorded(told: ServiceProcess) -> ServiceProcess:
+    with _client(told, "recorder", Scope.DECLARE) as client:
+        assert record(client, run_id("parse"), time="2026-02-01T00:00:00Z").json() == {"run": run_id("parse"), "duplicate": False}
+        assert record(client, run_id("parse"), time="2026-02-01T00:00:00Z").json()["duplicate"]
+    with _client(told, "recorder", Scope.READ) as reader:
+        _wait_for(reader, "passengers")
+    return told
+
+
+def _wait_for(reader: httpx.Client, dataset: str) -> None:
+    """Wait until the graph of a tenant has a dataset."""
+    deadline = time.monotonic() + 60
+    path = f"/v3/namespaces/{quote(LAKE, safe='')}/datasets/{dataset}/lineage/fields"
+    while reader.get(path, params=ALL).status_code == 404:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_recorded_operations_are_told_as_recorded_and_as_declared(recorded: ServiceProcess) -> None:
+    with _client(recorded, "recorder", Scope.READ) as reader:
+        assert ask(reader, "passengers", "/fields") == ["city", "fullName"]
+        lines = [{"dataset": SOURCE | {"dataset": "lines"}, "fields": ["body"]}]
+        assert ask(reader, "passengers", "/fields/fullName", direction="incoming") == {"incoming": lines}
+        (made,) = ask(reader, "passengers", "/fields/fullName/operations", direction="incoming")["incoming"]
+        assert made["declared"] is True
+        assert made["programs"][0]["program"]["application"] == "nightly"
+        assert made["programs"][0]["program"]["program"] == "parse"
+        assert made["programs"][0]["lastExecutedTimeInSeconds"] == FIRST
+        of_name = BY_NAME["write"] | {"inputs": {"fields": [{"origin": "join", "name": "fullName"}]}}
+        assert made["operations"] == [BY_NAME["read"], BY_NAME["parse"], BY_NAME["join"], of_name]
+        (used,) = ask(reader, "lines", "/fields/body/operations", direction="outgoing")["outgoing"]
+        assert [one["name"] for one in used["operations"]] == ["read", "parse", "join", "write"]
+        assert used["operations"][0]["outputs"] == {"fields": ["body"]}
+        assert ask(reader, "lines", "/fields/offset/operations") == {"incoming": [], "outgoing": []}
+        assert ask(reader, "passengers", "/fields/city/operations", direction="incoming", end=FIRST) == {"incoming": []}
+
+
+def test_captured_operations_are_not_marked_as_declared(reader: httpx.Client) -> None:
+    (made,) = ask(reader, "people/all", "/fields/age/operations", direction="incoming")["incoming"]
+    assert "declared" not in made
+
+
+def test_a_run_that_says_when_it_was_needs_no_time_and_is_recorded_once(told: ServiceProcess) -> None:
+    ticks = (FIRST + 3600) * 10**7 + 0x01B21DD213814000  # since 1582, as version 1 counts
+    run = str(UUID(fields=(ticks & 0xFFFFFFFF, ticks >> 32 & 0xFFFF, ticks >> 48 | 0x1000, 0x80, 0, 0x0242AC120002)))
+    with _client(told, "timed", Scope.DECLARE, Scope.READ) as client:
+        assert not record(client, run).json()["duplicate"]
+        assert record(client, run).json()["duplicate"]
+        _wait_for(client, "passengers")
+        (made,) = ask(client, "passengers", "/fields/city/operations", direction="incoming", start=FIRST, end=SECOND)["incoming"]
+        assert FIRST <= made["programs"][0]["lastExecutedTimeInSeconds"] < SECOND
+
+
+@pytest.mark.parametrize(
+    ("case", "operations", "field"),
+    [
+        ("no list", None, "$.operations"),
+        ("nothing", [], "$.operations"),
+        ("a read alone", [BY_NAME["read"]], "$.operations"),
+        ("two of one name", [*RECORDED, BY_NAME["read"]], "$.operations"),
+        ("an unknown origin", [*RECORDED, operation("x", [("nobody", "body")], ["y"])], "$.operations[5].inputs.fields[0]"),
+        (
+            "a field that its origin does not give",
+            [*RECORDED, operation("x", [("read", "city")], ["y"])],
+            "$.operations[5].inputs.fields[0]",
+        ),
+        ("a field of what was written", [*RECORDED, operation("x", [("write", "city")], ["y"])], "$.operations[5].inputs.fields[0]"),
+        ("a circle", [*RECORDED, operation("x", [("z", "z")], ["y"]), operation("z", [("x", "y")], ["z"])], "$.operations"),
+        ("from dataset to dataset", [*RECORDED, operation("x", PASSENGERS, PASSENGERS)], "$.operations[5]"),
+        ("an unknown member", [{**BY_NAME["read"], "type": "READ"}], "$.operations[0].type"),
+        ("a number for a name", [{**BY_NAME["read"], "name": 5}], "$.operations[0].name"),
+    ],
+)
+def test_operations_that_say_nothing_are_refused_by_their_path(told: ServiceProcess, case: str, operations: Any, field: str) -> None:
+    with _client(told, "recorder", Scope.DECLARE) as client:
+        refused = record(client, run_id("refused"), operations)
+        assert (refused.status_code, refused.json()["field"]) == (400, field), case
+        assert record(client, "no-uuid").status_code == 400
+
+
+def test_many_fields_of_many_fields_are_refused(told: ServiceProcess) -> None:
+    names = [f"f{number}" for number in range(300)]
+    mixed = [
+        operation("read", {"namespace": LAKE, "name": "wide"}, names), operation("mix", [("read", name) for name in names], names),
+        operation("write", [("mix", name) for name in names], PASSENGERS),
+    ]  # fmt: skip
+    with _client(told, "recorder", Scope.DECLARE) as client:
+        refused = record(client, run_id("wide"), mixed)
+        assert refused.status_code == 400
+        assert "20,000" in refused.json()["message"]
+
+
+def test_who_may_not_declare_records_nothing(told: ServiceProcess) -> None:
+    with _client(told, "cdap", Scope.READ, Scope.INTAKE) as client:
+        assert record(client, run_id("parse")).status_code == 403
+
+
+def test_the_documented_example_is_recorded_and_fits_the_schema(told: ServiceProcess, root: Path) -> None:
+    section = (root / "docs" / "reference" / "other-clients.md").read_text(encoding="utf-8").partition("### Recording operations")[2]
+    path = section.partition("POST ")[2].partition("\n")[0]
+    example = json.loads(section.partition("```json\n")[2].partition("```")[0])
+    named = "/v3/namespaces/{namespace}/apps/{application}/{type}/{program}/runs/{run}/lineage/operations"
+    specified = create_app(load_settings(home=told.home.path)).openapi()["paths"][named]["post"]
+    schema = specified["requestBody"]["content"]["application/json"]["schema"]
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(example, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"operations": [{"name": "read"}]}, schema)
+    with _client(told, "example", Scope.DECLARE, Scope.READ) as client:
+        assert client.post(path, json=example).json() == {"run": path.split("/")[9], "duplicate": False}
+        _wait_for(client, "passengers")
+        (made,) = ask(client, "passengers", "/fields/fullName/operations", direction="incoming")["incoming"]
+        assert made["declared"]
+        assert [one["name"] for one in made["operations"]] == ["read", "parse", "join", "write"]
+        asked = "{ fieldLineage(column: %s, detailed: true) { edges { operations { subtype description declared } } } }"
+        column = node_id(NodeKind.COLUMN, LAKE, "passengers", "fullName")
+        (edge,) = client.post("/graphql", json={"query": asked % json.dumps(column)}).json()["data"]["fieldLineage"]["edges"]
+        assert edge["operations"] == [{"subtype": "TRANSFORMATION", "description": "parse, join", "declared": True}]
