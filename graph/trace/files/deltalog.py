@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from headwater.errors import NotFoundError, UnsupportedError
 from headwater.graph.records import FileBlock, Look, block_at, uri_of
+from headwater.graph.trace.files.deltaprotocol import check_protocol
 
 _COMMIT = re.compile(r"/(\d{20})\.json$")
 _CHECKPOINT = re.compile(r"/(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet$")
@@ -53,14 +54,12 @@ def table_files(look: Look, table: str, version: int | None = None) -> list[Data
     if missing := [number for number in later if number not in commits]:
         raise UnsupportedError(f"The log of {table} is not whole: the commit of version {missing[0]} is not there.")
     files: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for part in parts:
-        for action in checkpointed(look, table, part):
-            if action.get("add"):
-                _apply(action, files)
-    for number in later:
-        removed, added = _committed(look, commits[number])
-        for action in (*removed, *added):  # what a commit adds is there after it
+    protocol: Mapping[str, Any] = {}
+    for action in _all(look, table, parts, [commits[number] for number in later]):
+        protocol = action.get("protocol") or protocol
+        if action.get("add") or action.get("remove"):
             _apply(action, files)
+    check_protocol(table, [protocol])
     return sorted((_data_file(table, entry) for entry in files.values()), key=lambda file: file.block)
 
 
@@ -114,9 +113,9 @@ def checkpoint_before(names: Iterable[str], last: int) -> tuple[int | None, list
 
 
 def checkpointed(look: Look, table: str, path: str) -> Iterator[Mapping[str, Any]]:
-    """The actions `add` and `metaData` of a checkpoint, those among them that it keeps in files of their own (version 2)."""
+    """The actions `add`, `metaData` and `protocol` of a checkpoint, those among them that it keeps in files of their own (version 2)."""
     sidecars = []
-    for action in _actions(look, path) if path.endswith(".json") else _rows(look, path, ("add", "metaData", "sidecar")):
+    for action in _actions(look, path) if path.endswith(".json") else _rows(look, path, ("add", "metaData", "protocol", "sidecar")):
         if sidecar := action.get("sidecar"):
             sidecars.append(unquote(str(sidecar["path"])).rpartition("/")[2])
         else:
@@ -138,15 +137,18 @@ def _rows(look: Look, path: str, kinds: Iterable[str]) -> Iterator[Mapping[str, 
                 yield {kind: {**entry, **maps}}
 
 
-def _committed(look: Look, path: str) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """What a commit removes, and what it adds."""
-    actions = _actions(look, path)
-    return [action for action in actions if action.get("remove")], [action for action in actions if action.get("add")]
-
-
 def _actions(look: Look, path: str) -> list[Mapping[str, Any]]:
     content = bytes(look.file(path)[1].content())
     return [json.loads(line) for line in content.splitlines() if line.strip()]
+
+
+def _all(look: Look, table: str, parts: Iterable[str], commits: Iterable[str]) -> Iterator[Mapping[str, Any]]:
+    """The actions that make a version of a table, each after those that it changes."""
+    for part in parts:
+        for action in checkpointed(look, table, part):
+            yield {kind: entry for kind, entry in action.items() if kind != "remove"}  # what is there is added
+    for commit in commits:
+        yield from sorted(_actions(look, commit), key=lambda action: bool(action.get("add")))  # what a commit adds is there after it
 
 
 def _apply(action: Mapping[str, Any], files: dict[tuple[str, str], Mapping[str, Any]]) -> None:

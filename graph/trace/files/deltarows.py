@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from headwater.graph.records import FileBlock, Look
 from headwater.graph.trace.files.allowance import Allowance, faults_of_metadata
 from headwater.graph.trace.files.deltalog import checkpoint_before, commits_of, located
+from headwater.graph.trace.files.deltaprotocol import check_protocol
 from headwater.graph.trace.files.rowids import TableFile, TableRows, numbered_apart
 
 _NUMBER = "delta.rowTracking.materializedRowIdColumnName"
@@ -26,7 +27,11 @@ _VERSION = "delta.rowTracking.materializedRowCommitVersionColumnName"
 _ANEW = frozenset({"OPTIMIZE", "MERGE", "UPDATE", "DELETE", "REORG"})  # operations that put rows of other files into new ones
 # Operations that take files out and put new rows in: what these are made of their program alone knows, as of any file that it wrote.
 _REPLACING = frozenset({"WRITE", "CREATE OR REPLACE TABLE AS SELECT", "REPLACE TABLE AS SELECT", "STREAMING UPDATE", "RESTORE", "CLONE"})
-_READ = ["add.path", "add.size", "add.stats", "add.baseRowId", "add.defaultRowCommitVersion", "metaData.configuration", "sidecar.path"]
+_READ = [
+    "add.path", "add.size", "add.stats", "add.stats_parsed.numRecords", "add.baseRowId", "add.defaultRowCommitVersion",
+    "metaData.configuration", "protocol", "domainMetadata", "sidecar.path",
+]  # fmt: skip
+_NUMBERING = "delta.rowTracking"  # the domain whose metadata say which numbers of rows were given
 _AT_ONCE = 500  # rows of a checkpoint
 
 
@@ -54,8 +59,12 @@ def table_rows(look: Look, table: str, log: Sequence[FileBlock]) -> TableRows | 
         checkpoint, parts = checkpoint_before(names, max(commits, default=-1))
         for part in parts:
             read.checkpoint(checkpoint or 0, look, part)
+        check_protocol(table, read.protocols)
         names_of = read.configuration
-        return TableRows(numbered_apart(read.files, read.removed), names_of.get(_NUMBER, _NUMBER), names_of.get(_VERSION, _VERSION))
+        files = numbered_apart(read.files, read.removed, read.greatest)
+        for path in read.impossible(commits):
+            files.pop(path, None)
+        return TableRows(files, names_of.get(_NUMBER, _NUMBER), names_of.get(_VERSION, _VERSION))
 
 
 @dataclass
@@ -67,6 +76,16 @@ class _Read:
     files: list[TableFile] = field(default_factory=list)
     removed: dict[str, int] = field(default_factory=dict)
     configuration: dict[str, str] = field(default_factory=dict)
+    protocols: list[Mapping[str, Any]] = field(default_factory=list)
+    met: dict[str, int] = field(default_factory=dict)  # the first version that is known to have a file, by path
+    greatest: int | None = None  # the greatest number that the table gave a row, where it says so
+
+    def impossible(self, commits: Collection[int]) -> Iterator[str]:
+        """The files that say of their rows that they came with a version which did not bring them."""
+        for file in self.files:
+            met = self.met[file.path]
+            if file.first is not None and (file.added > met or (file.added < met and file.added in commits)):
+                yield file.path
 
     def commit(self, version: int, look: Look, path: str) -> None:
         operation, changed = None, list[tuple[TableFile, bool]]()
@@ -81,6 +100,8 @@ class _Read:
                 self.configuration = dict(metadata.get("configuration") or {})
             elif about := action.get("commitInfo"):
                 operation = about.get("operation")
+            else:
+                self._demanded(action)
         anew = operation in _ANEW or (removes and operation not in _REPLACING)
         self.files += [replace(file, is_rewrite=(anew or same) if file.added == version else None) for file, same in changed]
 
@@ -100,6 +121,15 @@ class _Read:
             self.files.append(self._file(entry, version))
         if (metadata := action.get("metaData")) is not None:
             self.configuration = {**dict(metadata.get("configuration") or ()), **self.configuration}
+        self._demanded(action)
+
+    def _demanded(self, action: Mapping[str, Any]) -> None:
+        """What readers must know, and which numbers were given to rows."""
+        if (protocol := action.get("protocol")) is not None:
+            self.protocols.append(protocol)
+        if (domain := action.get("domainMetadata")) is not None and domain.get("domain") == _NUMBERING:
+            greatest = int(json.loads(domain.get("configuration") or "{}").get("rowIdHighWaterMark", -1))
+            self.greatest = max(greatest, -1 if self.greatest is None else self.greatest)
 
     def _lines(self, look: Look, path: str) -> Iterator[Mapping[str, Any]]:
         for line in io.BytesIO(self.allowance.text(look, path)):
@@ -118,10 +148,12 @@ class _Read:
 
     def _file(self, entry: Mapping[str, Any], version: int) -> TableFile:
         """A file. One whose deletion vector changes is added again, with the number and the version that it had."""
-        stats = json.loads(entry.get("stats") or "{}")
+        stats = json.loads(entry.get("stats") or "{}") or entry.get("stats_parsed") or {}
         first, since, rows = entry.get("baseRowId"), entry.get("defaultRowCommitVersion"), stats.get("numRecords")
         added = version if since is None else int(since)
+        path = located(self.table, entry["path"])
+        self.met[path] = min(version, self.met.get(path, version))
         return TableFile(
-            located(self.table, entry["path"]), int(entry["size"]), None if rows is None else int(rows),
+            path, int(entry["size"]), None if rows is None else int(rows),
             None if since is None or first is None else int(first), added, added, None,
         )  # fmt: skip

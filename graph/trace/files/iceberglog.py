@@ -42,10 +42,14 @@ def table_rows(look: Look, table: str, log: Sequence[FileBlock]) -> TableRows | 
         return None
     with faults_of_metadata(table):
         removed: dict[str, int] = {}
-        files = list(_files(look, table, newest, removed))
+        allowance = Allowance(table)
+        known = metadata_in(look, newest, allowance)
+        files = list(_files(look, table, known, removed, allowance))
         taking = set(removed.values()) - {0}  # commits that took files out: what they call themselves may be wrong
         files = [replace(file, is_rewrite=True) if file.is_rewrite is False and file.added in taking else file for file in files]
-        return TableRows(numbered_apart(files, removed), _NUMBER, _VERSION)
+        following = known.get("next-row-id")
+        greatest = None if following is None else int(following) - 1
+        return TableRows(numbered_apart(files, removed, greatest), _NUMBER, _VERSION)
 
 
 def newest_metadata(log: Sequence[FileBlock], table: str) -> str | None:
@@ -76,9 +80,7 @@ def metadata_in(look: Look, path: str, allowance: Allowance) -> Mapping[str, Any
     return known
 
 
-def _files(look: Look, table: str, metadata: str, removed: dict[str, int]) -> Iterator[TableFile]:
-    allowance = Allowance(table)
-    known = metadata_in(look, metadata, allowance)
+def _files(look: Look, table: str, known: Mapping[str, Any], removed: dict[str, int], allowance: Allowance) -> Iterator[TableFile]:
     snapshots = {int(snapshot["snapshot-id"]): snapshot for snapshot in known.get("snapshots") or ()}
     newest_first = sorted(snapshots.values(), key=lambda snapshot: int(snapshot.get("sequence-number") or 0), reverse=True)
     rewrites = {number: _is_rewrite(snapshot) for number, snapshot in snapshots.items()}

@@ -17,7 +17,7 @@ from headwater.errors import UnsupportedError
 from headwater.graph.records.decode import Longs
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import quoted
-from headwater.graph.trace.files.footers import footers
+from headwater.graph.trace.files.footers import Footer, footers
 from headwater.graph.trace.files.reader import HIDDEN, ReadFile
 
 _FEW = 1_000  # rows that a statement names
@@ -59,6 +59,12 @@ class TableRows:
         listed = sorted((file for file in self.files.values() if file.first is not None), key=lambda file: file.first or 0)
         return np.array([file.first for file in listed], np.int64), listed
 
+    def most_rows(self, file: TableFile) -> int:
+        """How many rows a file can have: as many as its table says, else as fit before the numbers of the next file."""
+        firsts, _ = self._numbered
+        place = int(np.searchsorted(firsts, file.first or 0, side="right"))
+        return file.rows if file.rows is not None else int(firsts[place]) - (file.first or 0) if place < len(firsts) else _GREATEST
+
     def holders(self, numbers: Longs) -> tuple[Longs, list[TableFile]]:
         """For each row, by number, the place in a list of files of the one in which it was new; −1 where that is not known any more."""
         firsts, listed = self._numbered
@@ -88,10 +94,11 @@ class RowNumbers:
     versions: Longs
 
 
-def numbered_apart(files: Iterable[TableFile], removed: Mapping[str, int]) -> dict[str, TableFile]:
+def numbered_apart(files: Iterable[TableFile], removed: Mapping[str, int], greatest: int | None = None) -> dict[str, TableFile]:
     """Files by path, without those of which two things are said, whose numbers others have too, or of which impossible things are said.
 
-    A file may be listed several times, by several commits: the first that brought it counts. `removed` are the commits that took files out.
+    A file may be listed several times, by several commits: the first that brought it counts. `removed` are the commits that took files out,
+    `greatest` is the greatest number that the table says it gave a row.
     """
     found: dict[str, TableFile] = {}
     doubtful: set[str] = set()
@@ -113,6 +120,8 @@ def numbered_apart(files: Iterable[TableFile], removed: Mapping[str, int]) -> di
             doubtful |= {file.path, holder}
         if (end := (file.first or 0) + (file.rows or 0)) > reach:
             reach, holder = end, file.path
+        if greatest is not None and end > greatest + 1:
+            doubtful.add(file.path)
     return {path: replace(file, removed=removed.get(path)) for path, file in found.items() if path not in doubtful}
 
 
@@ -127,19 +136,12 @@ def numbers_in(
     if file.first is None:
         raise UnsupportedError(f"{file.path} has rows without numbers.")
     (footer,) = footers(database, [read])
-    if hidden := [name for name, _ in footer.columns if name.lower() in HIDDEN]:
-        raise UnsupportedError(f"{file.path} has a column called {hidden[0]}, which hides the place of its records.")
-    own = []
-    for column in (table.number, table.version):
-        places = footer.ids if isinstance(column, int) else [name for name, _ in footer.columns]
-        met = [footer.columns[place] for place, value in enumerate(places) if value == column]
-        if len(met) > 1 or any(kind != "BIGINT" for _, kind in met):
-            raise UnsupportedError(f"{file.path} does not say plainly which numbers its rows have.")
-        own.append(quoted(met[0][0]) if met else "NULL::BIGINT")
-    if own == ["NULL::BIGINT"] * 2 and rows is not None:
+    _check(table, file, footer)
+    own = [_own(footer, column, file) for column in (table.number, table.version)]
+    if own == [None, None] and rows is not None:
         return RowNumbers(rows, file.first + rows, np.full(len(rows), file.version, np.int64))
-    number = f"coalesce(p.{own[0]}, {file.first} + p.file_row_number)" if own[0].startswith('"') else f"{file.first} + p.file_row_number"
-    version = f"coalesce(p.{own[1]}, {file.version})" if own[1].startswith('"') else f"{file.version}"
+    number = f"{file.first} + p.file_row_number" if own[0] is None else f"coalesce(p.{own[0]}, {file.first} + p.file_row_number)"
+    version = f"{file.version}" if own[1] is None else f"coalesce(p.{own[1]}, {file.version})"
     asked = rows if rows is not None else numbers
     query = (
         f"SELECT p.file_row_number::BIGINT AS row, ({number})::BIGINT AS number, ({version})::BIGINT AS version "
@@ -155,7 +157,43 @@ def numbers_in(
     longs = {name: np.ma.getdata(column).astype(np.int64, copy=False) for name, column in found.items()}
     if len(np.unique(longs["number"])) < len(longs["number"]):
         raise UnsupportedError(f"Several rows of {file.path} have one number.")
+    if (longs["number"] < 0).any() or (longs["version"] < 0).any() or (longs["version"] > file.added).any():
+        raise UnsupportedError(f"{file.path} has rows whose number or version none can have.")
     return RowNumbers(longs["row"], longs["number"], longs["version"])
+
+
+def _check(table: TableRows, file: TableFile, footer: Footer) -> None:
+    """See that a file is one that its table's metadata tell of, and that the place of its rows is known."""
+    if hidden := [name for name, _ in footer.columns if name.lower() in HIDDEN]:
+        raise UnsupportedError(f"{file.path} has a column called {hidden[0]}, which hides the place of its records.")
+    if footer.rows > table.most_rows(file) or (file.rows is not None and footer.rows != file.rows):
+        raise UnsupportedError(f"{file.path} has {footer.rows} rows, and its table's metadata say otherwise.")
+
+
+def _own(footer: Footer, column: str | int, file: TableFile) -> str | None:
+    """The name, in quotes, that a file has for a column of numbers or versions; None: it has none."""
+    labels = footer.ids if isinstance(column, int) else [name for name, _ in footer.columns]
+    met = [footer.columns[place] for place, value in enumerate(labels) if value == column]
+    if len(met) > 1 or any(kind != "BIGINT" for _, kind in met):
+        raise UnsupportedError(f"{file.path} does not say plainly which numbers its rows have.")
+    return quoted(met[0][0]) if met else None
+
+
+def has_new_rows(database: Database, table: TableRows, file: TableFile, read: ReadFile) -> bool:
+    """Whether a file has rows that were new in it.
+
+    Raises:
+        UnsupportedError: that cannot be told.
+    """
+    first = file.first or 0
+    (footer,) = footers(database, [read])
+    own = _own(footer, table.number, file)
+    if own is None or not footer.rows:
+        return footer.rows > 0
+    number = f"coalesce(p.{own}, {first} + p.file_row_number)"
+    own_range = f"{number} >= {first} AND {number} < {first + footer.rows}"
+    query = f"SELECT 1 FROM read_parquet(?, hive_partitioning = false) p WHERE {own_range} LIMIT 1"
+    return bool(database.execute(query, [[read.stored.scan]]).fetchall())
 
 
 def _list(database: Database, values: Longs) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns
 from headwater.graph.trace.files.rowids import RowNumbers, TableFile, TableRows
-from headwater.graph.trace.rewritten.tables import CANNOT, Tables, of_table
+from headwater.graph.trace.rewritten.tables import CANNOT, NEW_NUMBERS, Tables, of_table
 from headwater.graph.trace.session import KnownFile, Session
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -98,7 +98,7 @@ class Former:
         met = {place: listed[place] for place in in_memory.values(np.sort(places)).tolist() if place >= 0}
         own = np.isin(places, [place for place, holder in met.items() if holder.path == entry.path])
         if entry.is_rewrite and own.any():
-            self._tables.missing(file, "a run that is not known put rows of earlier files into it, and some of its rows have new numbers")
+            self._tables.missing(file, NEW_NUMBERS)
         new = {place: holder for place, holder in met.items() if holder.added < entry.added}
         as_new = rows.versions == in_memory.mapped(places, {place: holder.version for place, holder in new.items()})
         written = self._tables.written(new, file.dataset)

@@ -14,7 +14,7 @@ from headwater.graph.records import FileBlock
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns
 from headwater.graph.trace.files.rowids import RowNumbers, TableRows
-from headwater.graph.trace.rewritten.tables import CANNOT, Tables, of_table
+from headwater.graph.trace.rewritten.tables import CANNOT, NEW_NUMBERS, Tables, of_table
 from headwater.graph.trace.session import KnownFile, Session
 
 
@@ -62,6 +62,8 @@ class Later:
             target = session.known(block, files[0].dataset, files[0].shape)
             try:
                 there = self._tables.numbers(known, entry, target, None, numbers)
+                if entry.is_rewrite and self._tables.has_new_rows(known, entry, target):
+                    self._tables.missing(target, NEW_NUMBERS)
             except CANNOT as error:
                 self._tables.missing(target, f"a run that is not known wrote it, and which records it took over cannot be told: {error}")
                 continue
@@ -76,6 +78,8 @@ class Later:
             if entry is None or entry.length != file.block.length or entry.first is None:
                 if entry is None or entry.first is not None or self._took_over(known, read):
                     self._tables.missing(file, "what became of its records in later files that no known run wrote is not known")
+                continue
+            if not self._tables.agrees(entry, file.block):
                 continue
             places = self._tables.places(table, file)
             try:

@@ -19,7 +19,7 @@ from headwater.graph.records.decode import Longs
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns
 from headwater.graph.trace.files.formats import format_of
-from headwater.graph.trace.files.rowids import RowNumbers, TableFile, TableRows, numbered_apart, numbers_in
+from headwater.graph.trace.files.rowids import RowNumbers, TableFile, TableRows, has_new_rows, numbered_apart, numbers_in
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
 
@@ -28,6 +28,7 @@ CANNOT = (
     HeadwaterError, OSError, duckdb.InvalidInputException, duckdb.IOException, duckdb.DataError, duckdb.SerializationException,
     duckdb.NotSupportedError,
 )  # fmt: skip
+NEW_NUMBERS = "a run that is not known put rows of earlier files into it, and some of its rows have new numbers"
 _MOST_WRITES = 2_000  # captures that wrote a table, of which one walk reads what they state of its files
 _MOST_READ = 500  # data files whose row numbers one walk reads
 
@@ -95,6 +96,11 @@ class Tables:
                 found[key] = session.known(block, dataset, Shape.of_sink(sink)).number
         return found
 
+    def agrees(self, file: TableFile, block: FileBlock) -> bool:
+        """Whether a file's table says of it what the run that wrote it says, if that is known; else the answer says that they differ."""
+        writer = self.session.store.catalog.writers(self.session.tenant, [block]).get(block)
+        return writer is None or self._agrees(file, block, writer)
+
     def _agrees(self, file: TableFile, block: FileBlock, writer: str) -> bool:
         """Whether what the metadata of a table say of a file is what the run that wrote it says."""
         if writer not in self._of_runs:
@@ -123,6 +129,10 @@ class Tables:
         if rows is not None and len(found.rows) != len(rows):
             raise OSError("it has fewer rows than were read of it")
         return found
+
+    def has_new_rows(self, table: TableRows, entry: TableFile, file: KnownFile) -> bool:
+        """Whether a file has rows that no earlier file had. Raises what `CANNOT` has."""
+        return has_new_rows(self.session.here, table, entry, file.readable())
 
     def places(self, table: str, file: KnownFile) -> Columns:
         """The origins and rows of the records of one file."""

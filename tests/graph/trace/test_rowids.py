@@ -66,8 +66,31 @@ def test_what_a_file_does_not_say_of_a_row_it_has_by_its_place(parquet: ReadFile
         assert (searched.rows.tolist(), searched.numbers.tolist()) == ([1, 2], [40, 9])
         plain = numbers_in(database, TableRows({}, "other", 5), file, parquet, rows=np.array([3], np.int64))
         assert (plain.numbers.tolist(), plain.versions.tolist()) == ([10], [9])
+        texts = _texts(Path(parquet.block.path.removeprefix("file:")))
         with pytest.raises(UnsupportedError, match="plainly"):
-            numbers_in(database, TableRows({}, "number", "v2"), file, _texts(Path(parquet.block.path.removeprefix("file:"))), rows=None)
+            numbers_in(database, TableRows({}, "number", "v2"), _file("b", 7, rows=1), texts)
+
+
+@pytest.mark.parametrize("rows", [None, 3, 5])
+def test_a_file_of_other_rows_than_its_table_says_gives_no_numbers(parquet: ReadFile, rows: int | None) -> None:
+    file = _file("a", 7, rows=rows, version=9)
+    following = _file("z", 12 if rows else 10)  # into which four rows reach that are not counted
+    with duckdb.connect() as connection, pytest.raises(UnsupportedError, match="has 4 rows"):
+        numbers_in(Database(connection), _table(file, following), file, parquet, rows=np.arange(4, dtype=np.int64))
+
+
+@pytest.mark.parametrize(("numbers", "versions"), [([-1, 40], [1, 1]), ([3, 40], [1, -2]), ([3, 40], [1, 10])])
+def test_numbers_that_no_row_can_have_are_not_gone_by(tmp_path: Path, numbers: list[int], versions: list[int]) -> None:
+    path = tmp_path / "c.parquet"
+    pq.write_table(pa.table({"number": pa.array(numbers, pa.int64()), "version": pa.array(versions, pa.int64())}), path)
+    file, read = _file("c", 7, rows=2, version=9), ReadFile(0, LocalFile(path), block_of(path), {})
+    with duckdb.connect() as connection, pytest.raises(UnsupportedError, match="none can have"):
+        numbers_in(Database(connection), _table(file), file, read, rows=np.arange(2, dtype=np.int64))
+
+
+def test_a_number_beyond_those_that_the_table_gave_is_nobodys() -> None:
+    assert set(numbered_apart([_file("a", 0), _file("b", 10)], {}, 18)) == {"a"}
+    assert set(numbered_apart([_file("a", 0), _file("b", 10)], {}, 19)) == {"a", "b"}
 
 
 def _texts(path: Path) -> ReadFile:

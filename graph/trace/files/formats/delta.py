@@ -55,6 +55,9 @@ class Delta(Parquet):
         self, database: Database, source: Source, shape: Shape, files: Sequence[ReadFile], attributes: Mapping[str, str]
     ) -> set[str]:
         split = {name.lower() for name, _ in shape.partitions}
+        own = split | {name.lower() for name, _ in shape.columns}
+        if hidden := [name for name in attributes if name.lower() not in own]:
+            raise Untranslatable(f"{hidden[0]}, which is no column of the table,")  # `_metadata`: what Spark tells of a record beside it
         stored = _stored(shape)
         wanted = {stored.get(name.lower(), name): kind for name, kind in attributes.items() if name.lower() not in split}
         defaulted = {stored.get(column.name.lower(), column.name).lower() for column in source.columns if column.default}
