@@ -52,11 +52,8 @@ class DeltaHistory(History):
         return result
 
     def steps(self) -> Sequence[Callable[[], None]]:
-        """Delta has no subqueries in UPDATE and DELETE. Commands that read the numbers of rows are not captured."""
-        if self.numbered:
-            own = [*[self.append] * 4, self.overwrite, self.vacuum]
-            return [*own, *[self.compact_elsewhere] * 3, *self.elsewhere()]
-        return [
+        """Delta has no subqueries in UPDATE and DELETE."""
+        own = [
             *[self.append] * 2,
             *[self.update] * 2,
             *[self.delete] * 2,
@@ -65,6 +62,7 @@ class DeltaHistory(History):
             self.overwrite,
             self.vacuum,
         ]
+        return [*own, *self.elsewhere(), *([self.compact_elsewhere] * 2 if self.numbered else [])]
 
     def compact(self) -> None:
         """Put small files together."""

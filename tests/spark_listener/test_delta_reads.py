@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pyspark
 import pytest
 
 from headwater.errors import NotFoundError
-from headwater.graph.trace import Semantics, TraceRequest, trace
+from headwater.graph.trace import TraceRequest, trace
 from tests.oracle.laboratory import TENANT, Laboratory
-from tests.spark_listener.delta import delta_in
+from tests.spark_listener.delta import delta_in, each, made, traced
 
 pytestmark = [
     pytest.mark.spark,
@@ -32,50 +31,6 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]
     """Its mode is auto, with time for traces: what of a table could be left to be found again is written all the same."""
     with delta_in(tmp_path_factory.mktemp("delta"), budget=10.0) as found:
         yield found
-
-
-def made(
-    laboratory: Laboratory, name: str, *statements: str, columns: str = "id int, k int, s string", by: str = "", **properties: str
-) -> str:
-    """A table of twelve rows in two files, and what statements made of it; `{t}` in them is its name."""
-    path = laboratory.folder / name
-    table = f"delta.`{path}`"
-    listed = ", ".join(f"'delta.{key}' = '{value}'" for key, value in properties.items())
-    laboratory.spark.sql(f"CREATE TABLE {table} ({columns}) USING delta {by} " + (f"TBLPROPERTIES ({listed})" if listed else ""))
-    for begin in (0, 6):
-        values = ", ".join(f"({i}, {i % 3}, 'n{i}')" for i in range(begin, begin + 6))
-        laboratory.spark.sql(f"INSERT INTO {table} VALUES {values}")
-    for statement in statements:
-        laboratory.spark.sql(statement.format(t=table))
-    laboratory.forget()
-    return str(path)
-
-
-def traced(laboratory: Laboratory, frame: Any, name: str, key: str = "id", values: str = "id") -> dict[Any, set[Any]]:
-    """Write a frame as Parquet; for each row, by `key`, the `values` of the table's records behind it, as the trace reads them."""
-    out = laboratory.folder / name
-    with laboratory.without_capture():
-        expected = sorted(map(str, frame.collect()))
-    laboratory.forget()
-    frame.write.parquet(str(out))
-    capture = laboratory.captured()
-    assert capture["status"] == "complete", capture["problems"]
-    assert not [boundary for boundary in capture["boundaries"] if "derived" in boundary]
-    laboratory.publish(capture)
-    assert sorted(map(str, laboratory.spark.read.parquet(str(out)).collect())) == expected
-    result: dict[Any, set[Any]] = {}
-    for path in sorted(out.glob("*.parquet")):
-        for row, record in enumerate(pq.ParquetFile(path).read().to_pylist()):
-            request = TraceRequest(dataset=str(out), rows=[(f"file:{path}", row)], semantics=Semantics.INFLUENCE)
-            answer = asyncio.run(trace(None, laboratory.store, TENANT, request))
-            assert answer.exact, answer.incomplete
-            assert not answer.incomplete
-            result[record[key]] = {entry.values[values] for entry in answer.records}
-    return result
-
-
-def each(*ids: int) -> dict[int, set[int]]:
-    return {i: {i} for i in ids}
 
 
 TABLES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[int, ...]]] = {
@@ -213,5 +168,3 @@ def test_what_is_not_followed_is_refused_by_name(laboratory: Laboratory) -> None
     frame.drop("_commit_timestamp").write.parquet(f"{laboratory.folder}/fed_out")
     capture = laboratory.captured()
     assert (capture["status"], capture["problems"][0]["operator"]) == ("refused", "DeltaCDFRelation")
-    laboratory.spark.read.format("delta").load(path).select("*", "_metadata.file_path").write.parquet(f"{laboratory.folder}/meta_out")
-    assert laboratory.captured()["status"] == "refused"

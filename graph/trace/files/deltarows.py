@@ -77,14 +77,14 @@ class _Read:
     removed: dict[str, int] = field(default_factory=dict)
     configuration: dict[str, str] = field(default_factory=dict)
     protocols: list[Mapping[str, Any]] = field(default_factory=list)
-    met: dict[str, int] = field(default_factory=dict)  # the first version that is known to have a file, by path
+    met: dict[str, int] = field(default_factory=dict)  # the first version that is known to have a file with its number, by path
     greatest: int | None = None  # the greatest number that the table gave a row, where it says so
 
     def impossible(self, commits: Collection[int]) -> Iterator[str]:
         """The files that say of their rows that they came with a version which did not bring them."""
         for file in self.files:
-            met = self.met[file.path]
-            if file.first is not None and (file.added > met or (file.added < met and file.added in commits)):
+            met = self.met.get(file.path)
+            if file.first is not None and met is not None and (file.added > met or (file.added < met and file.added in commits)):
                 yield file.path
 
     def commit(self, version: int, look: Look, path: str) -> None:
@@ -152,7 +152,8 @@ class _Read:
         first, since, rows = entry.get("baseRowId"), entry.get("defaultRowCommitVersion"), stats.get("numRecords")
         added = version if since is None else int(since)
         path = located(self.table, entry["path"])
-        self.met[path] = min(version, self.met.get(path, version))
+        if first is not None:
+            self.met[path] = min(version, self.met.get(path, version))
         return TableFile(
             path, int(entry["size"]), None if rows is None else int(rows),
             None if since is None or first is None else int(first), added, added, None,

@@ -1,9 +1,10 @@
 package headwater.describe;
 
 import headwater.rewrite.core.Capture;
-import headwater.rewrite.delta.TableCommit;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,10 +15,12 @@ import java.util.Set;
  * says. A segment whose rows these files do not account for is left out, and the capture says so.
  */
 final class AddedFiles {
+    private static final int MOST_NUMBERED = 500;
+
     private AddedFiles() {}
 
-    static List place(List segments, TableCommit commit, List problems) {
-        Map files = commit.files();
+    /** `files`: those of the commit, as TableCommit tells them. */
+    static List place(List segments, Map files, List problems) {
         List result = new ArrayList();
         Set placed = new HashSet();
         for (int i = 0; i < segments.size(); i++) {
@@ -43,6 +46,29 @@ final class AddedFiles {
         return result;
     }
 
+    /** Adds to a sink the numbers of the first rows of its files, where the table numbers its rows and the files are few. */
+    static void addNumbers(Map files, Map sink) {
+        List result = new ArrayList();
+        Iterator all = (files == null ? new HashMap() : files).values().iterator();
+        while (all.hasNext()) {
+            List own = (List) all.next();
+            for (int i = 0; i < own.size(); i++) {
+                Map file = (Map) own.get(i);
+                if (file.containsKey("first")) {
+                    Map entry = new LinkedHashMap();
+                    entry.put("path", file.get("path"));
+                    entry.put("first", file.get("first"));
+                    entry.put("version", file.get("version"));
+                    entry.put("added", file.get("version")); // Delta: rows of a new file are of the commit that brought it
+                    result.add(entry);
+                }
+            }
+        }
+        if (!result.isEmpty() && result.size() <= MOST_NUMBERED) {
+            sink.put("numbered", result);
+        }
+    }
+
     private static Map placed(Map segment, List files) {
         List listed = new ArrayList();
         List runs = new ArrayList();
@@ -51,6 +77,8 @@ final class AddedFiles {
             List run = new ArrayList();
             run.add(Integer.valueOf(i));
             run.add(file.remove("rows"));
+            file.remove("first");
+            file.remove("version");
             listed.add(file);
             runs.add(run);
         }

@@ -65,7 +65,11 @@ public final class Manifest {
             ReusedRows.add(capture, counted, problems, conf);
             segments = segments(capture, counted, problems, (List) plan.get("operators"));
             if (capture.original instanceof TableWrite) {
-                segments = AddedFiles.place(segments, ((TableWrite) capture.original).commit, problems);
+                Map files = ((TableWrite) capture.original).commit.files();
+                segments = AddedFiles.place(segments, files, problems);
+                if (plan.get("sink") != null) {
+                    AddedFiles.addNumbers(files, (Map) plan.get("sink"));
+                }
                 MergeClauses.check(((TableWrite) capture.original).command, problems);
             }
             boundaries = boundaries(capture, (List) plan.get("operators"));

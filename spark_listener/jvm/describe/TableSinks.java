@@ -6,6 +6,7 @@ import headwater.shim.Accessors;
 import headwater.shim.Scala;
 import headwater.text.OperatorText;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -88,7 +89,17 @@ final class TableSinks {
         if (table instanceof CatalogTable && !sink.containsKey("table")) {
             Tables.name((CatalogTable) table, sink);
         }
-        return with(sink, byPlace(write.child(), write.child()));
+        return with(sink, without(byPlace(write.child(), write.child()), write.commit.hidden()));
+    }
+
+    private static List without(List columns, Collection names) {
+        List result = new ArrayList();
+        for (int i = 0; i < columns.size(); i++) {
+            if (!names.contains(((Map) columns.get(i)).get("name"))) {
+                result.add(columns.get(i));
+            }
+        }
+        return result;
     }
 
     private static Map saved(SaveIntoDataSourceCommand command) {

@@ -4,6 +4,7 @@ import headwater.shim.Scala;
 import java.lang.reflect.Method;
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -32,8 +33,8 @@ public abstract class TableCommit {
     public abstract Object version();
 
     /**
-     * The files that it added, by the partition of the task that wrote them (Integer), each a Map of path, length, modified and rows, in the order
-     * in which the task opened them. Null where it has not committed, or does not tell.
+     * The files that it added, by the partition of the task that wrote them (Integer), each a Map of path, length, modified, rows, and where the
+     * table numbers its rows first and version, in the order in which the task opened them. Null where it has not committed, or does not tell.
      */
     public abstract Map files();
 
@@ -50,6 +51,15 @@ public abstract class TableCommit {
     public final Map properties() {
         Object found = get(metadata(), "configuration");
         return found instanceof scala.collection.Map ? Scala.map((scala.collection.Map) found) : new HashMap();
+    }
+
+    /** The names of columns in files that are none of the table's: they hold the numbers and versions of rows that were carried over. */
+    public final Collection hidden() {
+        List names = new ArrayList();
+        Map properties = properties();
+        names.add(properties.get("delta.rowTracking.materializedRowIdColumnName"));
+        names.add(properties.get("delta.rowTracking.materializedRowCommitVersionColumnName"));
+        return names;
     }
 
     public final StructType schema() {
@@ -102,6 +112,12 @@ public abstract class TableCommit {
         result.put("length", length);
         result.put("modified", modified);
         result.put("rows", ((Option) rows).get());
+        Object first = get(added, "baseRowId");
+        Object version = get(added, "defaultRowCommitVersion");
+        if (first instanceof Option && ((Option) first).isDefined() && version instanceof Option && ((Option) version).isDefined()) {
+            result.put("first", ((Option) first).get());
+            result.put("version", ((Option) version).get());
+        }
         return result;
     }
 

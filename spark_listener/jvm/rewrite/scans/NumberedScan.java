@@ -56,20 +56,23 @@ public final class NumberedScan {
         StructType partition = relation.partitionSchema().add(format.ordinal(), DataTypes.IntegerType, false);
         AttributeReference ordinal = column(format.ordinal(), DataTypes.IntegerType, false);
         // the vectorised Parquet reader refuses a column that is not nullable and not in the file; it never gives null
-        StructType data = relation.dataSchema().add(name, DataTypes.LongType, index);
-        AttributeReference position = column(name, DataTypes.LongType, index);
+        Expression read = index ? MetadataColumn.rowIndex(scan) : null;
+        StructType data = read == null ? relation.dataSchema().add(name, DataTypes.LongType, index) : relation.dataSchema();
+        Expression position = read == null ? column(name, DataTypes.LongType, index) : read;
         DeletionMarks marks = format.marks(scan, relation);
-        HadoopFsRelation read = relation;
+        HadoopFsRelation marked = relation;
         if (marks != null) {
             data = data.add(marks.column.name(), marks.column.dataType(), true);
-            read = Nodes.relation(relation, relation.location(), relation.partitionSchema(), relation.dataSchema(), marks.format);
+            marked = Nodes.relation(relation, relation.location(), relation.partitionSchema(), relation.dataSchema(), marks.format);
         }
-        OrdinalFileIndex listed = new OrdinalFileIndex(read, files, partition);
-        HadoopFsRelation numbered = Nodes.relation(read, listed, partition, data, format.numbered(read, files, reports, splits));
+        OrdinalFileIndex listed = new OrdinalFileIndex(marked, files, partition);
+        HadoopFsRelation numbered = Nodes.relation(marked, listed, partition, data, format.numbered(marked, files, reports, splits));
 
         List output = Scala.list(scan.output());
         List columns = new ArrayList(output);
-        output.add(position);
+        if (read == null) {
+            output.add(position);
+        }
         output.add(ordinal);
         LogicalPlan renewed;
         if (marks == null) {
@@ -91,11 +94,11 @@ public final class NumberedScan {
     }
 
     /** Always true: a reader that marks records needs their numbers, whoever else asks for them. Spark pushes nothing like it into the reader. */
-    private static Expression isRead(Attribute position) {
+    private static Expression isRead(Expression position) {
         return new GreaterThanOrEqual(new KnownNotNull(position), new Literal(Long.valueOf(0L), DataTypes.LongType));
     }
 
-    private static Expression packed(AttributeReference ordinal, AttributeReference position) {
+    private static Expression packed(AttributeReference ordinal, Expression position) {
         Expression wide = Cast$.MODULE$.apply(ordinal, DataTypes.LongType, false);
         return new BitwiseOr(new ShiftLeft(wide, new Literal(Integer.valueOf(40), DataTypes.IntegerType)), new KnownNotNull(position));
     }

@@ -6,6 +6,7 @@ import headwater.rewrite.scans.formats.RecordFormats;
 import headwater.shim.Scala;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -62,7 +63,11 @@ public final class ScanCheck {
         if (scan.isStreaming()) {
             throw new Refused(name, "streams are not captured yet");
         }
-        if (scan.output().size() != relation.schema().length()) {
+        Attribute metadata = MetadataColumn.of(scan);
+        if (scan.output().size() != relation.schema().length() + (metadata == null ? 0 : 1)) {
+            throw new Refused(name, "which columns are read is not understood");
+        }
+        if (metadata != null && !format.readsMetadata()) {
             throw new Refused(name, "a query that reads the hidden column _metadata is not captured yet");
         }
         List output = Scala.list(scan.output());

@@ -57,6 +57,10 @@ final class DeltaRecords extends RecordFormat {
         return true;
     }
 
+    public boolean readsMetadata() {
+        return true; // tables with row tracking: commands that change them read the numbers of rows
+    }
+
     public String column() {
         return NumberedParquet.ROW_INDEX;
     }

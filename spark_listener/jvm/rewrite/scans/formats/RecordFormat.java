@@ -27,6 +27,11 @@ public abstract class RecordFormat {
         return false;
     }
 
+    /** Whether records are numbered in queries that read the hidden column `_metadata`, too. */
+    public boolean readsMetadata() {
+        return false;
+    }
+
     /** The column that `numbered` adds: a reference (RankedFormat.COLUMN), or the number of the record in its file. */
     public String column() {
         return RankedFormat.COLUMN;

@@ -1,0 +1,43 @@
+package headwater.rewrite.scans;
+
+import headwater.shim.Scala;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.FileSourceMetadataAttribute;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.StructType;
+
+/** The hidden column `_metadata` of a scan of files: what Spark, or a table format, tells of each record beside what is in the file. */
+final class MetadataColumn {
+    private static final String ROW_INDEX = "row_index";
+
+    private MetadataColumn() {}
+
+    /** Null where the query does not read it. */
+    static Attribute of(LogicalRelation scan) {
+        List output = Scala.list(scan.output());
+        for (int i = 0; i < output.size(); i++) {
+            if (FileSourceMetadataAttribute.unapply((AttributeReference) output.get(i)).isDefined()) {
+                return (Attribute) output.get(i);
+            }
+        }
+        return null;
+    }
+
+    /**
+     * The row index that the query reads itself, null where it reads none. A scan has one column of row indexes: a second one beside it would stay
+     * empty.
+     */
+    static Expression rowIndex(LogicalRelation scan) {
+        Attribute metadata = of(scan);
+        if (metadata == null || !(metadata.dataType() instanceof StructType)) {
+            return null;
+        }
+        StructType fields = (StructType) metadata.dataType();
+        return fields.getFieldIndex(ROW_INDEX).isDefined()
+            ? new GetStructField(metadata, fields.fieldIndex(ROW_INDEX), Scala.some(ROW_INDEX)) : null;
+    }
+}
