@@ -25,7 +25,8 @@
                                   local, located; loaded for those that a library reads; lined, lines (marks of long files), unpacked
                                   (compressed) and textvalues for those of lines; places and scanned for the records that references
                                   stand for; footers of Parquet, and excerpts of its large columns, by pages, parquetfile and thrift;
-                                  deltalog and deletions for what a Delta table holds now; icebergsnapshot for what an Iceberg table held;
+                                  deltalog, deltaprotocol and deletions for what a Delta table holds now; icebergsnapshot for what an
+                                  Iceberg table held;
                                   versions for what both tell of a version; rowids, with iceberglog and deltarows, for rows that tables
                                   number themselves: allowance bounds what is read of metadata, tablecache keeps it
     Spark's meaning in DuckDB     translate; database/: types, decimals, sql; in_memory for small tables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,12 @@ TRACKED = {"enableRowTracking": "true"}
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
     with delta_over_raw(tmp_path_factory.mktemp("tracking")) as found:
         yield found
+
+
+def insert(laboratory: Laboratory, path: str, where: str) -> Mapping[str, Any]:
+    """Fill a table with some of `raw`; gives the capture."""
+    statement = f"INSERT INTO delta.`{path}` SELECT /*+ COALESCE(1) */ * FROM raw WHERE {where}"
+    return written(laboratory, lambda: laboratory.spark.sql(statement))
 
 
 def numbers(laboratory: Laboratory, path: str) -> dict[int, tuple[int, int]]:
@@ -63,7 +69,7 @@ def test_commands_are_followed_and_rows_keep_their_numbers(laboratory: Laborator
     sql(f"CREATE TABLE delta.`{path}` (id int, k int, s string) USING delta TBLPROPERTIES "
         f"('delta.enableRowTracking' = 'true', 'delta.enableDeletionVectors' = '{vectors}')")  # fmt: skip
     for rows in ("id < 6", "id BETWEEN 6 AND 11"):
-        assert written(laboratory, lambda rows=rows: sql(f"INSERT INTO delta.`{path}` SELECT * FROM raw WHERE {rows}"))["sink"]["numbered"]
+        assert insert(laboratory, path, rows)["sink"]["numbered"]
     expected = from_raw(*range(12))
     before = numbers(laboratory, path)
     for command, changed, deleted, added in COMMANDS:
@@ -120,7 +126,7 @@ def test_a_log_that_gives_two_files_each_others_numbers_is_found_out(laboratory:
     sql = laboratory.spark.sql
     sql(f"CREATE TABLE delta.`{path}` (id int, k int, s string) USING delta TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
     for rows in ("id < 6", "id BETWEEN 6 AND 11"):
-        written(laboratory, lambda rows=rows: sql(f"INSERT INTO delta.`{path}` SELECT /*+ COALESCE(1) */ * FROM raw WHERE {rows}"))
+        insert(laboratory, path, rows)
     with laboratory.without_capture():
         sql(f"OPTIMIZE delta.`{path}`")
     laboratory.forget()
@@ -144,7 +150,7 @@ def test_a_table_may_begin_to_number_its_rows(laboratory: Laboratory) -> None:
     path, sql = f"{laboratory.folder}/later_tracked", laboratory.spark.sql
     sql(f"CREATE TABLE delta.`{path}` (id int, k int, s string) USING delta")
     for rows in ("id < 6", "id BETWEEN 6 AND 11"):
-        written(laboratory, lambda rows=rows: sql(f"INSERT INTO delta.`{path}` SELECT * FROM raw WHERE {rows}"))
+        insert(laboratory, path, rows)
     with laboratory.without_capture():
         sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
         sql(f"OPTIMIZE delta.`{path}`")
