@@ -186,12 +186,12 @@ def _uris(value: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _keys(value: str | Iterable[Any]) -> tuple[tuple[str, str], ...]:
-    """Tables with their keys: `orders=id, sales.items=number`."""
+    """Tables with their keys: `orders=id, sales.items=order_id+line`."""
     if not isinstance(value, str):
         return tuple((str(pair[0]), str(pair[1])) for pair in value)
     pairs = tuple((table.strip(), key.strip()) for table, _, key in (name.rpartition("=") for name in _names(value)))
     if not all(table and key for table, key in pairs):
-        raise ValueError("each table has one column as its key: orders=id, sales.items=number")
+        raise ValueError("each table has a key, of one column or of several: orders=id, sales.items=order_id+line")
     return pairs
 
 

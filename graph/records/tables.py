@@ -10,6 +10,7 @@
     semi     ref, key, r0 …, v0 …, nulls
     rows     ref, r0 …
     extent   ref, length                            of a scan of ranges of bytes
+    keys     key, part, v0 …                        of a scan of rows that are known by keys: eight bytes of the key in each v
     check    key, checked                           only hashes that two keys of an aggregate have
     check    key, r0 …, checked, v0 …, nulls        of groups that are found again: all
 
@@ -50,9 +51,10 @@ _OWN = {
     "rows": ["ref"],
     "check": ["key"],
     "extent": ["ref"],
+    "keys": ["key"],
 }
 _ABOUT = frozenset({"branch", "partition"})
-_OWN_NAMES = frozenset({"key", "nulls", "total", "place", "length"})
+_OWN_NAMES = frozenset({"key", "nulls", "total", "place", "length", "part"})
 
 
 def ref_name(index: int) -> str:

@@ -15,11 +15,13 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.errors import MissingExtraError, SourceUnavailableError, UnsupportedError
 from headwater.graph.storage.keyed import parts_of
 from headwater.graph.storage.protocol import unavailable
+from headwater.graph.storage.rowkeys import KeyColumn, key_of, position_of, texts_of
 from headwater.graph.storage.settings import RootSettings
 from headwater.graph.storage.tables import RowsAsked, RowsFound
 
@@ -34,6 +36,10 @@ _CERTAIN = {
     "smallint": {"smallint", "int", "bigint"}, "integer": {"int", "bigint"}, "bigint": {"bigint"}, "real": {"float"},
     "double precision": {"double"}, "numeric": {"decimal"}, "boolean": {"boolean"}, "date": {"date"}, "text": {"string"},
     "character varying": {"string", "varchar"}, "uuid": {"string"}, "json": {"string"}, "jsonb": {"string"},
+}  # fmt: skip
+_CASTS = {
+    "int": "bigint", "text": "text", "char": "bpchar", "uuid": "uuid", "date": "date", "timestamp": "timestamp", "instant": "timestamptz",
+    "boolean": "boolean",
 }  # fmt: skip
 _CHANGED = "it has changed since the run read it, or while it did: its values now are not what the run read"
 _ANEW = "its table was made anew since the run read it"
@@ -104,23 +110,65 @@ class _Table(NamedTuple):
 def _rows(connection: Connection, parts: list[str], asked: RowsAsked, settings: RootSettings) -> RowsFound:
     connection.run("START TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
     table = _table(connection, parts, asked, settings)
-    if asked.key not in table.types:
-        raise unavailable(settings.url, f"{'.'.join(parts)} has no column {asked.key} any more")
-    name, key = ".".join(map(_quoted, parts)), _quoted(asked.key)
-    version = "NULL, NULL" if asked.snapshot is None else "xmin::text, tableoid::text"
+    if gone := [name for name in asked.key_names if name not in table.types]:
+        raise unavailable(settings.url, f"{'.'.join(parts)} has no column {gone[0]} any more")
+    version = "NULL, NULL" if asked.snapshot is None else "t.xmin::text, t.tableoid::text"
     columns = "".join(f", {_column(name, kind) if name in table.types else 'NULL'}" for name, kind in asked.columns)
-    query = f"SELECT {key}::bigint, {version}{columns} FROM {name}"
-    if asked.keys is None:
-        rows = connection.run(f"{query} WHERE {key} IS NOT NULL ORDER BY 1 LIMIT {asked.most + 1:d}") or []
-        if len(rows) > asked.most:
-            raise unavailable(settings.url, f"{'.'.join(parts)} has more than {asked.most:,} rows: name records by their key")
-    else:
-        rows = connection.run(f"{query} WHERE {key} = ANY (CAST(:keys AS bigint[])) ORDER BY 1", keys=[*asked.keys]) or []
+    read = _by_columns if asked.key_columns else _by_number
+    rows = read(connection, ".".join(map(_quoted, parts)), f"{version}{columns}", asked, table)
+    if asked.keys is None and len(rows) > asked.most:
+        raise unavailable(settings.url, f"{'.'.join(parts)} has more than {asked.most:,} rows: name records by their key")
     unknown = _obstacle(asked, table.now)
     changes = ((row[0], None if unknown and not table.altered else _change(row, asked, table)) for row in rows)
     values = [[row[place] for row in rows] for place in range(3, 3 + len(asked.columns))]
     uncertain = {name for name, kind in asked.columns if kind.partition("(")[0] not in _CERTAIN.get(table.types.get(name, ""), ())}
     return RowsFound([row[0] for row in rows], values, {key: reason for key, reason in changes if reason}, unknown, frozenset(uncertain))
+
+
+def _by_number(connection: Connection, name: str, values: str, asked: RowsAsked, table: _Table) -> list[list[Any]]:
+    """Rows by a key that is one whole number, which stands first in each."""
+    del table
+    key = f"t.{_quoted(asked.key)}"
+    query = f"SELECT {key}::bigint, {values} FROM {name} t"
+    if asked.keys is None:
+        return connection.run(f"{query} WHERE {key} IS NOT NULL ORDER BY 1 LIMIT {asked.most + 1:d}") or []
+    return connection.run(f"{query} WHERE {key} = ANY (CAST(:keys AS bigint[])) ORDER BY 1", keys=[*asked.keys]) or []
+
+
+def _by_columns(connection: Connection, name: str, values: str, asked: RowsAsked, table: _Table) -> list[list[Any]]:
+    """Rows by any other key; its number stands first in each.
+
+    What the database takes for equal need not be (collations, `citext`), so the keys that it gives are compared with those asked for.
+    """
+    width = len(asked.key_columns)
+    keys = [f"t.{_quoted(column.name)}" for column in asked.key_columns]
+    query = f"SELECT {', '.join(f'{key}::text' for key in keys)}, {values} FROM {name} t"
+    connection.run("SET LOCAL TimeZone = 'UTC'")
+    connection.run("SET LOCAL DateStyle = 'ISO, YMD'")
+    if asked.keys is None:
+        there = " AND ".join(f"{key} IS NOT NULL" for key in keys)
+        rows = connection.run(f"{query} WHERE {there} LIMIT {asked.most + 1:d}") or []
+    else:
+        texts = [texts for key in asked.recorded.values() if (texts := texts_of(asked.key_columns, key)) is not None]
+        lists = {f"k{place}": [row[place] for row in texts] for place in range(width)}
+        kinds = [_cast(column, table.types[column.name]) for column in asked.key_columns]
+        wanted = ", ".join(f"CAST(CAST(:k{place} AS text[]) AS {kind}[])" for place, kind in enumerate(kinds))
+        named = ", ".join(lists)
+        equal = " AND ".join(f"{key} = w.k{place}" for place, key in enumerate(keys))
+        rows = connection.run(f"{query} JOIN unnest({wanted}) AS w({named}) ON {equal}", **lists) or []
+    found = []
+    for row in rows:
+        key = key_of(asked.key_columns, row[:width])
+        if key is not None and (asked.keys is None or asked.recorded.get(position_of(key)) == key):
+            found.append([position_of(key), *row[width:]])
+    return sorted(found, key=itemgetter(0))
+
+
+def _cast(column: KeyColumn, kind: str) -> str:
+    """The type as which a key is compared with a column: its own, as far as an index needs that."""
+    if kind.rpartition(".")[2] == "citext":
+        return kind  # as the catalog writes it
+    return _CASTS.get(column.kind, "numeric")
 
 
 def _table(connection: Connection, parts: list[str], asked: RowsAsked, settings: RootSettings) -> _Table:
@@ -140,7 +188,7 @@ def _table(connection: Connection, parts: list[str], asked: RowsAsked, settings:
         " FROM pg_partition_tree(CAST(CAST(:relation AS text) AS oid)) t JOIN pg_inherits i ON i.inhrelid = t.relid ORDER BY t.level",
         relation=relation,
     )
-    names = {asked.key, *(name for name, _ in asked.columns)}
+    names = {*asked.key_names, *(name for name, _ in asked.columns)}
     types = {name: kind for name, kind, _ in columns or ()}
     altered, attached = bool(names - types.keys()), frozenset[str]()
     if asked.snapshot is not None:
@@ -188,7 +236,7 @@ def _is_newer(xmin: str, snapshot: str, now: int) -> bool:
 
 def _column(name: str, kind: str) -> str:
     """A column in the form in which it is read: text as the database writes it, so also what JDBC gives as text (UUID, JSON, enums)."""
-    quoted = _quoted(name)
+    quoted = f"t.{_quoted(name)}"
     if kind.partition("(")[0] in _TEXTS or kind.startswith(("timestamp", "interval")):
         return f"CASE WHEN {quoted} IS NOT NULL THEN concat({quoted}) END"
     return quoted

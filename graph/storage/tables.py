@@ -6,24 +6,36 @@ can tell; where it cannot, that is said too, never assumed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from headwater.graph.storage.rowkeys import KeyColumn
+
+Recorded = Callable[[Collection[int]], Mapping[int, bytes | None]]  # the keys of numbers that are known; None: two keys have the number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsAsked:
     """Rows of a table: those of some keys, or all (None), no more than `most`. `columns` are name and Spark's type.
 
-    `snapshot` and `relation` are what the database said before a run read the table: by them it tells what has changed since.
+    `snapshot` and `relation` are what the database said before a run read the table: by them it tells what has changed since. Where the
+    key is no single whole number, `key_columns` are its columns, and `recorded` the keys that the numbers in `keys` stand for.
     """
 
     key: str
+    key_columns: Sequence[KeyColumn] = ()
+    recorded: Mapping[int, bytes] = field(default_factory=dict)
     keys: Sequence[int] | None = None
     columns: Sequence[tuple[str, str]] = ()
     snapshot: str | None = None
     relation: str | None = None
     most: int = 1_000_000
+
+    @property
+    def key_names(self) -> list[str]:
+        """The columns of the key."""
+        return [column.name for column in self.key_columns] or [self.key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +73,7 @@ class StoredTable:
     parts: Sequence[str]
     store: TableStore
     doubts: dict[int, str] = field(default_factory=dict)
+    recorded: Recorded | None = None  # what numbers stand for, as far as runs have recorded it
 
     @property
     def name(self) -> str:

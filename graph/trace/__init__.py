@@ -6,7 +6,7 @@
                                   predicate for those that are meant, with the functions that a predicate may use;
                                   datasets for the files of one, versions (of tables, snapshots) for those that it had; origins for
                                   those that values come from; pairs for which record came from which
-    what stays between traces     tracer, session
+    what stays between traces     tracer, session; rowkeys for the keys that numbers of rows stand for
     from capture to capture       upstream, downstream, ways (to a target), links, hops, path, expressions (on the way), merged (what MERGE
                                   did to a row); numbered and overlaps for records that name places; lift where only datasets are known
     what unknown runs rewrote     rewritten/: former and later files of tables whose rows have numbers; tables, what a walk knows of them

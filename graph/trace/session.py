@@ -28,6 +28,7 @@ from headwater.graph.trace.files.rowids import TableRows
 from headwater.graph.trace.files.shapes import Shape, partition_values
 from headwater.graph.trace.files.tablecache import KnownTables
 from headwater.graph.trace.plan import Plan
+from headwater.graph.trace.rowkeys import KeyBook
 
 _LONGS = 64_000_000  # of all tables that one trace holds: 512 MB; what comes then is for the database, which spills
 
@@ -66,6 +67,7 @@ class KnownFile:
     partition: Mapping[str, str | None]
     look: Look = field(repr=False, compare=False)
     anew: bool = field(default=False, repr=False, compare=False)  # whether it is to be looked at even if a look is remembered
+    keys: KeyBook | None = field(default=None, repr=False, compare=False)  # of rows whose numbers stand for keys
 
     @cached_property
     def problem(self) -> str | None:
@@ -97,7 +99,10 @@ class KnownFile:
 
     @cached_property
     def _file(self) -> tuple[FileBlock, StoredFile]:
-        return self.look.file(self.block.path, anew=self.anew)
+        block, stored = self.look.file(self.block.path, anew=self.anew)
+        if isinstance(stored, StoredTable) and self.keys is not None:
+            stored.recorded = self.keys.of
+        return block, stored
 
     @property
     def is_pinned(self) -> bool:
@@ -317,8 +322,14 @@ class Session:
         values = partition_values(block.path, shape, partition or {})
         if block not in self._numbers:
             self._numbers[block] = len(self.files)
-            self.files.append(KnownFile(len(self.files), block, dataset, shape, values, self.look))
+            columns = format_of(shape.format).key_columns(shape)
+            keys = KeyBook(self, block, tuple(columns)) if columns else None
+            self.files.append(KnownFile(len(self.files), block, dataset, shape, values, self.look, keys=keys))
         known = self.files[self._numbers[block]]
+        if known.shape != shape and format_of(shape.format).spans_ordinals and not _counts_alike(known.shape, shape):
+            self.say(
+                block.path, "runs know its rows by different keys, so a number of the one may be taken for one of the other", "missing"
+            )
         if known.shape != shape and (both := format_of(shape.format).shape_of_both(known.shape, shape)) != known.shape:
             known = self.files[known.number] = replace(known, shape=both)
         if values.keys() - known.partition.keys():
@@ -334,6 +345,10 @@ class Session:
         sink = capture.manifest.sink
         assert sink is not None  # noqa: S101 - a capture without a sink wrote no file
         return self.known(kept.block, node_id("dataset", sink.dataset.namespace, sink.dataset.name), Shape.of_sink(sink))
+
+
+def _counts_alike(one: Shape, other: Shape) -> bool:
+    return format_of(one.format).numbering(dict(one.options)) == format_of(other.format).numbering(dict(other.options))
 
 
 def places_among(session: Session, capture: Capture, numbers: Iterable[int]) -> dict[int, int]:

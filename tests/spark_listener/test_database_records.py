@@ -41,8 +41,6 @@ TABLES = (
     "INSERT INTO large VALUES (0, 1), (1099511627776, 2), (4611686018427387909, 3), (9223372036854775806, 4)",
     "CREATE TABLE negative (id bigint PRIMARY KEY, v int)", "INSERT INTO negative VALUES (-1, 1), (5, 2)",
     "CREATE TABLE keyless (id int, v int)", "INSERT INTO keyless VALUES (1, 10), (2, 20), (2, 21)",
-    "CREATE TABLE texts (id text PRIMARY KEY)", "INSERT INTO texts VALUES ('a')",
-    "CREATE TABLE pairs (a int, b int, PRIMARY KEY (a, b))", "INSERT INTO pairs VALUES (1, 2)",
     "CREATE TABLE parent (id int PRIMARY KEY)", "CREATE TABLE child () INHERITS (parent)", "INSERT INTO parent VALUES (1)",
     "CREATE VIEW seen AS SELECT * FROM orders",
     'CREATE SCHEMA "Odd.One"', 'CREATE TABLE "Odd.One"."a ""%41:b" ("the "":id" int PRIMARY KEY, "select $$" text)',
@@ -174,7 +172,7 @@ def test_a_key_that_no_reference_holds_is_said_to_be_missing(shop: Shop) -> None
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("texts", "whole numbers"), ("pairs", "several columns (a, b)"), ("seen", "no primary key"), ("parent", "inherit"),
+        ("seen", "no primary key"), ("parent", "inherit"),
         ("(SELECT * FROM orders) t", "query has no primary key"), ("orders!sessionInitStatement", "depends on a statement"),
     ],
 )  # fmt: skip

@@ -9,6 +9,7 @@ from headwater.graph.associations import Source
 from headwater.graph.associations.references import POSITION_BITS, POSITION_MASK
 from headwater.graph.model import node_id
 from headwater.graph.records import block_at
+from headwater.graph.records.decode import Longs
 from headwater.graph.records.lists import SourceFiles
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns
@@ -39,12 +40,21 @@ def _spanning(session: Session, capture: Capture, source: Source, references: st
     """The same of a source that is one file, of which a reference is the number of a record."""
     place = _place(session, capture, source, 0)
     number = -1 if place is None else place[0]
+    if number >= 0 and (keys := session.files[number].keys) is not None:
+        keys.met[capture.id] = None
+        _say_shared(session, session.files[number], None if refs is None else refs["ref"])
     if refs is not None:
         located = {"origin": refs["origin"], "ref": refs["ref"], "file": np.full(len(refs["ref"]), number, np.int64), "row": refs["ref"]}
         return session.hold(in_memory.taken(located, (refs["ref"] >= 0) & (located["file"] >= 0)))
     return session.table(
         f"SELECT r.origin, r.ref, {number}::BIGINT AS file, r.ref AS row FROM {references} r WHERE r.ref >= 0 AND {number} >= 0"
     )
+
+
+def _say_shared(session: Session, file: KnownFile, refs: Longs | None) -> None:
+    """Say where two keys of a table have one number, of the rows that are referred to (None: of any)."""
+    if file.keys is not None and file.keys.has_shared(None if refs is None else set(refs[refs >= 0].tolist())):
+        session.say(file.block.path, "two keys of its rows have one number: the rows of both are taken for one", "superset")
 
 
 def _in_memory(session: Session, capture: Capture, source: Source, references: Columns) -> Columns | None:

@@ -135,7 +135,7 @@ public final class Manifest {
             if (report.boundary < 0) {
                 continue;
             }
-            boolean referred = every || SegmentSpec.isReferred(boundary(capture, report.boundary).kind);
+            boolean referred = every || SegmentSpec.countsEveryAttempt(boundary(capture, report.boundary).kind);
             String key = report.boundary + "/" + report.partition + (referred ? "/" + report.attempt : "");
             counted.remove(key);
             counted.put(key, report);
@@ -194,7 +194,7 @@ public final class Manifest {
 
     /** A boundary, by a number of the manifest. */
     static Map described(Boundary boundary, int number, int operator, List columns, List operators) {
-        if (!boundary.kind.equals(SegmentSpec.CHECK)) {
+        if (!boundary.kind.equals(SegmentSpec.CHECK) && !boundary.kind.equals(SegmentSpec.KEYS)) {
             ((Map) operators.get(operator)).put("boundary", Integer.valueOf(number));
         }
         Map described = new LinkedHashMap();

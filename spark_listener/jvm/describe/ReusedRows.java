@@ -51,7 +51,7 @@ final class ReusedRows {
         Collections.sort(fromAbove, new FromAbove());
         for (int i = 0; i < fromAbove.size(); i++) {
             Boundary boundary = (Boundary) fromAbove.get(i);
-            if (ran(boundary) || boundary.derived != null || boundary.kind.equals(SegmentSpec.SINK)) {
+            if (ran(boundary) || boundary.derived != null || boundary.kind.equals(SegmentSpec.SINK) || boundary.kind.equals(SegmentSpec.KEYS)) {
                 continue;
             }
             Boundary known = (Boundary) imposed.get(Integer.valueOf(boundary.number));

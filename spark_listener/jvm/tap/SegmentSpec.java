@@ -11,6 +11,7 @@ public final class SegmentSpec implements Serializable {
     public static final String SEMI = "semi";
     public static final String ROWS = "rows";
     public static final String CHECK = "check";
+    public static final String KEYS = "keys";
 
     public final String capture;
     public final String folder; // a Hadoop path: of this capture
@@ -39,10 +40,15 @@ public final class SegmentSpec implements Serializable {
 
     /** Whether the order of the rows says something; else those of a task may come in any. */
     boolean isOrdered() {
-        return !kind.equals(GROUP) && !kind.equals(MATCH) && !kind.equals(CHECK);
+        return !kind.equals(GROUP) && !kind.equals(MATCH) && !kind.equals(CHECK) && !kind.equals(KEYS);
     }
 
-    /** Whether references name rows of a task attempt, so that every attempt counts. */
+    /** Whether what every attempt wrote counts: references name rows of it, or keys that it met and another did not. */
+    public static boolean countsEveryAttempt(String kind) {
+        return isReferred(kind) || kind.equals(KEYS);
+    }
+
+    /** Whether references name rows of a task attempt. */
     public static boolean isReferred(String kind) {
         return kind.equals(WINDOW) || kind.equals(SEMI) || kind.equals(ROWS);
     }

@@ -19,6 +19,7 @@ from headwater.graph.records.decode import Longs
 
 if TYPE_CHECKING:
     from headwater.graph.associations import Sink, Source
+    from headwater.graph.storage.rowkeys import KeyColumn
     from headwater.graph.trace.database.in_memory import Database
     from headwater.graph.trace.files.reader import Reader, ReadFile, Wanted
     from headwater.graph.trace.files.rowids import TableRows
@@ -64,6 +65,10 @@ class Format:
         given = {name.lower(): value for name, value in shape.options}
         whole = given.get("columnnameofcorruptrecord", "_corrupt_record").lower()
         return self.has_columns and not any(name.lower() in (whole, "_corrupt_record") for name, _ in shape.columns)
+
+    def key_columns(self, shape: Shape) -> Sequence[KeyColumn]:
+        """The columns of the key that a number stands for, where runs recorded keys; none: a number is a number."""
+        return ()
 
     def numbering(self, options: Mapping[str, Any]) -> Hashable:
         """What decides which number a record has: whoever reads a file with an equal one counts alike.

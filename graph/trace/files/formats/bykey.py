@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,8 @@ _TYPES = {
     "float": pa.float32(), "date": pa.date32(), "string": pa.string(),
 }  # fmt: skip
 _GONE = "there is no record of this key any more, or none that the service may see"
+_SHARED = "two keys of the table have this number: which of them it was is not known"
+_UNRECORDED = "its key is not known any more: no run that read it is kept"
 _EARLIEST = dt.date(1600, 1, 1)  # before, calendars differ
 
 
@@ -51,10 +53,13 @@ def _load(file: ReadFile, shape: Shape, rows: Longs | None, needed: set[str] | N
         raise UnsupportedError(f"It is not certain what Spark read in {odd[0]} of {file.block.path}.")
     read = [(name, kind) for name, kind in shape.columns if needed is None or name in needed]
     asked = replace(asked, keys=None if rows is None else rows.tolist(), columns=read)
-    found = table.store.rows(table.parts, asked) if rows is None or len(rows) else RowsFound([], [[] for _ in read], {}, None)
+    unknown: dict[int, str] = {}
+    if asked.key_columns and rows is not None:
+        asked, unknown = _recorded(table, asked, rows.tolist())
+    found = table.store.rows(table.parts, asked) if asked.keys is None or asked.keys else RowsFound([], [[] for _ in read], {}, None)
     if needed is not None and (uncertain := found.uncertain & needed):
         raise UnsupportedError(f"It is not certain what Spark read in {min(uncertain)} of {file.block.path}.")
-    kept = _kept(table, found, rows, strict=needed is not None)
+    kept = _kept(table, found, rows, unknown, strict=needed is not None)
     values = dict(zip((name for name, _ in read), found.columns, strict=True))
     arrays = [
         _array([values[name][place] for place in kept], kind, strict=needed is not None) if name in values else pa.nulls(len(kept))
@@ -64,8 +69,19 @@ def _load(file: ReadFile, shape: Shape, rows: Longs | None, needed: set[str] | N
     return keys, pa.table(arrays, names=[str(place) for place in range(len(arrays))])
 
 
-def _kept(table: StoredTable, found: RowsFound, rows: Longs | None, *, strict: bool) -> list[int]:
-    """The places of those rows that are what the run read, as far as can be told; what is not is a doubt, or, if `strict`, raised."""
+def _recorded(table: StoredTable, asked: RowsAsked, rows: Sequence[int]) -> tuple[RowsAsked, dict[int, str]]:
+    """What is asked by the keys that rows were recorded with; and why those have none that were not."""
+    known = table.recorded(rows) if table.recorded is not None else {}
+    recorded = {row: key for row in rows if (key := known.get(row)) is not None}
+    unknown = {row: _SHARED if row in known else _UNRECORDED for row in rows if row not in recorded}
+    return replace(asked, keys=[*recorded], recorded=recorded), unknown
+
+
+def _kept(table: StoredTable, found: RowsFound, rows: Longs | None, unknown: Mapping[int, str], *, strict: bool) -> list[int]:
+    """The places of those rows that are what the run read, as far as can be told; what is not is a doubt, or, if `strict`, raised.
+
+    `unknown`: why it is not known which rows some are.
+    """
     doubts: dict[int, str] = dict(found.changed)
     seen: dict[int, int] = {}
     for place, key in enumerate(found.keys):
@@ -74,7 +90,7 @@ def _kept(table: StoredTable, found: RowsFound, rows: Longs | None, *, strict: b
         seen[key] = place
     for key in [] if rows is None else rows.tolist():
         if key not in seen:
-            doubts[key] = _GONE
+            doubts[key] = unknown.get(key, _GONE)
     if found.unknown and found.keys:
         doubts[-1] = f"whether its rows are as the run read them is not known: {found.unknown}"
     if strict and doubts:

@@ -1,4 +1,4 @@
-"""Rows of tables that were read by JDBC: the number of a row is its primary key."""
+"""Rows of tables that were read by JDBC: the number of a row is its primary key, or stands for it (`storage/rowkeys`)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headwater.errors import UnsupportedError
+from headwater.graph.storage.rowkeys import KeyColumn, key_columns
 from headwater.graph.storage.tables import RowsAsked
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.files.formats.base import Format
@@ -29,8 +30,15 @@ class Jdbc(Format):
     def unreadable(self) -> str | None:
         return None
 
+    def key_columns(self, shape: Shape) -> Sequence[KeyColumn]:
+        stated = dict(shape.options).get("keys")
+        try:
+            return () if stated is None else key_columns(stated)
+        except UnsupportedError:
+            return ()
+
     def numbering(self, options: Mapping[str, Any]) -> Hashable:
-        return self.name, options.get("key")
+        return self.name, options.get("key"), options.get("keys")
 
     def shape_of_both(self, known: Shape, other: Shape) -> Shape:
         """By the earlier of two runs: what has not changed since then is what both read."""
@@ -49,9 +57,12 @@ class Jdbc(Format):
     ) -> tuple[str, list[object]]:
         del reader
         options = dict(shape.options)
-        if "key" not in options:
+        if "key" not in options and "keys" not in options:
             raise UnsupportedError("Rows of a table cannot be read here: no primary key of it is known.")
-        asked = RowsAsked(key=options["key"], snapshot=_snapshot(shape), relation=options.get("relation"))
+        columns_of_key = key_columns(options["keys"]) if "keys" in options else ()
+        asked = RowsAsked(
+            key=options.get("key", ""), key_columns=columns_of_key, snapshot=_snapshot(shape), relation=options.get("relation")
+        )
         return by_key(database, shape, files, wanted, columns, asked)
 
 

@@ -25,7 +25,7 @@ public final class KeyedFamily extends Family {
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         LogicalRelation scan = (LogicalRelation) node;
-        Keyed keyed = KeyedSource.of(scan.relation()).keyed(scan, rewriter.capture);
+        Keyed keyed = KeyedSource.of(scan.relation()).keyed(scan, operator, rewriter);
         rewriter.capture.keyed(scan, keyed.described);
         Alias reference = Rewriter.alias(keyed.reference, "row");
         List columns = Scala.list(scan.output());

@@ -1,11 +1,17 @@
 package headwater.rewrite.scans.keyed;
 
-import headwater.rewrite.core.Capture;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.Refused;
+import headwater.rewrite.core.Rewriter;
 import headwater.shim.Scala;
+import headwater.tap.KeyRecorder;
 import headwater.tap.RecordKey;
+import headwater.tap.RowKey;
+import headwater.tap.SegmentSpec;
 import headwater.tap.TaskFault;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,22 +21,22 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation;
 import org.apache.spark.sql.sources.BaseRelation;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
 
 /**
- * Rows of a table of a database, by their primary key: as PostgreSQL's catalog states it, else as the program's settings do. The position of a
- * row is its key, one whole number; however Spark splits, filters or prunes the read, the key is among the columns that it reads.
+ * Rows of a table of a database, by their primary key: as PostgreSQL's catalog states it, else as the program's settings do. A key that is one whole number is
+ * the position of its row; any other is recorded beside it. However Spark splits, filters or prunes the read, the key is among the columns that it reads.
  */
 final class JdbcRows extends KeyedSource {
+    private static final ObjectMapper JSON = new ObjectMapper();
     private static final String NAME = "JDBC";
     private static final int ORDINALS = 1 << 23;
+    private static final int MOST_COLUMNS = 16; // of a key
 
     boolean is(BaseRelation relation) {
         return relation instanceof JDBCRelation;
     }
 
-    public Keyed keyed(LogicalRelation scan, Capture capture) {
+    public Keyed keyed(LogicalRelation scan, int operator, Rewriter rewriter) {
         JDBCOptions options = ((JDBCRelation) scan.relation()).jdbcOptions();
         if (scan.isStreaming()) {
             throw new Refused(NAME, "streams are not captured yet");
@@ -40,24 +46,61 @@ final class JdbcRows extends KeyedSource {
         if (table == null || table.trim().startsWith("(")) {
             throw new Refused(NAME, "the result of a query has no primary key: its lineage is by dataset");
         }
-        TableLook look = TableLook.of(options, table, capture.looks);
-        String key = declared == null ? look.key() : declared;
-        Attribute column = column(scan, key);
-        if (column == null) {
-            throw new Refused(NAME, "its key " + key + " is none of the columns that are read");
+        TableLook look = TableLook.of(options, table, rewriter.capture.looks);
+        List names = declared == null ? look.key() : Arrays.asList(declared.trim().split("\\s*\\+\\s*"));
+        List columns = new ArrayList(); // of KeyColumn
+        for (int i = 0; i < names.size(); i++) {
+            String name = (String) names.get(i);
+            Attribute column = column(scan, name);
+            if (column == null) {
+                throw new Refused(NAME, "its key " + name + " is none of the columns that are read");
+            }
+            columns.add(KeyColumn.of(column, (String) look.types.get(name)));
         }
-        DataType type = column.dataType();
-        if (type != DataTypes.LongType && type != DataTypes.IntegerType && type != DataTypes.ShortType) {
-            throw new Refused(NAME, "its key " + key + " is of the type " + type.simpleString() + "; rows are followed by keys that are whole numbers");
+        if (columns.isEmpty() || columns.size() > MOST_COLUMNS) {
+            throw new Refused(NAME, "its key has " + columns.size() + " columns; rows are followed by keys of up to " + MOST_COLUMNS);
         }
-        TaskFault met = new TaskFault(NAME, "the key " + key + " of a row is null, less than 0 or the greatest BIGINT, which no reference holds", capture.reports);
-        Expression reference = new RecordKey(Scala.seq((Object) wide(column)), Long.valueOf(Long.MAX_VALUE - 1L), met);
-        return new Keyed(reference, described(key, look));
+        KeyColumn first = (KeyColumn) columns.get(0);
+        return columns.size() == 1 && first.kind.equals("int") ? byNumber(first, look, rewriter) : byKey(columns, look, scan, operator, rewriter);
     }
 
-    private static Map described(String key, TableLook look) {
+    private static Keyed byNumber(KeyColumn key, TableLook look, Rewriter rewriter) {
+        String name = key.column.name();
+        TaskFault met = new TaskFault(
+            NAME, "the key " + name + " of a row is null, less than 0 or the greatest BIGINT, which no reference holds", rewriter.capture.reports);
+        Expression reference = new RecordKey(Scala.seq((Object) wide(key.column)), Long.valueOf(Long.MAX_VALUE - 1L), met);
+        return new Keyed(reference, described("key", name, look));
+    }
+
+    private static Keyed byKey(List columns, TableLook look, LogicalRelation scan, int operator, Rewriter rewriter) {
+        List values = new ArrayList();
+        List stated = new ArrayList();
+        String[] recorded = new String[columns.size()];
+        for (int i = 0; i < recorded.length; i++) {
+            KeyColumn column = (KeyColumn) columns.get(i);
+            recorded[i] = column.recorded;
+            values.add(column.value());
+            stated.add(Arrays.asList(new Object[] {column.column.name(), column.kind}));
+        }
+        Boundary boundary = rewriter.boundary(SegmentSpec.KEYS, operator, scan);
+        boundary.column("key", null, 0L);
+        boundary.column("part", null, 0L);
+        for (int i = 0; i < KeyRecorder.words(recorded); i++) {
+            boundary.column("value", null, 0L);
+        }
+        TaskFault met = new TaskFault(
+            NAME, "the key of a row is null, longer than 1,024 bytes, or a time before 1600 or after 9999, which no reference holds", rewriter.capture.reports);
+        KeyRecorder recorder = new KeyRecorder(recorded, rewriter.capture.sink(boundary), met);
+        try {
+            return new Keyed(new RowKey(Scala.seq(values), recorder), described("keys", JSON.writeValueAsString(stated), look));
+        } catch (java.io.IOException impossible) {
+            throw new IllegalStateException(impossible);
+        }
+    }
+
+    private static Map described(String option, String key, TableLook look) {
         Map options = new LinkedHashMap();
-        options.put("key", key);
+        options.put(option, key);
         if (look.snapshot != null) {
             options.put("snapshot", look.snapshot);
             options.put("relation", look.relation);

@@ -2,6 +2,7 @@ package headwater.rewrite.scans.keyed;
 
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.Refused;
+import headwater.rewrite.core.Rewriter;
 import headwater.shim.Scala;
 import headwater.tap.TaskFault;
 import headwater.tap.TopicOffset;
@@ -26,7 +27,8 @@ final class KafkaRecords extends KeyedSource {
         return relation.getClass().getName().equals("org.apache.spark.sql.kafka010.KafkaRelation");
     }
 
-    public Keyed keyed(LogicalRelation scan, Capture capture) {
+    public Keyed keyed(LogicalRelation scan, int operator, Rewriter rewriter) {
+        Capture capture = rewriter.capture;
         if (scan.isStreaming()) {
             throw new Refused(NAME, "streams are not captured yet");
         }

@@ -1,6 +1,6 @@
 package headwater.rewrite.scans.keyed;
 
-import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.Rewriter;
 import headwater.shim.Scala;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -27,7 +27,7 @@ public abstract class KeyedSource {
     abstract boolean is(BaseRelation relation);
 
     /** Throws Refused, by name, where the records of a scan have no such value. */
-    public abstract Keyed keyed(LogicalRelation scan, Capture capture);
+    public abstract Keyed keyed(LogicalRelation scan, int operator, Rewriter rewriter);
 
     static Attribute column(LogicalRelation scan, String name) {
         List output = Scala.list(scan.output());

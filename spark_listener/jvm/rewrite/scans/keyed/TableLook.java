@@ -1,11 +1,13 @@
 package headwater.rewrite.scans.keyed;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import headwater.rewrite.core.Refused;
 import headwater.shim.Scala;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -18,25 +20,30 @@ import scala.Function1;
  * tells rows that have changed since. One short question over a connection of the program's own options.
  */
 final class TableLook {
+    private static final ObjectMapper JSON = new ObjectMapper();
     private static final String QUESTION = "SELECT c.oid::text, c.relkind::text, c.relhassubclass, n.nspname, c.relname,"
         + " txid_snapshot_xmin(txid_current_snapshot())::text,"
-        + " (SELECT string_agg(a.attname, E'\\n') FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)"
-        + " WHERE i.indrelid = c.oid AND i.indisprimary AND i.indisvalid),"
-        + " (SELECT bool_and(a.atttypid IN (20, 21, 23)) FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)"
-        + " WHERE i.indrelid = c.oid AND i.indisprimary AND i.indisvalid)" // bigint, smallint, integer
+        + " (SELECT json_agg(a.attname ORDER BY k.place)::text FROM pg_constraint p JOIN pg_index i ON i.indexrelid = p.conindid AND i.indisvalid"
+        + " CROSS JOIN unnest(p.conkey) WITH ORDINALITY k(number, place) JOIN pg_attribute a ON a.attrelid = p.conrelid AND a.attnum = k.number"
+        + " WHERE p.conrelid = c.oid AND p.contype = 'p'),"
+        + " (SELECT json_object_agg(a.attname, CASE WHEN d.typbasetype = 0 THEN format_type(a.atttypid, a.atttypmod)"
+        + " ELSE format_type(d.typbasetype, d.typtypmod) END)::text FROM pg_attribute a JOIN pg_type d ON d.oid = a.atttypid" // of a domain, what it is of
+        + " WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)"
         + " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(?)";
 
     final List parts; // schema and table; null: not known
     final String relation; // the table's own number in the database
     final String snapshot; // transactions below had ended; null: not known
-    private final String key;
+    final Map types; // of its columns, by name, in the words of the database; empty: not known
+    private final List key;
     private final String obstacle; // why there is no key
 
-    private TableLook(List parts, String relation, String snapshot, String key, String obstacle) {
+    private TableLook(List parts, String relation, String snapshot, List key, Map types, String obstacle) {
         this.parts = parts;
         this.relation = relation;
         this.snapshot = snapshot;
         this.key = key;
+        this.types = types;
         this.obstacle = obstacle;
     }
 
@@ -50,8 +57,8 @@ final class TableLook {
         return look;
     }
 
-    /** Throws Refused where the table has none that can be followed. */
-    String key() {
+    /** The names of its columns. Throws Refused where the table has none that can be followed. */
+    List key() {
         if (key == null) {
             throw new Refused("JDBC", obstacle + ": its lineage is by dataset");
         }
@@ -59,7 +66,7 @@ final class TableLook {
     }
 
     private static TableLook without(String obstacle) {
-        return new TableLook(null, null, null, null, obstacle);
+        return new TableLook(null, null, null, null, new HashMap(), obstacle);
     }
 
     private static TableLook asked(final JDBCOptions options, final String table) {
@@ -97,7 +104,7 @@ final class TableLook {
         }
     }
 
-    private static TableLook read(ResultSet row) throws java.sql.SQLException {
+    private static TableLook read(ResultSet row) throws java.sql.SQLException, java.io.IOException {
         List parts = new ArrayList();
         parts.add(row.getString(4));
         parts.add(row.getString(5));
@@ -106,14 +113,12 @@ final class TableLook {
         String obstacle = null;
         if (key == null) {
             obstacle = "the table has no primary key, and the settings declare none (HEADWATER_JDBC_KEYS)";
-        } else if (key.indexOf('\n') >= 0) {
-            obstacle = "its primary key is of several columns (" + key.replace("\n", ", ") + ")";
         } else if (kind.equals("r") && row.getBoolean(3)) {
             obstacle = "tables inherit from it, and may have rows of the same key";
-        } else if (!row.getBoolean(8)) {
-            obstacle = "its primary key " + key + " is of another type; rows are followed by keys that are whole numbers";
         }
+        Map types = row.getString(8) == null ? new HashMap() : (Map) JSON.readValue(row.getString(8), Map.class);
         boolean isTable = kind.equals("r") || kind.equals("p"); // what a view shows has no version of its own
-        return new TableLook(parts, row.getString(1), isTable ? row.getString(6) : null, obstacle == null ? key : null, obstacle);
+        List names = obstacle == null ? (List) JSON.readValue(key, List.class) : null;
+        return new TableLook(parts, row.getString(1), isTable ? row.getString(6) : null, names, types, obstacle);
     }
 }

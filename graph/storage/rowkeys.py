@@ -1,0 +1,150 @@
+"""Keys of rows that are no single whole number: text, UUIDs, days, times, decimals, and keys of several columns.
+
+The number of such a row is 62 bits of the SHA-256 of its key's bytes, so every run gives a row the same number. A run that reads the
+row also records the bytes: by them it is found again, and two keys of one number are told apart. The bytes, column after column:
+
+    int, boolean, date, timestamp, instant    8 bytes: the number; 0 or 1; days; microseconds, both since 1970-01-01, of an instant in UTC
+    decimal(p,s)                              8 bytes without the point, 16 where p is above 18
+    uuid                                      16 bytes
+    text, char                                4 bytes of length, then UTF-8; of `char` without the spaces at its end
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from headwater.errors import UnsupportedError
+
+_NUMBERS = ("int", "boolean", "date", "timestamp", "instant")
+_TEXTS = ("text", "char")
+_DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:\+00)?")
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - of times without a zone, and of those that are in UTC by agreement
+_FIRST_YEAR = 1600  # before, calendars differ
+_LONG = 18  # digits that fit in eight bytes
+_MOST_COLUMNS = 16
+
+
+class KeyColumn(NamedTuple):
+    """A column of a key, and how its values are told from each other."""
+
+    name: str
+    kind: str
+
+
+def key_columns(stated: str) -> tuple[KeyColumn, ...]:
+    """The columns of a key, from the option of a manifest: JSON, a name and a kind each.
+
+    Raises:
+        UnsupportedError: it is not that.
+    """
+    try:
+        columns = tuple(KeyColumn(str(name), str(kind)) for name, kind in json.loads(stated))
+    except (ValueError, TypeError):
+        columns = ()
+    known = all(kind in (*_NUMBERS, *_TEXTS, "uuid") or _DECIMAL.fullmatch(kind) for _, kind in columns)
+    if not 0 < len(columns) <= _MOST_COLUMNS or not known:
+        raise UnsupportedError("Rows of a table cannot be read here: what is stated of its key is not understood.")
+    return columns
+
+
+def position_of(key: bytes) -> int:
+    """The number of the row of a key."""
+    return int.from_bytes(hashlib.sha256(key).digest()[:8]) >> 2
+
+
+def key_of(columns: Sequence[KeyColumn], texts: Sequence[str | None]) -> bytes | None:
+    """The bytes of a key, from its values in PostgreSQL's words (ISO dates, times in UTC); None: it is one that no run records."""
+    try:
+        return b"".join(_packed(column.kind, text) for column, text in zip(columns, texts, strict=True))
+    except (ValueError, TypeError, OverflowError, decimal.DecimalException):
+        return None
+
+
+def texts_of(columns: Sequence[KeyColumn], key: bytes) -> list[str] | None:
+    """The inverse: the values of a key in such words; None where the bytes are no key. Zeros may follow them."""
+    texts, at = [], 0
+    try:
+        for _, kind in columns:
+            length = _length(kind, key, at)
+            at += 4 if kind in _TEXTS else 0
+            part = key[at : at + length]
+            if len(part) < length:
+                return None
+            texts.append(_text(kind, part))
+            at += length
+    except (ValueError, OverflowError):
+        return None
+    return None if any(key[at:]) else texts
+
+
+def without_padding(columns: Sequence[KeyColumn], key: bytes) -> bytes | None:
+    """A key without the zeros that may follow it; None where it is none."""
+    texts = texts_of(columns, key)
+    return None if texts is None else key_of(columns, texts)
+
+
+def _packed(kind: str, text: str | None) -> bytes:
+    if text is None:
+        raise ValueError(kind)
+    if kind in _TEXTS:
+        content = (text.rstrip(" ") if kind == "char" else text).encode()
+        return len(content).to_bytes(4) + content
+    if kind == "uuid":
+        return UUID(text).bytes
+    if match := _DECIMAL.fullmatch(kind):
+        with decimal.localcontext(prec=80):
+            shifted = decimal.Decimal(text).scaleb(int(match[2]))
+        if shifted != shifted.to_integral_value():
+            raise ValueError(kind)
+        return int(shifted).to_bytes(8 if int(match[1]) <= _LONG else 16, signed=True)
+    return _number(kind, text).to_bytes(8, signed=True)
+
+
+def _number(kind: str, text: str) -> int:
+    if kind == "int":
+        return int(text)
+    if kind == "boolean":
+        return ("false", "true").index(text)
+    if kind == "date":
+        found = dt.datetime.strptime(text, "%Y-%m-%d")  # noqa: DTZ007 - a day
+    elif match := _TIME.fullmatch(text):
+        found = dt.datetime.fromisoformat(match[1]) + dt.timedelta(microseconds=int((match[2] or "0").ljust(6, "0")))
+    else:
+        raise ValueError(kind)
+    if found.year < _FIRST_YEAR:
+        raise ValueError(kind)
+    return (found - _EPOCH) // (dt.timedelta(days=1) if kind == "date" else dt.timedelta(microseconds=1))
+
+
+def _length(kind: str, key: bytes, at: int) -> int:
+    if kind in _TEXTS:
+        return int.from_bytes(key[at : at + 4]) if at + 4 <= len(key) else len(key)
+    match = _DECIMAL.fullmatch(kind)
+    return 16 if kind == "uuid" or (match and int(match[1]) > _LONG) else 8
+
+
+def _text(kind: str, part: bytes) -> str:
+    if kind in _TEXTS:
+        return part.decode()
+    if kind == "uuid":
+        return str(UUID(bytes=part))
+    number = int.from_bytes(part, signed=True)
+    if match := _DECIMAL.fullmatch(kind):
+        with decimal.localcontext(prec=80):
+            return format(decimal.Decimal(number).scaleb(-int(match[2])), "f")
+    if kind == "boolean":
+        return "true" if number else "false"
+    if kind == "date":
+        return (_EPOCH + dt.timedelta(days=number)).date().isoformat()
+    if kind in ("timestamp", "instant"):
+        found = (_EPOCH + dt.timedelta(microseconds=number)).isoformat(" ", "microseconds")
+        return f"{found}+00" if kind == "instant" else found
+    return str(number)

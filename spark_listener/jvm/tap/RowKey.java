@@ -1,0 +1,59 @@
+package headwater.tap;
+
+import headwater.shim.Scala;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.codegen.Block;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
+import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
+import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
+
+/**
+ * The position of a row by its key of any type, or of several columns, which are its children: BIGINT, DECIMAL or STRING. Whoever evaluates it records the
+ * key. A key that is recorded twice, or of a row that goes nowhere, does no harm, so it is deterministic to Spark: filters are pushed into the database as
+ * without it, and rows that they leave out are not recorded.
+ */
+public final class RowKey extends LongOfChildren {
+    private final KeyRecorder recorder;
+
+    public RowKey(scala.collection.immutable.Seq children, KeyRecorder recorder) {
+        super(children);
+        this.recorder = recorder;
+    }
+
+    public Object eval(InternalRow input) {
+        Object[] values = new Object[children.size()];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = ((Expression) children.apply(i)).eval(input);
+        }
+        return Long.valueOf(recorder.applyAsLong(values));
+    }
+
+    public ExprCode doGenCode(CodegenContext context, ExprCode code) {
+        String recording = context.addReferenceObj("rowKey", recorder, "java.util.function.ToLongFunction");
+        String values = context.freshName("keyValues");
+        List nodes = Scala.list(children);
+        Block all = new CodeBlock(Scala.seq((Object) ""), Scala.empty());
+        StringBuilder text = new StringBuilder("Object[] " + values + " = new Object[" + nodes.size() + "];\n");
+        for (int i = 0; i < nodes.size(); i++) {
+            Expression node = (Expression) nodes.get(i);
+            ExprCode child = node.genCode(context);
+            all = all.$plus(child.code());
+            String value = child.value().toString();
+            String boxed = node.dataType() == org.apache.spark.sql.types.DataTypes.LongType ? "java.lang.Long.valueOf(" + value + ")" : value;
+            text.append("if (!" + child.isNull() + ") {\n  " + values + "[" + i + "] = " + boxed + ";\n}\n");
+        }
+        text.append("long " + code.value() + " = " + recording + ".applyAsLong(" + values + ");\n");
+        return new ExprCode(all.$plus(new CodeBlock(Scala.seq((Object) text.toString()), Scala.empty())), FalseLiteral$.MODULE$, code.value());
+    }
+
+    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq renewed) {
+        return new RowKey(renewed, recorder);
+    }
+
+    public scala.collection.immutable.Seq otherCopyArgs() {
+        return Scala.seq((Object) recorder);
+    }
+}
