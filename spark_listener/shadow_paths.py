@@ -15,7 +15,17 @@ from headwater.errors import UnsupportedError
 
 _PATTERN = re.compile(r"[*?\[{]")
 _REMOTE = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]+)(?:/(.*))?", re.DOTALL)
-_STORES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "abfs": "abfss", "abfss": "abfss", "gs": "gs", "hdfs": "hdfs"}  # schemes that are led
+_STORES = {
+    "s3": "s3",
+    "s3a": "s3",
+    "s3n": "s3",
+    "abfs": "abfss",
+    "abfss": "abfss",
+    "gs": "gs",
+    "hdfs": "hdfs",
+    "webhdfs": "webhdfs",
+    "swebhdfs": "swebhdfs",
+}  # schemes that are led
 
 
 class ShadowPaths:

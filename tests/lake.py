@@ -81,6 +81,9 @@ def s3(folder: Path) -> Iterator[S3Server]:
         yield S3Server(f"http://127.0.0.1:{port}", folder)
 
 
+OVER_HTTP: dict[str, tuple[str, str]] = {}  # by URL of a file system: host and port at which its name node and its data node speak HTTP
+
+
 @contextmanager
 def hdfs(folder: Path) -> Iterator[str]:
     """A file system of one data node; gives its URL."""
@@ -91,6 +94,8 @@ def hdfs(folder: Path) -> Iterator[str]:
     command = ["java", "-Xmx384m", *QUICK, "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp", classes, str(folder / "Mini.java")]
     ready = folder / "ready"
     with running([*command, str(folder / "data"), str(port), str(ready)], folder / "hdfs.log", ready.exists, dict(os.environ)):
+        nodes = tuple(f"127.0.0.1:{web}" for web in ready.read_text().split())
+        OVER_HTTP[f"hdfs://127.0.0.1:{port}"] = nodes[0], nodes[1]
         yield f"hdfs://127.0.0.1:{port}"
 
 
@@ -178,7 +183,9 @@ public class Mini {
         configuration.set("dfs.namenode.http-address", "127.0.0.1:0");
         MiniDFSCluster.Builder cluster = new MiniDFSCluster.Builder(configuration, new File(given[0]));
         cluster.nameNodePort(Integer.parseInt(given[1])).numDataNodes(1).build().waitActive();
-        Files.createFile(Path.of(given[2]));
+        Path told = Path.of(given[2] + ".tmp");
+        Files.writeString(told, cluster.getNameNode().getHttpAddress().getPort() + " " + cluster.getDataNodes().get(0).getInfoPort());
+        Files.move(told, Path.of(given[2]));
         Thread.currentThread().join();
     }
 }

@@ -14,7 +14,7 @@ from headwater.errors import InvalidCaptureError, InvalidInputError
 from headwater.graph.associations import is_segment_name
 from headwater.graph.storage.addresses import one_spelling
 
-_FINE = ("file:", "hdfs:", "webhdfs:")  # where a time is as it was told
+_FINE = ("file:", "hdfs:", "webhdfs:", "swebhdfs:")  # where a time is as it was told
 _TENANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?")
 
 

@@ -177,7 +177,7 @@ class Look:
         if not uri.startswith("file:") and not uri.startswith("/"):
             raise UnsupportedError(
                 f"{uri} is not on a local file system, nor on storage that can be read here.",
-                hint="This release reads local files, s3: and s3a:, hdfs:, gs: and abfss:.",
+                hint="This release reads local files, s3: and s3a:, hdfs:, webhdfs:, gs: and abfss:.",
             )
         text = "/" + uri.removeprefix("file:").lstrip("/")
         if not _is_path(text):

@@ -9,6 +9,8 @@ these. Which module to open:
     protocol    what a store must do: look at a file, list, read a range of the very file that was looked at
     objects     S3, Google Cloud Storage and Azure, by obstore
     hdfs        HDFS, by hdfs-native
+    webhdfs     HDFS over HTTP, by requests
+    rowkeys     keys of rows that are no single whole number
     keyed       tables of databases and partitions of topics, by their URIs
     tables      their records by key: what a trace may ask, and what it is told
     postgres    PostgreSQL, by pg8000

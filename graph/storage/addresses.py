@@ -12,15 +12,20 @@ from urllib.parse import unquote
 
 from headwater.errors import UnsupportedError
 
-SCHEMES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "abfs": "abfss", "abfss": "abfss", "hdfs": "hdfs"}
+SCHEMES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "abfs": "abfss", "abfss": "abfss", "hdfs": "hdfs",
+           "webhdfs": "webhdfs", "swebhdfs": "swebhdfs"}  # fmt: skip
 _URI = re.compile(r"([a-z0-9+.-]{1,16}):/{2}([^/]*)(?:/(.*))?", re.DOTALL)
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,254}")
+_NODE = re.compile(r"[a-z0-9][a-z0-9._-]{0,253}(?::[0-9]{1,5})?")  # a name node, or the name service of several
 _AUTHORITY = {
     "s3": _BUCKET,
     "gs": _BUCKET,
     "abfss": re.compile(r"[a-z0-9$][a-z0-9-]{2,62}@[a-z0-9][a-z0-9.-]{2,253}"),  # container@account.dfs.core.windows.net
-    "hdfs": re.compile(r"[a-z0-9][a-z0-9._-]{0,253}(?::[0-9]{1,5})?"),
+    "hdfs": _NODE,
+    "webhdfs": _NODE,
+    "swebhdfs": _NODE,
 }
+_NODES = ("hdfs", "webhdfs", "swebhdfs")  # whose hosts may be written in capital letters
 CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 LONGEST = 4096  # characters; S3 takes keys of 1,024 bytes, HDFS paths of 8,000 characters
 
@@ -63,7 +68,7 @@ def address_of(uri: str) -> Address:
     match = _URI.fullmatch(uri) if len(uri) <= LONGEST else None
     if match is None or (scheme := SCHEMES.get(match[1])) is None:
         raise UnsupportedError(f"{uri[:200]!r} is on no storage that can be read here.", hint=f"There are {', '.join(sorted(SCHEMES))}.")
-    authority = match[2].lower() if scheme == "hdfs" else match[2]
+    authority = match[2].lower() if scheme in _NODES else match[2]
     path = (match[3] or "").removesuffix("/")
     parts = path.split("/") if path else []
     odd = CONTROL.search(path) or any(part in ("", ".", "..") for part in parts)

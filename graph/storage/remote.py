@@ -30,6 +30,8 @@ _STORES = {
     "gs": "objects:Objects",
     "abfss": "objects:Objects",
     "hdfs": "hdfs:Hdfs",
+    "webhdfs": "webhdfs:WebHdfs",
+    "swebhdfs": "webhdfs:WebHdfs",
     "postgres": "postgres:Postgres",
     "kafka": "topics:Topics",
 }

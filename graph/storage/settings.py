@@ -33,11 +33,14 @@ OPTIONS = {
     "gs": {"service_account", "anonymous"},
     "abfss": {"account_key", "client_id", "client_secret", "tenant_id", "sas_token"},
     "hdfs": {"conf", "kerberos_principal", "kerberos_keytab"},
+    "webhdfs": {"endpoint", "datanodes", "user", "password", "token"},
+    "swebhdfs": {"endpoint", "datanodes", "user", "password", "token", "ca"},
     "postgres": {"endpoint", "user", "password", "ssl"},
     "kafka": {"endpoint", "user", "password", "protocol", "mechanism", "ca"},
 }
 _SECONDS = 8.0
 _SERVICES = "postgres://host:port/database or kafka://host:port"
+_NODE = re.compile(r"[A-Za-z0-9.*_-]{1,253}:[0-9]{1,5}")
 _HOST_AND_PORT = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}")
 
 
@@ -101,10 +104,24 @@ def _root(entry: object, where: str) -> RootSettings:
         raise ConfigurationError(f"{odd[0]} of {where} is neither a text nor true or false.")
     if address.scheme in KEYED:
         _check_service(address, options, where)
+    if address.scheme in ("webhdfs", "swebhdfs"):
+        _check_nodes(options, where)
     seconds = entry.get("seconds", _SECONDS)
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds <= 600:
         raise ConfigurationError(f"seconds of {where} is no number of seconds up to 600.")
     return RootSettings(address, float(seconds), options)
+
+
+def _check_nodes(options: Mapping[str, str | bool], where: str) -> None:
+    stated = [str(options[name]) for name in ("endpoint",) if name in options]
+    stated += [part.strip() for part in str(options.get("datanodes", "")).split(",") if part.strip()]
+    if odd := [one for one in stated if not _NODE.fullmatch(one)]:
+        raise ConfigurationError(
+            f"{odd[0]!r} in {where} is no host and port.",
+            hint='It reads datanodes = "dn1.example:9864, *.data.example:9864", endpoint = "nn:9870".',
+        )
+    if "*" in str(options.get("endpoint", "")):
+        raise ConfigurationError(f"The endpoint of {where} is no one host.", hint='It reads endpoint = "nn.example:9870".')
 
 
 def _check_service(address: Address, options: Mapping[str, str | bool], where: str) -> None:

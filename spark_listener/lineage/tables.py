@@ -72,7 +72,7 @@ def _address(value: Any) -> str | None:
     text = str(value)
     if not _URI.fullmatch(text):
         return address_of(dataset_name(text)) if text.startswith("/") else None  # a name that only the catalog's service understands
-    if text.startswith(("file:", "s3", "hdfs:", "gs:", "abfs")):
+    if text.startswith(("file:", "s3", "hdfs:", "webhdfs:", "swebhdfs:", "gs:", "abfs")):
         return address_of(dataset_name(text))
     return redact(redact_address(text)).partition("?")[0] or None
 

@@ -24,7 +24,7 @@ import org.apache.spark.sql.execution.datasources.WriteTaskStatsTracker;
 final class FileRunsTaskTracker implements WriteTaskStatsTracker {
     private static final Pattern STAGED = Pattern.compile("/_temporary/[^/]+/(?:_temporary/)?attempt_[^/]+/(.+)$");
 
-    private static final List RENAMING = Arrays.asList("file", "hdfs", "viewfs", "webhdfs", "abfs", "abfss");
+    private static final List RENAMING = Arrays.asList("file", "hdfs", "viewfs", "webhdfs", "swebhdfs", "abfs", "abfss");
 
     private final WriteTaskStatsTracker original;
     private final Configuration conf;

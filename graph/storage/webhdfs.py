@@ -1,0 +1,193 @@
+"""HDFS over HTTP (WebHDFS, or a gateway of HttpFS): `webhdfs:`, and by HTTPS `swebhdfs:`.
+
+The name node sends whoever reads a file on to a data node, by a redirect. Where it may send the service is the root's setting `datanodes`:
+any other host and port is refused before anything is sent there, so that neither a name node nor who answers in its place leads the service
+elsewhere in its network. Passwords go to the name node alone. Like HDFS, there is no tag of a file's content and no conditional read.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import requests
+
+from headwater.errors import SourceUnavailableError
+from headwater.graph.storage.protocol import Stat, Store, unavailable
+from headwater.graph.storage.settings import RootSettings
+
+_API = "/webhdfs/v1"
+_PORTS = {"http": 9870, "https": 9871}  # of a name node that names none
+_PAGE = 1000
+_ANSWER = 256 << 20  # bytes of an answer that is no file: the list of a folder has some 300 for each
+_CHUNK = 1 << 20
+_REDIRECTS = (301, 302, 303, 307, 308)
+
+
+class WebHdfs(Store):
+    """A file system, by its name node or gateway."""
+
+    def __init__(self, settings: RootSettings) -> None:
+        self._settings = settings
+        options = settings.options
+        self._scheme = "https" if settings.address.scheme == "swebhdfs" else "http"
+        host, _, port = settings.address.authority.partition(":")
+        self._node = str(options.get("endpoint") or f"{host}:{port or _PORTS[self._scheme]}").lower()
+        self._datanodes = [self._node, *(part.strip().lower() for part in str(options.get("datanodes", "")).split(",") if part.strip())]
+        self._who = {known: str(options[name]) for name, known in (("user", "user.name"), ("token", "delegation")) if name in options}
+        self._auth: tuple[str, str] | None = None
+        if "password" in options:
+            self._auth = (self._who.pop("user.name", ""), str(options["password"]))
+        self._verify: bool | str = str(options["ca"]) if "ca" in options else True
+
+    def stat(self, path: str) -> Stat | None:
+        found = self._asked(path, "GETFILESTATUS")
+        status = None if found is None else found.get("FileStatus")
+        return _stat(status) if isinstance(status, Mapping) and status.get("type") == "FILE" else None
+
+    def files(self, path: str) -> Iterator[list[tuple[str, Stat]]]:
+        folders = [path]
+        while folders:
+            folder = folders.pop()
+            found: list[tuple[str, Stat]] = []
+            for status in self._listed(folder):
+                name = str(status.get("pathSuffix", ""))
+                if not name and folder == path:
+                    return  # a file, and no folder
+                if not name or "/" in name or name in (".", ".."):
+                    raise unavailable(self._settings.url, "its name node lists a name that is none")
+                below = f"{folder}/{name}" if folder else name
+                if status.get("type") == "DIRECTORY":
+                    folders.append(below)
+                elif status.get("type") == "FILE":
+                    found.append((below, _stat(status)))
+            for first in range(0, len(found), _PAGE) or (0,):
+                yield found[first : first + _PAGE]
+
+    def read(self, path: str, stat: Stat, offset: int, length: int) -> bytes:
+        del stat
+        until = time.monotonic() + self._settings.seconds
+        given = {"op": "OPEN", "offset": str(offset), "length": str(length), **self._who}
+        with self._sent(self._url(path), given, self._auth, until) as answer:
+            if answer.status_code in _REDIRECTS:
+                location = self._allowed(answer.headers.get("Location", ""))
+            else:
+                return self._content(answer, length, until)
+        with self._sent(location, {}, None, until) as answer:
+            return self._content(answer, length, until)
+
+    def _content(self, answer: requests.Response, length: int, until: float) -> bytes:
+        if answer.status_code in (404, 410):
+            raise unavailable(self._settings.url, "a file is not there any more")
+        self._check(answer)
+        content = self._body(answer, length, until)
+        if len(content) != length:
+            raise unavailable(self._settings.url, f"of {length} bytes {len(content)} came", transient=True)
+        return content
+
+    def _listed(self, folder: str) -> list[Mapping[str, Any]]:
+        found = self._asked(folder, "LISTSTATUS")
+        if found is None:
+            return []
+        listed = found.get("FileStatuses")
+        statuses = listed.get("FileStatus") if isinstance(listed, Mapping) else None
+        if not isinstance(statuses, list) or not all(isinstance(status, Mapping) for status in statuses):
+            raise unavailable(self._settings.url, "its name node did not answer as WebHDFS does")
+        return statuses
+
+    def _asked(self, path: str, operation: str) -> dict[str, Any] | None:
+        """What the name node says; None where there is nothing at the path."""
+        until = time.monotonic() + self._settings.seconds
+        with self._sent(self._url(path), {"op": operation, **self._who}, self._auth, until) as answer:
+            if answer.status_code == 404:
+                return None
+            self._check(answer)
+            try:
+                found = json.loads(self._body(answer, _ANSWER, until))
+            except ValueError:
+                found = None
+        if not isinstance(found, dict):
+            raise unavailable(self._settings.url, "its name node did not answer as WebHDFS does")
+        return found
+
+    def _check(self, answer: requests.Response) -> None:
+        """See that an answer is one. What it says is never part of the message: it may hold anything."""
+        code = answer.status_code
+        if code in (401, 403):
+            raise unavailable(self._settings.url, "HDFS denied it")
+        if code in _REDIRECTS:
+            raise unavailable(self._settings.url, "it was redirected where no data is")
+        if code != 200:
+            raise unavailable(self._settings.url, f"HDFS failed (HTTP {code})", transient=code >= 500)
+
+    def _url(self, path: str) -> str:
+        return f"{self._scheme}://{self._node}{_API}/{quote(path)}"
+
+    def _allowed(self, location: str) -> str:
+        """A place that the name node sends the service to, if the settings allow it."""
+        try:
+            parts = urlsplit(location)
+            where = f"{(parts.hostname or '').lower()}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+            plain = parts.username is None and parts.password is None and "\\" not in location
+        except ValueError:
+            plain, parts, where = False, urlsplit(""), ""
+        secure = parts.scheme == "https" or (parts.scheme == "http" and self._scheme == "http")
+        if not plain or not secure or not parts.path.startswith(f"{_API}/"):
+            raise unavailable(self._settings.url, "its name node sends to what is no address of a data node")
+        if not any(_matches(where, pattern) for pattern in self._datanodes):
+            reason = f"its name node sends to the data node {where[:100]}, which the root does not name in `datanodes`"
+            raise unavailable(self._settings.url, reason)
+        return location
+
+    def _sent(self, url: str, given: Mapping[str, str], auth: tuple[str, str] | None, until: float) -> requests.Response:
+        """The answer to one request, which follows nothing and takes nothing from the environment; its body is not read yet."""
+        left = max(0.01, until - time.monotonic())
+        try:
+            with requests.Session() as session:
+                session.trust_env = False  # no proxy, and no password of a .netrc
+                return session.get(
+                    url, params=dict(given), auth=auth, timeout=left, allow_redirects=False, stream=True, verify=self._verify,
+                    headers={"Accept-Encoding": "identity"},
+                )  # fmt: skip
+        except requests.RequestException as error:
+            raise self._silent(error) from None
+        except ValueError:  # a redirect that is not followed is parsed, too
+            raise unavailable(self._settings.url, "its name node sends to what is no address of a data node") from None
+
+    def _body(self, answer: requests.Response, most: int, until: float) -> bytes:
+        """The bytes of an answer, no more than `most`, in time."""
+        parts: list[bytes] = []
+        size = 0
+        try:
+            for part in answer.iter_content(_CHUNK):
+                parts.append(part)
+                size += len(part)
+                if size > most:
+                    raise unavailable(self._settings.url, f"more than {most} bytes came")
+                if time.monotonic() > until:
+                    raise self._silent(None)
+        except (requests.RequestException, OSError) as error:
+            raise self._silent(error) from None
+        return b"".join(parts)
+
+    def _silent(self, error: Exception | None) -> SourceUnavailableError:
+        kind = f" ({type(error).__name__})" if error is not None else ""
+        reason = f"its name node or a data node did not answer within {self._settings.seconds:g} s{kind}"
+        return unavailable(self._settings.url, reason, transient=True)
+
+
+def _stat(status: Mapping[str, Any]) -> Stat:
+    return Stat(int(status.get("length", -1)), int(status.get("modificationTime", -1)))
+
+
+def _matches(where: str, pattern: str) -> bool:
+    """Whether a host and port are those of a pattern, whose `*` stands for some letters within one part of the host."""
+    host, _, port = where.rpartition(":")
+    stated, _, stated_port = pattern.rpartition(":")
+    parts, known = host.split("."), stated.split(".")
+    alike = len(parts) == len(known) and all(fnmatchcase(part, one) for part, one in zip(parts, known, strict=True))
+    return port == stated_port and alike
