@@ -4,8 +4,8 @@
 
     a question and its answer     answer, engine; preview for rows to pick from; questions for both as a service asks them; selection and
                                   predicate for those that are meant, with the functions that a predicate may use;
-                                  datasets for the files of one, versions (of tables, snapshots) for those that it had; origins for
-                                  those that values come from; pairs for which record came from which
+                                  datasets for the files of one, apart for those outside of its folder, versions (of tables, snapshots) for
+                                  those that it had; origins for those that values come from; pairs for which record came from which
     what stays between traces     tracer, session; rowkeys for the keys that numbers of rows stand for
     from capture to capture       upstream, downstream, ways (to a target), links, hops, path, expressions (on the way), merged (what MERGE
                                   did to a row); numbered and overlaps for records that name places; lift where only datasets are known

@@ -20,6 +20,7 @@ from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Grain, Origin, Semantics, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace.apart import files_apart
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns
 from headwater.graph.trace.datasets import Dataset, Version, current_files, find_dataset, named_files, readable_files, shape_of
@@ -168,6 +169,8 @@ def _chosen(session: Session, dataset: Dataset, request: TraceRequest, *, each: 
                 hint = f"Name its records by file and row. {hint}".rstrip()
             raise UnsupportedError(error.message, hint=hint) from error
         return _unseen(session, named_files(session, dataset, shape, [path for path, _ in request.rows]), request, each=each)
+    if not by_place:
+        listed = [*listed, *files_apart(session, dataset, shape, listed, [path for path, _ in request.rows])]
     files = readable_files(session, listed)
     begin, columns, selected = _begun(session, shape, files, request, each=each)
     if request.column is not None and not request.forward:
