@@ -6,6 +6,7 @@ lineage of all producers meets in one node. A name must not depend on the machin
     files of this machine          file                                             /absolute/path
     files of another machine       file://{host}                                    /absolute/path
     HDFS                           hdfs://{name node}:{port}                        /path
+    HDFS over HTTP                 webhdfs://{name node}:{port}, swebhdfs://…       /path, another dataset than by `hdfs:`
     Amazon S3                      s3://{bucket}                                    key
     Google Cloud Storage           gs://{bucket}                                    key
     Azure Data Lake, second gen.   abfss://{container}@{service}.dfs.core.windows.net   /path

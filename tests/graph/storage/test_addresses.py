@@ -13,6 +13,8 @@ from headwater.graph.storage.settings import RootSettings
 def test_the_schemes_of_hadoop_name_one_store() -> None:
     assert {address_of(f"{scheme}://lake/a/b.parquet") for scheme in ("s3", "s3a", "s3n")} == {Address("s3", "lake", "a/b.parquet")}
     assert address_of("hdfs://Name.Node:8020/data/") == Address("hdfs", "name.node:8020", "data")
+    assert address_of("webhdfs://Name.Node:9870/data/") == Address("webhdfs", "name.node:9870", "data")
+    assert address_of("swebhdfs://name/data") == Address("swebhdfs", "name", "data")
     assert address_of("abfss://box@acc.dfs.core.windows.net/x").authority == "box@acc.dfs.core.windows.net"
     assert address_of("gs://bucket") == Address("gs", "bucket", "")
 

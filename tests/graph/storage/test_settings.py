@@ -40,6 +40,10 @@ def test_a_file_names_roots_and_how_each_is_reached(tmp_path: Path) -> None:
         ("[[root]]\nurl = 's3://lake'\nseconds = 0", "seconds of"),
         ("[[root]]\nurl = 's3://lake'\nsecret_access_key = 'topsecret", "no TOML"),
         ("[[roots]]\nurl = 's3://lake'", "states roots"),
+        ("[[root]]\nurl = 'webhdfs://n:9870/a'\ndatanodes = 'dn1'", "no host and port"),
+        ("[[root]]\nurl = 'webhdfs://n:9870/a'\ndatanodes = 'dn1:9864, http://dn2:9864/'", "no host and port"),
+        ("[[root]]\nurl = 'webhdfs://n:9870/a'\nendpoint = '*:9870'", "no one host"),
+        ("[[root]]\nurl = 'webhdfs://n:9870/a'\nca = 'topsecret'", "states ca"),
     ],
 )
 def test_what_is_not_understood_is_said_without_what_it_states(tmp_path: Path, text: str, says: str) -> None:

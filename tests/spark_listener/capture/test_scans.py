@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
+from headwater.graph.records import ANYWHERE, AssociationStore
+from headwater.graph.trace import TraceRequest, trace
 from tests.spark_listener.capture.conftest import read_row
 from tests.spark_listener.capture.lineage import Lineage, Record
 
@@ -152,6 +156,23 @@ def test_partitions_of_a_table_that_have_one_location_are_refused_where_both_are
     assert (problem["reason"], problem["kind"]) == ("a file is in several partitions of the table, which have one location", "refused")
     alone = write(spark.sql("SELECT p, id FROM one_location WHERE p = 2"))
     assert alone.ids("id") == {(i,): [frozenset({i})] for i in range(6)}
+
+
+def test_a_partition_outside_of_its_tables_folder_is_traced_both_ways(spark: SparkSession, tmp_path: Path, write: Any, traced: Any) -> None:
+    spark.sql("CREATE TABLE far (id bigint, p int) USING parquet PARTITIONED BY (p)")
+    spark.sql("INSERT INTO far PARTITION (p = 1) VALUES (1), (2)")
+    spark.range(6, 9, 1, 1).write.parquet(str(tmp_path / "in"))
+    spark.sql(f"ALTER TABLE far ADD PARTITION (p = 2) LOCATION '{tmp_path / 'in'}'")
+    captured = write(spark.sql("SELECT id, p + 1 AS q FROM far"))
+    assert len(traced(captured, "id").ids) == 5  # each is traced forward, too
+    table = next(source["path"] for source in captured.capture["sources"])
+    with closing(AssociationStore(tmp_path / "associations", sources=ANYWHERE)) as store:
+        request = TraceRequest(dataset=table, where="p = 2 AND id = 7", forward=True)
+        answer = asyncio.run(trace(None, store, "default", request))
+    assert [dict(record.values) for record in answer.records] == [{"id": 7, "q": 3}]
+    assert [dict(record.values) for record in answer.selected] == [{"id": 7, "p": 2}]
+    assert [entry.effect for entry in answer.incomplete] == ["missing"]
+    assert "partitions of it lie elsewhere" in answer.incomplete[0].reason
 
 
 def test_a_table_of_which_a_filter_leaves_some_partitions_is_still_in_the_query(spark: SparkSession, write: Any) -> None:
