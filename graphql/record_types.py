@@ -19,6 +19,7 @@ from headwater.graph.trace.preview import Row as DomainRow
 from headwater.graph.trace.preview import RowPage as DomainRowPage
 from headwater.graph.views.request import at_most
 from headwater.graphql.limits import MAX_RECORDS, MAX_ROWS, bounded
+from headwater.graphql.row_numbers import RowNumber
 from headwater.graphql.types import Info, LineageGraph
 
 strawberry.enum(Semantics, description="INFLUENCE: every record that had a part. WITNESS: records that suffice to produce the row again.")
@@ -40,14 +41,14 @@ class Row:
     """`values` is a list."""
 
     file: str
-    row: int
+    row: RowNumber
     line: int | None
     values: JSON
 
     @classmethod
     def of(cls, row: DomainRow) -> Row:
         """The view of a row."""
-        return cls(file=row.file, row=row.row, line=row.line, values=JSON(list(row.values)))
+        return cls(file=row.file, row=RowNumber(row.row), line=row.line, values=JSON(list(row.values)))
 
 
 @strawberry.type(description="A page of rows of a dataset, read from its current files.")
@@ -80,7 +81,7 @@ class TracedRecord:
 
     dataset: strawberry.ID
     file: str | None
-    row: int | None
+    row: RowNumber | None
     line: int | None
     grain: Grain
     values: JSON
@@ -91,7 +92,7 @@ class TracedRecord:
         return cls(
             dataset=strawberry.ID(record.dataset),
             file=record.file,
-            row=record.row,
+            row=None if record.row is None else RowNumber(record.row),
             line=record.line,
             grain=record.grain,
             values=JSON(dict(record.values)),
@@ -258,7 +259,7 @@ class RowRef:
     """As `Row` and `TracedRecord` give them."""
 
     file: str
-    row: int
+    row: RowNumber
 
 
 def references(rows: Sequence[RowRef] | None) -> list[tuple[str, int]]:

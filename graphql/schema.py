@@ -31,6 +31,7 @@ from headwater.graphql.errors import DomainErrors, graphql_error, is_internal, l
 from headwater.graphql.mutation import Mutation
 from headwater.graphql.persisted import PersistedQueries
 from headwater.graphql.query import Query
+from headwater.graphql.row_numbers import SCALAR, RowNumber
 from headwater.graphql.subscription import Subscription
 from headwater.graphql.values import to_json
 
@@ -85,7 +86,7 @@ schema: strawberry.Schema = _Schema(
     query=Query,
     mutation=Mutation,
     subscription=Subscription,
-    config=StrawberryConfig(scalar_map={JSON: _JSON}),
+    config=StrawberryConfig(scalar_map={JSON: _JSON, RowNumber: SCALAR}),
     extensions=[
         DocumentLimits,
         DomainErrors,

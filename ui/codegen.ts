@@ -13,7 +13,7 @@ const config: CodegenConfig = {
         useTypeImports: true,
         avoidOptionals: { field: true },
         strictScalars: true,
-        scalars: { JSON: 'unknown', ID: 'string' },
+        scalars: { JSON: 'unknown', ID: 'string', RowNumber: 'number' },
       },
     },
   },

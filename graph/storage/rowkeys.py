@@ -1,6 +1,6 @@
 """Keys of rows that are no single whole number: text, UUIDs, days, times, decimals, and keys of several columns.
 
-The number of such a row is 62 bits of the SHA-256 of its key's bytes, so every run gives a row the same number. A run that reads the
+The number of such a row is 53 bits of the SHA-256 of its key's bytes, so every run gives a row the same number. A run that reads the
 row also records the bytes: by them it is found again, and two keys of one number are told apart. The bytes, column after column:
 
     int, boolean, date, timestamp, instant    8 bytes: the number; 0 or 1; days; microseconds, both since 1970-01-01, of an instant in UTC
@@ -47,7 +47,7 @@ def key_columns(stated: str) -> tuple[KeyColumn, ...]:
     """
     try:
         columns = tuple(KeyColumn(str(name), str(kind)) for name, kind in json.loads(stated))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         columns = ()
     known = all(kind in (*_NUMBERS, *_TEXTS, "uuid") or _DECIMAL.fullmatch(kind) for _, kind in columns)
     if not 0 < len(columns) <= _MOST_COLUMNS or not known:
@@ -56,8 +56,8 @@ def key_columns(stated: str) -> tuple[KeyColumn, ...]:
 
 
 def position_of(key: bytes) -> int:
-    """The number of the row of a key."""
-    return int.from_bytes(hashlib.sha256(key).digest()[:8]) >> 2
+    """The number of the row of a key: no greater than every reader of JSON takes as it is."""
+    return int.from_bytes(hashlib.sha256(key).digest()[:8]) >> 11
 
 
 def key_of(columns: Sequence[KeyColumn], texts: Sequence[str | None]) -> bytes | None:
@@ -88,7 +88,8 @@ def texts_of(columns: Sequence[KeyColumn], key: bytes) -> list[str] | None:
 def without_padding(columns: Sequence[KeyColumn], key: bytes) -> bytes | None:
     """A key without the zeros that may follow it; None where it is none."""
     texts = texts_of(columns, key)
-    return None if texts is None else key_of(columns, texts)
+    whole = None if texts is None else key_of(columns, texts)
+    return whole if whole is not None and key.startswith(whole) and not any(key[len(whole) :]) else None
 
 
 def _packed(kind: str, text: str | None) -> bytes:

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Makes the position of a row of its key, which is no single whole number: 62 bits of the SHA-256 of the key's bytes. The key itself goes to a boundary of the
+ * Makes the position of a row of its key, which is no single whole number: 53 bits of the SHA-256 of the key's bytes. The key itself goes to a boundary of the
  * kind `keys`, so that a trace finds the row again, and sees where two keys have one position (docs: capture format, section 2).
  *
  * Generated code sees it as a JDK ToLongFunction of Object[], a value a column of the key: a Long (whole numbers, days, microseconds, 0 or 1), Decimal or
@@ -73,7 +73,7 @@ public final class KeyRecorder implements ToLongFunction, Serializable {
         }
         digest.update(bytes, 0, length);
         byte[] hash = digest.digest();
-        long position = word(hash, 0, 8) >>> 2;
+        long position = word(hash, 0, 8) >>> 11;
         TaskContext now = TaskContext.get();
         if (now != task) {
             task = now;

@@ -1,0 +1,28 @@
+"""Numbers of records in answers and questions: keys of tables and offsets of topics go up to 2^63, and GraphQL's own Int to 2^31."""
+
+from __future__ import annotations
+
+from typing import Any, NewType
+
+import strawberry
+
+RowNumber = NewType("RowNumber", int)
+_EXACT = 1 << 53  # beyond, JavaScript has no whole numbers
+_DIGITS = 19  # of 2^63
+
+
+def _given(value: Any) -> int:
+    """A number as a caller states it."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS:
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 1 << 63:
+        raise ValueError("The number of a record is a whole number below 2^63, or its digits.")
+    return value
+
+
+SCALAR = strawberry.scalar(
+    name="RowNumber",
+    description="The number of a record: 0-based in its file, or that of its key. Numbers beyond 2^53 are text.",
+    serialize=lambda number: number if abs(number) <= _EXACT else str(number),
+    parse_value=_given,
+)
