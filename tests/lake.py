@@ -89,7 +89,7 @@ def hdfs(folder: Path) -> Iterator[str]:
     """A file system of one data node; gives its URL."""
     port, jars = free_port(), hdfs_jars()
     folder.mkdir(parents=True, exist_ok=True)
-    classes = f"{jars}/*:{Path(pyspark.__file__).parent / 'jars'}/*"
+    classes = f"{jars}/*:{hdfs_http_jars()}/*:{Path(pyspark.__file__).parent / 'jars'}/*"
     (folder / "Mini.java").write_text(_MINI)
     command = ["java", "-Xmx384m", *QUICK, "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp", classes, str(folder / "Mini.java")]
     ready = folder / "ready"
@@ -164,6 +164,11 @@ def hdfs_jars() -> Path:
     ])  # fmt: skip
 
 
+def hdfs_http_jars() -> Path:
+    """The folder of what the mini cluster needs to speak HTTP, and Java has no more."""
+    return _jars("jaxb-2.3.1", [("javax.xml.bind", "jaxb-api", "2.3.1", _BARE)])
+
+
 def fetched_jars(name: str, wanted: Sequence[tuple[str, str, str]], *, whole: bool = False) -> Path:
     """The folder of some jars (group, artifact, version); `whole`: with what they depend on."""
     return _jars(name, [(*one, "" if whole else _BARE) for one in wanted])
@@ -181,8 +186,9 @@ public class Mini {
         Configuration configuration = new Configuration();
         configuration.set("dfs.permissions.enabled", "false");
         configuration.set("dfs.namenode.http-address", "127.0.0.1:0");
-        MiniDFSCluster.Builder cluster = new MiniDFSCluster.Builder(configuration, new File(given[0]));
-        cluster.nameNodePort(Integer.parseInt(given[1])).numDataNodes(1).build().waitActive();
+        MiniDFSCluster.Builder made = new MiniDFSCluster.Builder(configuration, new File(given[0]));
+        MiniDFSCluster cluster = made.nameNodePort(Integer.parseInt(given[1])).numDataNodes(1).build();
+        cluster.waitActive();
         Path told = Path.of(given[2] + ".tmp");
         Files.writeString(told, cluster.getNameNode().getHttpAddress().getPort() + " " + cluster.getDataNodes().get(0).getInfoPort());
         Files.move(told, Path.of(given[2]));
@@ -255,6 +261,7 @@ if __name__ == "__main__":
     gateway()
     s3a_jars()
     hdfs_jars()
+    hdfs_http_jars()
     table_jars()
     avro_jars()
     issuer_program()

@@ -103,13 +103,15 @@ class WebHdfs(Store):
         """What the name node says; None where there is nothing at the path."""
         until = time.monotonic() + self._settings.seconds
         with self._sent(self._url(path), {"op": operation, **self._who}, self._auth, until) as answer:
-            if answer.status_code == 404:
-                return None
-            self._check(answer)
+            if answer.status_code != 404:
+                self._check(answer)
             try:
                 found = json.loads(self._body(answer, _ANSWER, until))
             except ValueError:
                 found = None
+            if answer.status_code == 404 and _is_absence(found):
+                return None  # what else answers so, a gateway that is not set up, says nothing of the file
+            self._check(answer)
         if not isinstance(found, dict):
             raise unavailable(self._settings.url, "its name node did not answer as WebHDFS does")
         return found
@@ -178,6 +180,11 @@ class WebHdfs(Store):
         kind = f" ({type(error).__name__})" if error is not None else ""
         reason = f"its name node or a data node did not answer within {self._settings.seconds:g} s{kind}"
         return unavailable(self._settings.url, reason, transient=True)
+
+
+def _is_absence(found: Any) -> bool:
+    error = found.get("RemoteException") if isinstance(found, Mapping) else None
+    return isinstance(error, Mapping) and error.get("exception") == "FileNotFoundException"
 
 
 def _stat(status: Mapping[str, Any]) -> Stat:

@@ -66,8 +66,8 @@ def test_a_dataset_is_its_data_files(remote: Remote, url: str, hdfs_url: str) ->
 
 
 def test_nothing_beside_the_root_is_read(remote: Remote, url: str, hdfs_url: str) -> None:
-    put(hdfs_url, "/elsewhere/b.bin", b"secret")
-    for path in ("/elsewhere/b.bin", "/http/../elsewhere/b.bin", "/http2/b.bin"):
+    put(hdfs_url, "/beside/b.bin", b"secret")
+    for path in ("/beside/b.bin", "/http/../beside/b.bin", "/http2/b.bin"):
         with pytest.raises(UnsupportedError):
             remote.file(f"{url}{path}")
 
@@ -202,6 +202,19 @@ def test_names_in_a_list_do_not_step_out_of_the_folder(tmp_path: Path) -> None:
             remote = opened(tmp_path, f"webhdfs://{node}/d")
             with pytest.raises(SourceUnavailableError):
                 remote.files(f"webhdfs://{node}/d")
+
+
+def test_what_is_no_answer_of_hdfs_is_not_taken_for_an_absent_file(tmp_path: Path) -> None:
+    gone = json.dumps({"RemoteException": {"exception": "FileNotFoundException"}}).encode()
+    for code, body, says in ((404, b"<html>", "HTTP 404"), (404, b'{"RemoteException": 1}', "HTTP 404"), (200, b"[]", "as WebHDFS does"),
+                             (403, gone, "denied"), (307, gone, "redirected"), (503, gone, "HTTP 503")):  # fmt: skip
+        with answering(lambda handler, code=code, body=body: said(handler, code, body, Location="http://x/")) as (node, _):  # type: ignore[misc]
+            with pytest.raises(SourceUnavailableError, match=says):
+                opened(tmp_path, f"webhdfs://{node}/d").file(f"webhdfs://{node}/d/a")
+            with pytest.raises(SourceUnavailableError, match=says):
+                opened(tmp_path, f"webhdfs://{node}/d").files(f"webhdfs://{node}/d")
+    with answering(lambda handler: said(handler, 404, gone)) as (node, _):
+        assert opened(tmp_path, f"webhdfs://{node}/d").file(f"webhdfs://{node}/d/a") is None
 
 
 def test_a_name_node_that_is_not_there_is_said_in_time(tmp_path: Path) -> None:
