@@ -39,7 +39,7 @@ from headwater.backend.api.administration import PermittedAdministration
 from headwater.backend.api.attended import Attended
 from headwater.backend.api.audit import auditor, note_refusal
 from headwater.backend.api.audit_reading import PermittedAudit
-from headwater.backend.api.context import Service, principal
+from headwater.backend.api.context import Service, graph_of, principal
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.guard import Guard
 from headwater.backend.api.marquez.names import EncodedNames
@@ -227,16 +227,26 @@ def _require(request: HTTPConnection, who: Principal, scope: Scope) -> None:
         raise
 
 
+def _require_whole(request: HTTPConnection, who: Principal, scope: Scope) -> None:
+    try:
+        who.require_whole(scope)
+    except HeadwaterError as error:
+        asked = {"method": "POST", **request.scope}
+        note_refusal(request.app.state.service.audit, asked, who, error.message, operation="graphql.namespaces")
+        raise
+
+
 async def _graphql_context(request: HTTPConnection) -> Context:
     who, service = await principal(request), request.app.state.service
     is_socket = request.scope["type"] == "websocket"
     workspace: Workspace = service.workspace
     return Context(
-        tenant=who.tenant, graph=workspace.graph, records=workspace.records, require=partial(_require, request, who),
+        tenant=who.tenant, graph=graph_of(service, who), is_restricted=who.is_restricted(Scope.READ),
+        require_whole=partial(_require_whole, request, who), records=workspace.records, require=partial(_require, request, who),
         auditor=await auditor(request), questions=questions_of(service, who),
         store=urlsplit(service.settings.store_url).scheme.partition("+")[0],
         pending=lambda: workspace.projector.pending(who.tenant), replays=PermittedReplays(request.app.state.replays, service, who),
-        declarations=PermittedDeclarations(DeclarationIntake(workspace.log, workspace.graph), service, who),
+        declarations=PermittedDeclarations(DeclarationIntake(workspace.log, graph_of(service, who, Scope.DECLARE)), service, who),
         tells_values=tells_values(service, who), trace_jobs=PermittedTraceJobs(request.app.state.trace_jobs, service, who),
         registrations=PermittedRegistrations(service.settings.folder),
         administration=PermittedAdministration(service, who), audit_log=PermittedAudit(service.audit_lines, who),

@@ -10,7 +10,7 @@ that makes it, and is in no other answer.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -18,8 +18,9 @@ from typing import Any, Protocol
 import strawberry
 
 from headwater.errors import UnsupportedError
-from headwater.graphql.access import ROLES, Scope
+from headwater.graphql.access import ROLES
 from headwater.graphql.limits import MAX_PAGE, bounded
+from headwater.graphql.rights import Rights
 
 
 @strawberry.enum(description="Whether a named key opens anything.")
@@ -94,7 +95,7 @@ class KeyWanted:
     """A key to make. `days` None: it is valid for ever; `tenant` None: the caller's own."""
 
     name: str
-    scopes: frozenset[Scope]
+    rights: Rights
     tenant: str | None
     days: float | None
 
@@ -148,17 +149,6 @@ class Administration:
     async def people(self) -> People:
         """Read from people.toml, which its operator writes."""
         return await asyncio.to_thread(self.service.people)
-
-
-def scopes_of(roles: Collection[str], scopes: Collection[str], refuse: Callable[[str, str], Exception]) -> frozenset[Scope]:
-    """What roles and single scopes open together. `refuse` makes the error for a field and a name that is unknown."""
-    for role in roles:
-        if role not in ROLES:
-            raise refuse("roles", role)
-    for scope in scopes:
-        if scope not in set(Scope):
-            raise refuse("scopes", scope)
-    return frozenset(Scope(scope) for scope in scopes).union(*(ROLES[role] for role in roles))
 
 
 def administration(context: Any) -> AdminService:

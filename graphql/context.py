@@ -17,7 +17,7 @@ from headwater.graph.quality import outcome_of, without_values
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.questions import DirectQuestions, Questions
-from headwater.graphql.access import Scope
+from headwater.graphql.access import Scope, unrestricted
 from headwater.graphql.administration import AdminService
 from headwater.graphql.audit import Act, Auditor, Unaudited, audited
 from headwater.graphql.audit_log import AuditReader
@@ -42,6 +42,7 @@ class Context(BaseContext):
     """`questions` answers what is asked of records, in this process unless it is given. `require` raises where the caller has not a scope.
 
     `pending` counts log entries that the graph has not taken in yet; `store` names the graph store.
+    `is_restricted`: `graph` is of the namespaces that the caller may read; `require_whole` raises where he has a scope in some alone.
     `tells_values`: whether the caller may know what any column holds, as reports of data quality tell it.
     `renew` identifies the caller once more, and makes the context of a request that he would send now; for what is told as it happens.
     """
@@ -53,6 +54,8 @@ class Context(BaseContext):
     store: str
     pending: Callable[[], Awaitable[int]]
     tells_values: bool = True
+    is_restricted: bool = False
+    require_whole: Callable[[Scope], None] = unrestricted
     questions: Questions | None = None
     auditor: Auditor = field(default_factory=Unaudited)
     replays: ReplayService | None = None

@@ -80,6 +80,7 @@ class ReachingTag:
 
 @strawberry.type(
     description="The lineage of a column. `truncated` counts the columns that the limit kept out, `beyond` those one hop past the depth."
+    " `hidden`: something next to them lies in namespaces that the caller may not read."
 )
 class FieldLineage:
     """Simple or detailed, as asked. Where `beyond` is not 0, some ends of the simple form are only where the depth ended."""
@@ -88,6 +89,7 @@ class FieldLineage:
     edges: list[FieldEdge]
     truncated: int
     beyond: int
+    hidden: bool
     column: strawberry.Private[str]
 
     @strawberry.field(description="The tags that the column, and what it derives from, bear.")
@@ -123,5 +125,6 @@ class FieldLineage:
             ],
             truncated=found.truncated,
             beyond=found.beyond,
+            hidden=found.hidden,
             column=column,
         )

@@ -15,10 +15,11 @@ from strawberry.scalars import JSON
 from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
 from headwater.graph.trace.answer import Semantics
 from headwater.graphql.access import ROLES, Scope
-from headwater.graphql.administration import KeyWanted, NamedKey, NewKey, administration, scopes_of
+from headwater.graphql.administration import KeyWanted, NamedKey, NewKey, administration
 from headwater.graphql.audit import subjects_of
 from headwater.graphql.record_types import RowRef, references, trace_request
 from headwater.graphql.replays import Replay, ReplayService
+from headwater.graphql.rights import rights_of
 from headwater.graphql.trace_jobs import TraceJob, trace_job_service
 from headwater.graphql.types import Info
 
@@ -114,8 +115,11 @@ class Mutation:
         tenant: str | None = UNSET,
         days: float | None = UNSET,
     ) -> NewKey:
-        """`days` is how long it is valid; for ever where it is left out. `tenant` is the caller's own unless he owns the home."""
-        wanted = KeyWanted(name, scopes_of(roles, scopes or (), _unknown), tenant or None, _length(days, "days", _MOST_DAYS))
+        """`days` is how long it is valid; for ever where it is left out. `tenant` is the caller's own unless he owns the home.
+
+        A role or scope may be restricted to namespaces: `viewer:s3://sales*`.
+        """
+        wanted = KeyWanted(name, rights_of(roles, scopes or (), _unknown), tenant or None, _length(days, "days", _MOST_DAYS))
         async with info.context.audited("key.create", name, *filter(None, (tenant,)), changes=True):
             return await asyncio.to_thread(administration(info.context).create, wanted)
 

@@ -51,7 +51,7 @@ class Query(ViewQuery, CatalogQuery, AdminQuery):
             store=context.store,
             nodes=sum(counts.values()),
             runs=counts.get(NodeKind.RUN, 0),
-            captures=await asyncio.to_thread(context.records.count, context.tenant),
+            captures=0 if context.is_restricted else await asyncio.to_thread(context.records.count, context.tenant),
             pending=await context.pending(),
         )
 

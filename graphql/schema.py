@@ -23,7 +23,7 @@ from strawberry.types.execution import PreExecutionError
 from strawberry.types.graphql import OperationType
 
 from headwater.errors import HeadwaterError
-from headwater.graphql.access import close_mutations, close_queries
+from headwater.graphql.access import close_mutations, close_queries, close_subscriptions
 from headwater.graphql.audit import Act, Decision
 from headwater.graphql.context import Context
 from headwater.graphql.document import DocumentLimits
@@ -46,6 +46,8 @@ class _Schema(strawberry.Schema):
             close_mutations(mutations)
         if (queries := self._schema.query_type) is not None:
             close_queries(queries)
+        if (subscriptions := self._schema.subscription_type) is not None:
+            close_subscriptions(subscriptions)
 
     async def stream(
         self, query: str | None, variable_values: dict[str, Any] | None = None, context_value: Any = None, *rest: Any, **more: Any

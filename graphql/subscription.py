@@ -36,7 +36,7 @@ _REMEMBERED = 20_000  # nodes of which a subscription knows what it told
 _MOST_STATES = 20
 
 
-@strawberry.type(description="How far the service has come with what was sent.")
+@strawberry.type(description="How far the service has come with what was sent. `captures` is 0 for a key that is restricted to namespaces.")
 class Progress:
     """`pending` counts log entries that the graph has not taken in yet; `captures` those that are kept."""
 
@@ -100,7 +100,8 @@ class Subscription:
         told: Progress | None = None
         while True:
             context = info.context
-            now = Progress(pending=await context.pending(), captures=await asyncio.to_thread(context.records.count, context.tenant))
+            captures = 0 if context.is_restricted else await asyncio.to_thread(context.records.count, context.tenant)
+            now = Progress(pending=await context.pending(), captures=captures)
             if now != told:
                 yield now
             told = now

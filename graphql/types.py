@@ -96,21 +96,31 @@ class NodePage:
         return cls(nodes=[Node.of(node) for node in page.nodes], cursor=page.cursor, total=page.total)
 
 
-@strawberry.type(description="Nodes and the links between them. `truncated` counts the nodes that the limit kept out.")
+@strawberry.type(
+    description="Nodes and the links between them. `truncated` counts the nodes that the limit kept out. `hidden`: something next to them"
+    " lies in namespaces that the caller may not read."
+)
 class LineageGraph:
     """Nothing is cut silently."""
 
     nodes: list[Node]
     edges: list[Edge]
     truncated: int
+    hidden: bool = False
 
     @classmethod
     def of(cls, graph: Subgraph) -> LineageGraph:
         """The view of a subgraph."""
-        return cls(nodes=[Node.of(node) for node in graph.nodes], edges=[Edge.of(edge) for edge in graph.edges], truncated=graph.truncated)
+        return cls(
+            nodes=[Node.of(node) for node in graph.nodes], edges=[Edge.of(edge) for edge in graph.edges], truncated=graph.truncated,
+            hidden=graph.hidden,
+        )  # fmt: skip
 
 
-@strawberry.type(description="The state of the service. `pending` counts accepted entries that are not in the graph yet.")
+@strawberry.type(
+    description="The state of the service. `pending` counts accepted entries that are not in the graph yet. For a key that is restricted to"
+    " namespaces `captures` is 0, and `nodes` are those whose ids name one."
+)
 class Service:
     """Counts of the caller's tenant."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from starlette.routing import compile_path
 
 from headwater.graph.prov import NOTATIONS
-from headwater.graphql.access import Scope
+from headwater.graphql.access import Answering, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,8 @@ class Rule:
     """What one endpoint needs. `scope` None leaves it to anyone; `operation` is its name in the audit log.
 
     `accepts` are the media types that a body may be stated to have; where there are none, the endpoint itself looks. `streamed`: a body
-    goes to the disk piece by piece, so none is in memory as a whole. `linked`: a page of another site may lead a browser to it.
+    goes to the disk piece by piece, so none is in memory as a whole. `linked`: a page of another site may lead a browser to it. `within` is
+    what it has for a caller who has the scope in some namespaces alone: where nothing is stated, it is refused to him.
     """
 
     scope: Scope | None
@@ -29,8 +30,10 @@ class Rule:
     accepts: frozenset[str] = frozenset()
     streamed: bool = False
     linked: bool = False
+    within: Answering = Answering.REFUSED
 
 
+_SILENT, _FILTERED = Answering.SILENT, Answering.FILTERED
 _JSON = frozenset({"application/json"})
 _BYTES = frozenset({"application/octet-stream"})
 _PROV = _BYTES | {notation.media_type for notation in NOTATIONS.values()}
@@ -44,19 +47,18 @@ _MARQUEZ = tuple(
         "namespaces/{namespace}/jobs/{job}/versions", "namespaces/{namespace}/jobs/{job}/versions/{version}",
         "namespaces/{namespace}/datasets", "namespaces/{namespace}/datasets/{dataset}",
         "namespaces/{namespace}/datasets/{dataset}/versions", "namespaces/{namespace}/datasets/{dataset}/versions/{version}",
-        "lineage", "column-lineage", "runlineage/upstream", "search", "tags", "events/lineage", "events",
-        "stats/lineage-events", "stats/jobs", "stats/datasets", "stats/sources",
+        "lineage", "column-lineage", "runlineage/upstream", "search", "tags", "stats/jobs", "stats/datasets", "stats/sources",
     )
 )  # fmt: skip
 
+# What answers from the log, in which an event stands as it was sent: with all that it names.
+_MARQUEZ_EVENTS = tuple(("GET", f"/api/v1/{path}") for path in ("events/lineage", "events", "stats/lineage-events"))
+
 # What it has to give tags and take them back.
-_MARQUEZ_TAGS = (
-    ("PUT", "/api/v1/tags/{tag}"),
-    *(
-        (method, f"/api/v1/namespaces/{{namespace}}/datasets/{{dataset}}/{path}")
-        for path in ("tags/{tag}", "fields/{field}/tags/{tag}")
-        for method in ("POST", "DELETE")
-    ),
+_MARQUEZ_TAGS = tuple(
+    (method, f"/api/v1/namespaces/{{namespace}}/datasets/{{dataset}}/{path}")
+    for path in ("tags/{tag}", "fields/{field}/tags/{tag}")
+    for method in ("POST", "DELETE")
 )
 
 # CDAP's lineage API (headwater.backend.api.cdap).
@@ -68,38 +70,40 @@ _CDAP = tuple(
 # The recorder of operations in the form of CDAP's.
 _CDAP_RECORDER = ("POST", "/v3/namespaces/{namespace}/apps/{application}/{type}/{program}/runs/{run}/lineage/operations")
 
-PAGE = Rule(None, "page", linked=True)  # the page's files, which hold no data; the page itself asks for a session
+PAGE = Rule(None, "page", linked=True, within=_SILENT)  # the page's files, which hold no data; the page itself asks for a session
 
 RULES: Mapping[tuple[str, str], Rule] = {
-    ("GET", "/healthz"): Rule(None, "health"),
-    ("GET", "/readyz"): Rule(None, "health"),
-    ("GET", "/metrics"): Rule(Scope.OPERATE, "metrics"),
-    ("GET", "/openapi.json"): Rule(Scope.OPERATE, "specification"),
-    ("GET", "/login"): Rule(None, "session.login", linked=True),
-    ("GET", "/login/callback"): Rule(None, "session.login", linked=True),
-    ("POST", "/graphql"): Rule(Scope.READ, "graphql"),
-    ("POST", "/api/v1/lineage"): Rule(Scope.INTAKE, "intake.events", _JSON),
-    ("POST", "/api/v1/lineage/batch"): Rule(Scope.INTAKE, "intake.events", _JSON),
+    ("GET", "/healthz"): Rule(None, "health", within=_SILENT),
+    ("GET", "/readyz"): Rule(None, "health", within=_SILENT),
+    ("GET", "/metrics"): Rule(Scope.OPERATE, "metrics", within=_SILENT),
+    ("GET", "/openapi.json"): Rule(Scope.OPERATE, "specification", within=_SILENT),
+    ("GET", "/login"): Rule(None, "session.login", linked=True, within=_SILENT),
+    ("GET", "/login/callback"): Rule(None, "session.login", linked=True, within=_SILENT),
+    ("POST", "/graphql"): Rule(Scope.READ, "graphql", within=_FILTERED),
+    ("POST", "/api/v1/lineage"): Rule(Scope.INTAKE, "intake.events", _JSON, within=_FILTERED),
+    ("POST", "/api/v1/lineage/batch"): Rule(Scope.INTAKE, "intake.events", _JSON, within=_FILTERED),
     ("PUT", "/api/v1/captures/{capture}/segments/{name}"): Rule(Scope.INTAKE, "intake.segment", _BYTES, streamed=True),
     ("POST", "/api/v1/captures"): Rule(Scope.INTAKE, "intake.manifest", _JSON),
     ("POST", "/api/v1/prov"): Rule(Scope.INTAKE, "intake.prov", _PROV),
-    ("GET", "/api/v1/prov"): Rule(Scope.EXPORT, "export.prov"),
-    ("GET", "/api/v1/export/datahub"): Rule(Scope.EXPORT, "export.datahub"),
-    ("GET", "/api/v1/export/openmetadata"): Rule(Scope.EXPORT, "export.openmetadata"),
-    ("GET", "/api/v1/impact"): Rule(Scope.READ, "impact"),
-    ("GET", "/api/v1/columns/access"): Rule(Scope.READ, "columns"),
-    ("GET", "/api/v1/columns/lineage"): Rule(Scope.READ, "columns"),
-    ("GET", "/api/v1/columns/tags"): Rule(Scope.READ, "columns"),
-    ("GET", "/api/v1/descriptions"): Rule(Scope.READ, "descriptions"),
-    ("POST", "/api/v1/declarations"): Rule(Scope.DECLARE, "declare", _JSON),
+    ("GET", "/api/v1/prov"): Rule(Scope.EXPORT, "export.prov", within=_FILTERED),
+    ("GET", "/api/v1/export/datahub"): Rule(Scope.EXPORT, "export.datahub", within=_FILTERED),
+    ("GET", "/api/v1/export/openmetadata"): Rule(Scope.EXPORT, "export.openmetadata", within=_FILTERED),
+    ("GET", "/api/v1/impact"): Rule(Scope.READ, "impact", within=_FILTERED),
+    ("GET", "/api/v1/columns/access"): Rule(Scope.READ, "columns", within=_FILTERED),
+    ("GET", "/api/v1/columns/lineage"): Rule(Scope.READ, "columns", within=_FILTERED),
+    ("GET", "/api/v1/columns/tags"): Rule(Scope.READ, "columns", within=_FILTERED),
+    ("GET", "/api/v1/descriptions"): Rule(Scope.READ, "descriptions", within=_FILTERED),
+    ("POST", "/api/v1/declarations"): Rule(Scope.DECLARE, "declare", _JSON, within=_FILTERED),
     ("GET", "/api/v1/audit"): Rule(Scope.AUDIT, "audit.read"),
-    **dict.fromkeys(_MARQUEZ, Rule(Scope.READ, "marquez")),
-    **dict.fromkeys(_MARQUEZ_TAGS, Rule(Scope.DECLARE, "declare", _JSON)),
-    **dict.fromkeys(_CDAP, Rule(Scope.READ, "cdap")),
+    **dict.fromkeys(_MARQUEZ, Rule(Scope.READ, "marquez", within=_FILTERED)),
+    **dict.fromkeys(_MARQUEZ_EVENTS, Rule(Scope.READ, "marquez")),
+    ("PUT", "/api/v1/tags/{tag}"): Rule(Scope.DECLARE, "declare", _JSON),  # what is said of a tag is said to all namespaces
+    **dict.fromkeys(_MARQUEZ_TAGS, Rule(Scope.DECLARE, "declare", _JSON, within=_FILTERED)),
+    **dict.fromkeys(_CDAP, Rule(Scope.READ, "cdap", within=_FILTERED)),
     _CDAP_RECORDER: Rule(Scope.DECLARE, "declare", _JSON),
-    ("GET", "/api/v1/session"): Rule(Scope.READ, "session"),
-    ("DELETE", "/api/v1/session"): Rule(Scope.READ, "session.close"),
-    ("POST", "/api/v1/tickets"): Rule(Scope.READ, "ticket"),
+    ("GET", "/api/v1/session"): Rule(Scope.READ, "session", within=_SILENT),
+    ("DELETE", "/api/v1/session"): Rule(Scope.READ, "session.close", within=_SILENT),
+    ("POST", "/api/v1/tickets"): Rule(Scope.READ, "ticket", within=_SILENT),
 }
 _DATA = ("/api", "/graphql", "/v3")
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(

@@ -59,7 +59,7 @@ class PermittedAdministration:
         if rules is None:
             return People(issuer=None, fault=None, grants=[])
         grants = [
-            PeopleGrant(claim=list(grant.claim), value=grant.value, tenant=grant.tenant, scopes=sorted(grant.scopes))
+            PeopleGrant(claim=list(grant.claim), value=grant.value, tenant=grant.tenant, scopes=grant.rights.texts())
             for grant in rules.grants
             if self._tenant in (None, grant.tenant)
         ]
@@ -70,11 +70,11 @@ class PermittedAdministration:
         tenant = wanted.tenant or self._who.tenant
         if self._tenant not in (None, tenant):
             raise ForbiddenError(f"{self._who.name} administers the tenant {self._tenant} alone.", hint="Leave `tenant` out.")
-        if Scope.OPERATE in wanted.scopes and Scope.OPERATE not in self._who.scopes:
+        if Scope.OPERATE in wanted.rights.scopes and Scope.OPERATE not in self._who.scopes:
             raise ForbiddenError(
                 f"{self._who.name} does not look after the service, and gives nobody the right to.", hint="Leave `operate` out."
             )
-        return self._new(*self._ring.create(wanted.name, wanted.scopes, tenant=tenant, expires=self._end(wanted.days)))
+        return self._new(*self._ring.create(wanted.name, wanted.rights, tenant=tenant, expires=self._end(wanted.days)))
 
     def rotate(self, identifier: str, overlap_hours: float, days: float | None) -> NewKey:
         """See `AdminService`."""
@@ -115,7 +115,7 @@ class PermittedAdministration:
             id=strawberry.ID(key.id),
             name=key.name,
             tenant=key.tenant,
-            scopes=sorted(key.scopes),
+            scopes=key.rights.texts(),
             state=KeyState(key.state(self._clock())),
             created=_instant(key.created) or "",
             expires=_instant(key.expires),

@@ -8,9 +8,10 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response, StreamingResponse
 
 from headwater.backend.api.audit import RequestAuditor, auditor, logged
-from headwater.backend.api.context import Service, principal, service
+from headwater.backend.api.context import Service, graph_of, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.catalogs import SYSTEMS, CatalogRequest, System, open_catalog
+from headwater.graphql.access import Scope
 from headwater.graphql.audit import Act, audited
 
 router = APIRouter(prefix="/api/v1/export", tags=["export"])
@@ -22,7 +23,7 @@ KnownAs = Annotated[list[str] | None, Query(description="NAMESPACE=NAME: what a 
 async def _exported(system: System, request: CatalogRequest, who: Principal, parts: Service, log: RequestAuditor) -> Response:
     operation = f"export.{system}"
     async with audited(log, operation, *request.namespaces):
-        catalog = await open_catalog(parts.workspace.graph, who.tenant, system, request)
+        catalog = await open_catalog(graph_of(parts, who, Scope.EXPORT), who.tenant, system, request)
     ended = Act(f"{operation}.end", list(request.namespaces))
     return StreamingResponse(logged(catalog.chunks, log, ended), media_type=catalog.media_type)
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 
-from headwater.backend.api.context import Service, service, tenant
-from headwater.graph.stores import Direction
+from headwater.backend.api.context import graph, tenant
+from headwater.graph.stores import Direction, GraphStore
 from headwater.graph.views import field_access, field_lineage, reaching_tags
 
 router = APIRouter(prefix="/api/v1/columns", tags=["lineage"])
@@ -21,7 +21,7 @@ Column = Annotated[str, Query(description="The id of a column: column:NAMESPACE:
 async def get_access(
     column: Column,
     owner: Annotated[str, Depends(tenant)],
-    parts: Annotated[Service, Depends(service)],
+    seen: Annotated[GraphStore, Depends(graph)],
     since: Annotated[str | None, Query(description="An instant (ISO 8601).")] = None,
     until: Annotated[str | None, Query(description="An instant (ISO 8601).")] = None,
 ) -> list[dict[str, Any]]:
@@ -29,14 +29,14 @@ async def get_access(
 
     Each is `{job, kind, ways, decides_only, first, last, runs, certain}`.
     """
-    return [asdict(access) for access in await field_access(parts.workspace.graph, owner, column, since=since, until=until)]
+    return [asdict(access) for access in await field_access(seen, owner, column, since=since, until=until)]
 
 
 @router.get("/lineage", responses=_RESPONSES)
 async def get_lineage(
     column: Column,
     owner: Annotated[str, Depends(tenant)],
-    parts: Annotated[Service, Depends(service)],
+    seen: Annotated[GraphStore, Depends(graph)],
     direction: Annotated[
         Direction, Query(description="upstream: what it is made of; downstream: what is made of it.")
     ] = Direction.UPSTREAM,
@@ -44,15 +44,15 @@ async def get_lineage(
     depth: Annotated[int, Query(ge=1, le=100, description="How many columns deep.")] = 50,
 ) -> dict[str, Any]:
     """The columns that a column derives from: `{edges: [{src, dst, way, operations, hops}], truncated, beyond}`."""
-    found = await field_lineage(parts.workspace.graph, owner, column, direction=direction, detailed=detailed, depth=depth)
+    found = await field_lineage(seen, owner, column, direction=direction, detailed=detailed, depth=depth)
     edges = [{**asdict(edge), "way": edge.way.name.lower()} for edge in found.edges]
-    return {"edges": edges, "truncated": found.truncated, "beyond": found.beyond}
+    return {"edges": edges, "truncated": found.truncated, "beyond": found.beyond} | ({"hidden": True} if found.hidden else {})
 
 
 @router.get("/tags", responses=_RESPONSES)
 async def get_tags(
-    column: Column, owner: Annotated[str, Depends(tenant)], parts: Annotated[Service, Depends(service)]
+    column: Column, owner: Annotated[str, Depends(tenant)], seen: Annotated[GraphStore, Depends(graph)]
 ) -> list[dict[str, Any]]:
     """The tags that a column bears, and those that reach it along its lineage: `{tag, origin, distance, way}`."""
-    found = await reaching_tags(parts.workspace.graph, owner, column)
+    found = await reaching_tags(seen, owner, column)
     return [{**asdict(tag), "way": tag.way.name.lower()} for tag in found]

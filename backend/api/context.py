@@ -6,8 +6,9 @@ All of it is at hand, so the functions are coroutines: FastAPI would hand plain 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.requests import HTTPConnection
 
 from headwater.backend.api.credentials import Credentials, Principal
@@ -24,6 +25,9 @@ from headwater.backend.soundness.watch import Watch
 from headwater.backend.worker import ServiceWorker
 from headwater.backend.workspace import Workspace
 from headwater.errors import KeyRequiredError
+from headwater.graph.stores import GraphStore
+from headwater.graph.within.store import StoreWithin
+from headwater.graphql.access import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,17 @@ async def principal(request: HTTPConnection) -> Principal:
     if found is None:
         raise KeyRequiredError("This needs the service's key.", hint="Send it as `Authorization: Bearer KEY`.")
     return found
+
+
+def graph_of(parts: Service, who: Principal, *scopes: Scope) -> GraphStore:
+    """The graph as a caller sees it: all of it, or what is of the namespaces in which he has `read` and the other scopes."""
+    permitted = [who.within[scope] for scope in dict.fromkeys((Scope.READ, *scopes)) if scope in who.within]
+    return StoreWithin(parts.workspace.graph, who.tenant, permitted) if permitted else parts.workspace.graph
+
+
+async def graph(who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]) -> GraphStore:
+    """The graph as the caller sees it."""
+    return graph_of(parts, who)
 
 
 async def tenant(request: Request) -> str:

@@ -17,7 +17,7 @@ import secrets
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,8 @@ from headwater.backend.people.ended import EndedSessions
 from headwater.backend.people.grants import Person, Rules, name_of
 from headwater.backend.people.people import People, is_token
 from headwater.errors import ConfigurationError, NotFoundError, UnavailableError
-from headwater.graphql.access import Scope
+from headwater.graphql.access import NOT_OPEN, Scope
+from headwater.graphql.rights import Rights, Within, kept_rights
 
 if TYPE_CHECKING:
     from headwater.backend.people.issuer import Issuer
@@ -41,6 +42,8 @@ ADMINISTERING = READING | {Scope.AUDIT, Scope.ADMIN}
 SESSION_SCOPES = WRITING | ADMINISTERING
 _UNCONFIRMED = READING | {Scope.AUDIT}  # what changes nothing
 _KEY_SCOPES = frozenset(Scope)
+_TELLING = frozenset(Scope) - {Scope.INTAKE}  # scopes of what answers, or refuses, by what is in the graph
+_MOST_RIGHTS = 2_000  # letters of a cookie that say in which namespaces somebody may what
 _PERSON = "@"  # what no key's id begins with
 _TICKET_SECONDS = 24 * 3600
 _SESSION_SECONDS = 7 * 24 * 3600
@@ -54,8 +57,8 @@ class Principal:
 
     `name` stands for the caller in logs and gives nothing away. `key` is the id of the named key that was shown, or that the session was
     opened with; empty for the home's, `@…` for a person. `holder` is the same for all that one key or person
-    does, by whichever session: who takes turns with others. `token` is what a session must show to change anything; `confirmed`: this
-    request shows it.
+    does, by whichever session: who takes turns with others. `within` are the namespaces of those of its scopes that are restricted.
+    `token` is what a session must show to change anything; `confirmed`: this request shows it.
     """
 
     tenant: str
@@ -66,11 +69,25 @@ class Principal:
     token: str | None = None
     confirmed: bool = True
     holder: str = "home"
+    within: Within = field(default_factory=dict, hash=False)
 
     @property
     def is_person(self) -> bool:
         """Whether an issuer vouches for the caller, by a token or a session."""
         return self.key.startswith(_PERSON)
+
+    def is_restricted(self, scope: Scope) -> bool:
+        """Whether the caller has a scope in some namespaces alone, or what it shows is of what he may read in some alone."""
+        return scope in self.within or (scope in _TELLING and Scope.READ in self.within)
+
+    def require_whole(self, scope: Scope) -> None:
+        """Check that the caller has a scope everywhere, for what has no part that is of some namespaces alone.
+
+        Raises:
+            ForbiddenError: he has it in some namespaces alone.
+        """
+        if self.is_restricted(scope):
+            raise ForbiddenError(NOT_OPEN, hint="Ask who runs the service for a key that may do this everywhere.")
 
     def require(self, scope: Scope) -> None:
         """Check that the caller may do something.
@@ -134,7 +151,7 @@ class Credentials:
             if issuer.wants_keys(shown):
                 await asyncio.to_thread(issuer.learn)
             person = granted(issuer.rules, issuer.claims(shown, audiences=issuer.rules.audiences))
-            return Principal(person.tenant, "key", person.name, scopes=person.scopes, key=_PERSON, holder=person.name)
+            return Principal(person.tenant, "key", person.name, scopes=person.scopes, key=_PERSON, holder=person.name, within=person.within)
         return self.principal(headers)
 
     def principal(self, headers: Mapping[str, str]) -> Principal | None:
@@ -203,7 +220,12 @@ class Credentials:
                 f"{person.name} may {' and '.join(sorted(person.scopes))}, and the page is for those who may read.",
                 hint="Show a token of the issuer in a program, or ask who runs the service for another grant.",
             )
-        stated = json.dumps([rules.digest, person.tenant, person.name])
+        kept = Rights(person.scopes, person.within).kept() if person.within else ""
+        if len(kept) > _MOST_RIGHTS:
+            raise ForbiddenError(
+                f"The grants of {person.name} name too many namespaces for a session of the page.", hint="Use fewer or shorter patterns."
+            )
+        stated = json.dumps([rules.digest, person.tenant, person.name, kept])
         key = _PERSON + urlsafe_b64encode(stated.encode("utf-8")).decode("ascii").rstrip("=")
         return self._cookie_of(SESSION_SCOPES & person.scopes, key, _PERSON_SECONDS, secure=secure)
 
@@ -250,9 +272,12 @@ class Credentials:
         if int(end) <= self._clock() or (self._ended is not None and self._ended.has(stated)):
             return None
         scopes, tenant, name = frozenset(Scope(scope) for scope in stated_scopes.split("-")), self._tenant, "session"
-        holder = "home"
+        holder, within = "home", Rights(frozenset()).within
         if key.startswith(_PERSON):
-            digest, tenant, person = json.loads(urlsafe_b64decode(key.removeprefix(_PERSON) + "=="))
+            digest, tenant, person, *kept = json.loads(urlsafe_b64decode(key.removeprefix(_PERSON) + "=="))
+            if kept and kept[0]:
+                rights = kept_rights(kept[0])
+                scopes, within = scopes & rights.scopes, rights.within
             if self._people is None or not self._people.are_rules(digest):
                 return None
             name, holder = f"session:{person}", person
@@ -260,12 +285,13 @@ class Credentials:
             owner = self.named.valid(key) if self.named is not None else None
             if owner is None:
                 return None
-            scopes, tenant, name = scopes & owner.scopes, owner.tenant, f"session:{owner.name}"
+            rights = owner.rights.settled()
+            scopes, tenant, name, within = scopes & rights.scopes, owner.tenant, f"session:{owner.name}", rights.within
             holder = f"key:{owner.id}"
         token = self._sign("token", stated)
         return Principal(
             tenant, "session", f"{name}:{sha256(nonce.encode()).hexdigest()[:12]}", scopes=scopes, key=key, token=token, holder=holder,
-            confirmed=hmac.compare_digest(shown.encode("utf-8", "replace"), token.encode("ascii")),
+            confirmed=hmac.compare_digest(shown.encode("utf-8", "replace"), token.encode("ascii")), within=within,
         )  # fmt: skip
 
     def _sign(self, purpose: str, text: str) -> str:
@@ -288,7 +314,10 @@ def granted(rules: Rules, claims: Mapping[str, Any]) -> Person:
 
 
 def _of_key(key: NamedKey) -> Principal:
-    return Principal(key.tenant, "key", f"key:{key.name}:{key.id}", scopes=key.scopes, key=key.id, holder=f"key:{key.id}")
+    rights = key.rights.settled()
+    return Principal(
+        key.tenant, "key", f"key:{key.name}:{key.id}", scopes=rights.scopes, key=key.id, holder=f"key:{key.id}", within=rights.within
+    )
 
 
 def _shown_key(headers: Mapping[str, str]) -> str | None:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from headwater.backend.api.audit import RequestAuditor, auditor
-from headwater.backend.api.context import Service, principal, service, tenant
+from headwater.backend.api.context import Service, graph, graph_of, principal, service, tenant
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.permitted import PermittedDeclarations
 from headwater.backend.intake.bodies import apart, unpack_apart
@@ -18,6 +18,8 @@ from headwater.backend.intake.documents import read_document
 from headwater.backend.intake.scan import DECLARATION
 from headwater.errors import InvalidInputError, NotFoundError
 from headwater.graph.model.descriptions import descriptions_of
+from headwater.graph.stores import GraphStore
+from headwater.graphql.access import Scope
 from headwater.graphql.audit import audited, subjects_of
 
 router = APIRouter(prefix="/api/v1", tags=["descriptions"])
@@ -43,9 +45,8 @@ async def post_declaration(
     document = await apart(read_document, body, DECLARATION)
     if not isinstance(document, dict):
         raise InvalidInputError("The body is no object.", field="$", hint='Send {"descriptions": […]}.')
-    workspace = parts.workspace
     async with audited(log, "declare", *subjects_of(document), changes=True):
-        intake = PermittedDeclarations(DeclarationIntake(workspace.log, workspace.graph), parts, who)
+        intake = PermittedDeclarations(DeclarationIntake(parts.workspace.log, graph_of(parts, who, Scope.DECLARE)), parts, who)
         offset = await intake.declare(who.tenant, document)
     return JSONResponse({"offset": offset}, 201)
 
@@ -54,10 +55,10 @@ async def post_declaration(
 async def get_descriptions(
     node: Annotated[str, Query(description="The id of a dataset, column, job or any other node.")],
     owner: Annotated[str, Depends(tenant)],
-    parts: Annotated[Service, Depends(service)],
+    seen: Annotated[GraphStore, Depends(graph)],
 ) -> dict[str, Any]:
     """What describes a node now: `{owners, stewards, tags, terms, description, retention, legal_hold}`."""
-    found = await parts.workspace.graph.get(owner, [node])
+    found = await seen.get(owner, [node])
     if not found:
         raise NotFoundError(f"Nothing is known of {node}.", hint="Search for its name, or see what a container holds.")
     return asdict(descriptions_of(found[0]))

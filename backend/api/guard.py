@@ -33,6 +33,7 @@ from headwater.backend.connections import HEAD_BYTES
 from headwater.backend.intake.bodies import BodyTooLargeError
 from headwater.backend.intake.body_budget import BodiesInFlightError, BodyBudget, BodyShare
 from headwater.errors import HeadwaterError, InvalidInputError, KeyRequiredError, NotFoundError
+from headwater.graphql.access import Answering
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _RESPONSE_HEADERS = [
@@ -146,6 +147,8 @@ class Guard:
         if rule is None or rule.scope is None:
             raise _unnamed(method, path)
         principal.require(rule.scope)
+        if rule.within is Answering.REFUSED:
+            principal.require_whole(rule.scope)
 
     def _check_host(self, headers: Headers) -> None:
         name = _host_name(headers.get("host", ""))

@@ -10,11 +10,11 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response, StreamingResponse
 
 from headwater.backend.api.audit import RequestAuditor, auditor
-from headwater.backend.api.context import Service, principal, service
+from headwater.backend.api.context import Service, graph, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.permitted import questions_of
 from headwater.errors import InvalidQueryError
-from headwater.graph.stores import Direction
+from headwater.graph.stores import Direction, GraphStore
 from headwater.graph.trace import TraceRequest
 from headwater.graph.views import Affected, Impact, impact, impact_of_records
 from headwater.graphql.audit import audited
@@ -39,6 +39,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 async def get_impact(
     who: Annotated[Principal, Depends(principal)],
     parts: Annotated[Service, Depends(service)],
+    seen: Annotated[GraphStore, Depends(graph)],
     log: Annotated[RequestAuditor, Depends(auditor)],
     focus: Annotated[list[str] | None, Query(description="Ids of datasets, jobs, versions or runs; or of columns. Repeatable.")] = None,
     records: Annotated[str | None, Query(description="Instead: a dataset, of which `where` selects records.")] = None,
@@ -50,7 +51,6 @@ async def get_impact(
     depth: Annotated[int, Query(ge=1, le=1_000, description="How many hops.")] = 100,
 ) -> Response:
     """The list of impact or of causes. What is refused is refused before the stream begins."""
-    workspace = parts.workspace
     if records is not None:
         forward = direction is Direction.DOWNSTREAM
         request = TraceRequest(
@@ -59,9 +59,9 @@ async def get_impact(
         async with audited(log, "impact", records) as act:
             answer = await questions_of(parts, who).trace(who.tenant, request)
             act.met(answer.selected, answer.records)
-        found = impact_of_records(workspace.graph, who.tenant, answer, forward=forward)
+        found = impact_of_records(seen, who.tenant, answer, forward=forward)
     elif focus:
-        found = await impact(workspace.graph, who.tenant, focus, direction=direction, depth=depth)
+        found = await impact(seen, who.tenant, focus, direction=direction, depth=depth)
     else:
         raise InvalidQueryError("Neither focus nor records is given.", field="focus", hint="Name a node, or a dataset and a predicate.")
     headers = {"Headwater-Total": str(found.total), "Headwater-Beyond": str(found.beyond), "Headwater-Exact": str(found.exact).lower()}

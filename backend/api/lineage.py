@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response
 
-from headwater.backend.api.context import Service, service, tenant
+from headwater.backend.api.context import Service, principal, service
+from headwater.backend.api.credentials import Principal
 from headwater.backend.intake.bodies import BodyTooLargeError, apart, unpack_apart
 from headwater.backend.intake.receive import Submission
+from headwater.backend.intake.within import check_of
 from headwater.errors import InvalidInputError
+from headwater.graphql.access import Scope
 
 _INLINE, ARRAY_INLINE = 32 * 1024, 4 * 1024  # smaller bodies are read on the event loop: a thread's hand-over would cost more
 
@@ -39,7 +43,9 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 
 @router.post("/lineage/batch", status_code=201, openapi_extra=_EVENT, responses=_RESPONSES)
 @router.post("/lineage", status_code=201, openapi_extra=_EVENT, responses=_RESPONSES)
-async def post_lineage(request: Request, owner: Annotated[str, Depends(tenant)], parts: Annotated[Service, Depends(service)]) -> Response:
+async def post_lineage(
+    request: Request, who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]
+) -> Response:
     """Take OpenLineage events. The answer comes after they are on the disk."""
     raw = await request.body()
     try:
@@ -50,13 +56,16 @@ async def post_lineage(request: Request, owner: Annotated[str, Depends(tenant)],
         parts.metrics.events.labels("rejected").inc()
         raise
     except InvalidInputError as error:
-        await asyncio.wrap_future(parts.workspace.events.refuse(owner, raw, error))
+        await asyncio.wrap_future(parts.workspace.events.refuse(who.tenant, raw, error))
         parts.metrics.events.labels("rejected").inc()
         raise
     events = parts.workspace.events
+    if Scope.INTAKE in who.within:
+        check = await check_of(parts.workspace.graph, who.tenant, who.within[Scope.INTAKE], body)
+        return await answer_to(parts, await apart(partial(events.submit, permitted=check), who.tenant, body))
     # An array may hold thousands of documents in a few kilobytes.
     inline = ARRAY_INLINE if body.lstrip()[:1] == b"[" else _INLINE
-    return await answer_to(parts, events.submit(owner, body) if len(body) < inline else await apart(events.submit, owner, body))
+    return await answer_to(parts, events.submit(who.tenant, body) if len(body) < inline else await apart(events.submit, who.tenant, body))
 
 
 async def answer_to(parts: Service, submission: Submission) -> Response:

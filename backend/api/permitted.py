@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from headwater.backend.api.context import Service
+from headwater.backend.api.context import Service, graph_of
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import ForbiddenError
+from headwater.backend.api.records_within import QuestionsWithin
 from headwater.backend.home import Home
 from headwater.backend.masks import EVERYTHING
 from headwater.backend.questions import CallersQuestions, TraceJobs
@@ -26,6 +27,8 @@ from headwater.graph.prov import ProvFormat
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.graph.trace.preview import RowPage
 from headwater.graph.trace.questions import RowsRequest
+from headwater.graph.within.store import StoreWithin
+from headwater.graph.within.visible import NAMED, kind_named
 from headwater.graphql.access import Scope
 from headwater.graphql.declarations import DeclarationService
 from headwater.graphql.registrations import RegistrationView
@@ -37,39 +40,58 @@ from headwater.spark_listener.invocation import script_sha256
 def questions_of(parts: Service, who: Principal) -> PermittedQuestions:
     """The questions that a caller may ask."""
     masks = () if Scope.UNMASKED in who.scopes else parts.masks.of(who.tenant)
-    return PermittedQuestions(parts.questions.of(who.holder, masks), who)
+    return PermittedQuestions(parts, parts.questions.of(who.holder, masks), who)
 
 
 def tells_values(parts: Service, who: Principal) -> bool:
     """Whether a caller may know what any column holds: for what tells values and does not say of which columns."""
+    if Scope.RECORDS in who.within and who.within[Scope.RECORDS] != who.within.get(Scope.READ):
+        return False  # of some of what he reads he may not
     return Scope.RECORDS in who.scopes and (Scope.UNMASKED in who.scopes or not parts.masks.of(who.tenant))
 
 
 class PermittedQuestions:
     """The `Questions` of one caller. All methods raise `ForbiddenError` where they need a scope that the caller has not."""
 
-    def __init__(self, questions: CallersQuestions, who: Principal) -> None:
+    def __init__(self, parts: Service, questions: CallersQuestions, who: Principal) -> None:
+        self._parts = parts
         self._questions = questions
         self._who = who
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
         """See `Questions`."""
-        if request.where is not None or request.values or request.selected_values:
+        tells = request.where is not None or request.values or request.selected_values
+        if tells:
             self._who.require(Scope.RECORDS)
-        return await self._questions.trace(tenant, request)
+        return await self._asked(*([Scope.RECORDS] if tells else [])).trace(tenant, request)
 
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
         """See `Questions`."""
         self._who.require(Scope.RECORDS)
-        return await self._questions.rows(tenant, request)
+        return await self._asked(Scope.RECORDS).rows(tenant, request)
+
+    def _asked(self, *scopes: Scope) -> CallersQuestions | QuestionsWithin:
+        """Where a question is asked that needs `read` and some scopes."""
+        seen = graph_of(self._parts, self._who, *scopes)
+        return QuestionsWithin(self._questions, seen) if isinstance(seen, StoreWithin) else self._questions
 
     def export(
         self, tenant: str, request: TraceRequest, notation: ProvFormat, *, counted: Callable[[int], None] = lambda _: None
     ) -> AsyncGenerator[bytes, None]:
         """See `CallersQuestions`."""
+        self._who.require_whole(Scope.EXPORT)
         if request.where is not None:
             self._who.require(Scope.RECORDS)
+            self._who.require_whole(Scope.RECORDS)
         return self._questions.export(tenant, request, notation, counted=counted)
+
+
+def _require_trace(who: Principal, request: TraceRequest) -> None:
+    """Check that a caller may ask for a trace. Its walk goes where records came from, whichever namespace that is in."""
+    who.require_whole(Scope.READ)
+    if request.where is not None or request.values or request.selected_values:
+        who.require(Scope.RECORDS)
+        who.require_whole(Scope.RECORDS)
 
 
 class PermittedTraceJobs:
@@ -104,8 +126,7 @@ class PermittedTraceJobs:
         return replace(found, answer=None) if found is not None else None
 
     def _require(self, request: TraceRequest) -> None:
-        if request.where is not None or request.values or request.selected_values:
-            self._who.require(Scope.RECORDS)
+        _require_trace(self._who, request)
 
 
 class PermittedDeclarations:
@@ -117,12 +138,26 @@ class PermittedDeclarations:
         self._who = who
 
     async def declare(self, tenant: str, document: Mapping[str, Any]) -> int:
-        """See `DeclarationService`."""
+        """See `DeclarationService`. Who declares in some namespaces alone speaks of what lies in them: the intake knows nothing else."""
+        if self._who.is_restricted(Scope.DECLARE) and (where := _of_no_namespace(document)):
+            raise ForbiddenError(f"{where} is of no namespace, and this key declares in some alone.", hint="Leave it out.")
         rules = self._masks.of(tenant)
         named = {rule.tag.casefold() for rule in rules if rule.tag is not None}
         if any(tag.casefold() in named or EVERYTHING in rules for tag in _tags_taken_back(document)):
             self._who.require(Scope.UNMASKED)
         return await self._declarations.declare(tenant, document)
+
+
+def _of_no_namespace(document: Mapping[str, Any]) -> str | None:
+    """The path of the first that is stated of what lies in no namespace."""
+    for part in ("types", "instances"):
+        if document.get(part):
+            return f"$.{part}"
+    stated = document.get("descriptions")
+    for index, entry in enumerate(stated if isinstance(stated, list) else ()):
+        if isinstance(entry, Mapping) and kind_named(str(entry.get("id"))) not in NAMED:
+            return f"$.descriptions[{index}]"
+    return None
 
 
 def _tags_taken_back(document: Mapping[str, Any]) -> list[str]:
@@ -214,5 +249,6 @@ class PermittedReplays:
     def _require_values(self) -> None:
         """What a replay changed are whole rows: they are for those who may see every column."""
         self._who.require(Scope.RECORDS)
+        self._who.require_whole(Scope.RECORDS)
         if self._is_masked:
             self._who.require(Scope.UNMASKED)

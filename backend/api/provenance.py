@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from headwater.backend.api.audit import RequestAuditor, auditor, logged
-from headwater.backend.api.context import Service, principal, service, tenant
+from headwater.backend.api.context import Service, graph_of, principal, service, tenant
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import NotAcceptableError
 from headwater.backend.api.permitted import questions_of
@@ -23,6 +23,7 @@ from headwater.errors import InvalidQueryError
 from headwater.graph.prov import NOTATIONS, Export, ProvFormat
 from headwater.graph.trace import Semantics, TraceRequest
 from headwater.graph.views import ViewOptions
+from headwater.graphql.access import Scope
 from headwater.graphql.audit import Act, audited
 
 router = APIRouter(prefix="/api/v1", tags=["provenance"])
@@ -76,7 +77,8 @@ async def get_prov(
     stack = AsyncExitStack()
     # Opened, and audited, before the answer begins, so that what is refused is refused with a status.
     async with audited(log, "export.prov", *(target or ())):
-        export = await stack.enter_async_context(open_export(parts.workspace.graph, parts.workspace.records, who.tenant, request))
+        seen = graph_of(parts, who, Scope.EXPORT)
+        export = await stack.enter_async_context(open_export(seen, parts.workspace.records, who.tenant, request))
     ended = Act("export.prov.end", list(target or ()))
     return StreamingResponse(logged(_body(stack, export, chosen), log, ended), media_type=NOTATIONS[chosen].media_type)
 

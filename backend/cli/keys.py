@@ -16,6 +16,7 @@ from headwater.backend.home_settings import DEFAULT_TENANT, settings_of
 from headwater.backend.keys import KeyRing, NamedKey, ring_of
 from headwater.errors import InvalidQueryError
 from headwater.graphql.access import ROLES, Scope
+from headwater.graphql.rights import rights_of
 
 app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Give others a key to the service, and take it back.")
 _COLUMNS = ("name", "id", "tenant", "may", "state", "created", "expires", "used")
@@ -56,10 +57,13 @@ def create(
     sees masked columns; producer sends events and captures; operator reads measures;
     auditor reads the graph and who asked what; admin also makes and revokes keys of the tenant, with any right of it.
 
+    A role or scope with a pattern of namespaces holds there alone: viewer:s3://sales*, intake:airflow-*. `*` stands for any letters, `?`
+    for one; a backslash takes the next letter for itself. Repeat the option for several patterns.
+
     Example: headwater keys create airflow --role producer --expires 90d
     """
-    scopes = {scope for chosen in role or () for scope in _role(chosen)} | {_scope(text) for text in may or ()}
-    _show(*_ring(home, make=True).create(name, scopes, tenant=tenant, expires=_time(expires)))
+    rights = rights_of(role or (), may or (), _unknown)
+    _show(*_ring(home, make=True).create(name, rights, tenant=tenant, expires=_time(expires)))
 
 
 @app.command()
@@ -109,12 +113,12 @@ def _ring(home: Any, *, make: bool = False) -> KeyRing:
 
 def _show(key: NamedKey, text: str) -> None:
     until = f" until {_instant(key.expires)}" if key.expires else ""
-    note(f"The key {key.name} ({key.id}) of the tenant {key.tenant} may {', '.join(sorted(key.scopes))}{until}. It is shown this once:")
+    note(f"The key {key.name} ({key.id}) of the tenant {key.tenant} may {', '.join(key.rights.texts())}{until}. It is shown this once:")
     typer.echo(text)
 
 
 def _row(key: NamedKey, now: float, format: Format) -> dict[str, Any]:
-    may: Any = sorted(key.scopes)
+    may: Any = key.rights.texts()
     return {
         "name": key.name,
         "id": key.id,
@@ -131,16 +135,9 @@ def _instant(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def _role(text: str) -> frozenset[Scope]:
-    if text not in ROLES:
-        raise InvalidQueryError(f"There is no role {text!r}.", field="role", hint=f"There are {', '.join(ROLES)}.")
-    return ROLES[text]
-
-
-def _scope(text: str) -> Scope:
-    if text not in set(Scope):
-        raise InvalidQueryError(f"There is no scope {text!r}.", field="may", hint=f"There are {', '.join(Scope)}.")
-    return Scope(text)
+def _unknown(what: str, name: str) -> InvalidQueryError:
+    field, there = ("role", list(ROLES)) if what == "roles" else ("may", [*Scope])
+    return InvalidQueryError(f"There is no {what.removesuffix('s')} {name!r}.", field=field, hint=f"There are {', '.join(there)}.")
 
 
 def _time(text: str | None) -> float | None:

@@ -8,9 +8,10 @@ faults it tells and keeps the first hundred and counts the others.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any
 
 from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, IngestLog, Receipt, Stage
 from headwater.backend.ingest_log.on_loop import on_loop
@@ -78,15 +79,18 @@ class EventIntake:
     def __init__(self, log: IngestLog) -> None:
         self._log = log
 
-    def submit(self, tenant: str, body: bytes) -> Submission:
-        """Check a body (one event, or an array) and hand it to the log. Valid events are taken, whatever their neighbours are."""
+    def submit(self, tenant: str, body: bytes, *, permitted: Callable[[Mapping[str, Any], str], None] | None = None) -> Submission:
+        """Check a body (one event, or an array) and hand it to the log. Valid events are taken, whatever their neighbours are.
+
+        `permitted` is given each valid event and its path, and raises `InvalidEventError` for one that its sender may not send.
+        """
         submission = Submission()
         drafts: list[Draft] = []
         letters: list[DeadLetter] = []
         try:
             for index, document in enumerate(read_documents(body)):
                 try:
-                    drafts.append(_checked(document))
+                    drafts.append(_checked(document, permitted))
                 except InvalidInputError as error:
                     self._reject(submission, letters, document.body, index, error)
         except InvalidJsonError as error:  # of the body as a whole: nothing of it is taken
@@ -131,10 +135,12 @@ def dead_letter(body: bytes, error: InvalidInputError) -> DeadLetter:
     )
 
 
-def _checked(document: Document) -> Draft:
+def _checked(document: Document, permitted: Callable[[Mapping[str, Any], str], None] | None) -> Draft:
     if document.fault is not None:
         raise document.fault
     check_event(document)
     taken = draft(EntryKind.EVENT, document)
     rehearse_event(document.value, document.body, document.path)
+    if permitted is not None:
+        permitted(document.value, document.path)
     return taken

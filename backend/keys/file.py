@@ -86,7 +86,7 @@ class _Changes:
         return _all(self._database)
 
     def add(self, key: NamedKey) -> None:
-        stated = (key.id, key.name, key.tenant, key.digest, " ".join(sorted(key.scopes)), key.created, key.expires, None, None)
+        stated = (key.id, key.name, key.tenant, key.digest, key.rights.kept(), key.created, key.expires, None, None)
         self._database.execute(f"INSERT INTO key ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", stated)
 
     def end(self, name: str, tenant: str, at: float) -> None:

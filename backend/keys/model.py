@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from headwater.graphql.access import Scope
+from headwater.graphql.rights import Rights, Within, kept_rights
 
 
 @dataclass(frozen=True, slots=True)
 class NamedKey:
-    """A key as the file has it. Times are seconds since 1970; `id` is its beginning, which may be shown."""
+    """A key as the file has it. Times are seconds since 1970; `id` is its beginning, which may be shown.
+
+    `within` are the namespaces of those of its scopes that are restricted.
+    """
 
     id: str
     name: str
@@ -23,6 +27,12 @@ class NamedKey:
     expires: float | None
     revoked: float | None
     used: float | None
+    within: Within = field(default_factory=dict, hash=False)
+
+    @property
+    def rights(self) -> Rights:
+        """What it may, and in which namespaces."""
+        return Rights(self.scopes, self.within)
 
     def state(self, now: float) -> str:
         """`valid`, `expired` or `revoked`."""
@@ -34,8 +44,11 @@ class NamedKey:
 def key_of(row: Sequence[Any]) -> NamedKey:
     """A key of a row (id, name, tenant, digest, scopes, created, expires, revoked, used). Scopes of a later version are left out."""
     identifier, name, tenant, digest, scopes, *times = row
-    known = frozenset(Scope(scope) for scope in str(scopes).split() if scope in set(Scope))
-    return NamedKey(str(identifier), str(name), str(tenant), bytes(digest), known, *times)
+    rights = kept_rights(str(scopes))
+    created, expires, revoked, used = times
+    return NamedKey(
+        str(identifier), str(name), str(tenant), bytes(digest), rights.scopes, created, expires, revoked, used, within=rights.within
+    )
 
 
 class Changes(Protocol):

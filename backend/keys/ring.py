@@ -22,6 +22,7 @@ from headwater.backend.keys.file import KeyFile
 from headwater.backend.keys.model import Changes, KeyTable, NamedKey
 from headwater.errors import InvalidInputError, NotFoundError
 from headwater.graphql.access import ROLES, Scope
+from headwater.graphql.rights import Rights
 
 if TYPE_CHECKING:
     from headwater.backend.home_settings import HomeSettings
@@ -41,19 +42,20 @@ class KeyRing:
         self._table: KeyTable = KeyFile(table) if isinstance(table, Path) else table
         self._clock = clock
 
-    def create(self, name: str, scopes: Collection[Scope], *, tenant: str, expires: float | None = None) -> tuple[NamedKey, str]:
-        """A new key, and its text, which nobody can find out again.
+    def create(self, name: str, scopes: Collection[Scope] | Rights, *, tenant: str, expires: float | None = None) -> tuple[NamedKey, str]:
+        """A new key, and its text, which nobody can find out again. It may what `scopes` say, everywhere unless they are restricted.
 
         Raises:
             InvalidInputError: the name, the tenant, the scopes or the time cannot be used, or there is a valid key of that name.
         """
-        _check(name, tenant, scopes, expires, self._clock())
+        rights = scopes if isinstance(scopes, Rights) else Rights(frozenset(scopes))
+        _check(name, tenant, rights, expires, self._clock())
         with self._table.changes() as changes:
             if any((key.name, key.tenant, key.state(self._clock())) == (name, tenant, "valid") for key in changes.all()):
                 raise InvalidInputError(
                     f"There is a key {name!r} already.", field="name", hint=f"Exchange it: headwater keys rotate {name}"
                 )
-            return self._add(changes, name, frozenset(scopes), tenant, expires)
+            return self._add(changes, name, rights, tenant, expires)
 
     def rotate(self, name: str, *, overlap: float, expires: float | None = None, tenant: str | None = None) -> tuple[NamedKey, str]:
         """A new key in the place of the valid one of that name or id, which stays valid for `overlap` seconds more.
@@ -65,9 +67,9 @@ class KeyRing:
         now = self._clock()
         with self._table.changes() as changes:
             old = self._meant(changes, name, tenant)[-1]
-            _check(old.name, old.tenant, old.scopes, expires, now)
+            _check(old.name, old.tenant, old.rights, expires, now)
             changes.end(old.name, old.tenant, now + max(0.0, overlap))
-            return self._add(changes, old.name, old.scopes, old.tenant, expires)
+            return self._add(changes, old.name, old.rights, old.tenant, expires)
 
     def revoke(self, name: str, *, tenant: str | None = None) -> int:
         """Make all keys of a name, or the one that begins with an id, worth nothing from now on; how many there were.
@@ -112,10 +114,10 @@ class KeyRing:
         """Close what keeps them."""
         self._table.close()
 
-    def _add(self, changes: Changes, name: str, scopes: frozenset[Scope], tenant: str, expires: float | None) -> tuple[NamedKey, str]:
+    def _add(self, changes: Changes, name: str, rights: Rights, tenant: str, expires: float | None) -> tuple[NamedKey, str]:
         identifier = secrets.token_hex(4)
         text = f"{_MARK}_{identifier}_{secrets.token_urlsafe(_SECRET_BYTES)}"
-        key = NamedKey(identifier, name, tenant, _digest(text), scopes, self._clock(), expires, None, None)
+        key = NamedKey(identifier, name, tenant, _digest(text), rights.scopes, self._clock(), expires, None, None, within=rights.within)
         changes.add(key)
         return key, text
 
@@ -158,7 +160,7 @@ def is_tenant(name: str) -> bool:
     return _TENANT.fullmatch(name) is not None
 
 
-def _check(name: str, tenant: str, scopes: Collection[Scope], expires: float | None, now: float) -> None:
+def _check(name: str, tenant: str, rights: Rights, expires: float | None, now: float) -> None:
     if not _NAME.fullmatch(name):
         raise InvalidInputError(
             f"{name[:80]!r} is no name for a key.", field="name", hint="Up to 64 letters, digits, dots, hyphens, @ and underscores."
@@ -167,11 +169,17 @@ def _check(name: str, tenant: str, scopes: Collection[Scope], expires: float | N
         raise InvalidInputError(
             f"{tenant[:80]!r} is no name of a tenant.", field="tenant", hint="Up to 63 small letters, digits and hyphens."
         )
+    scopes = rights.scopes
     if Scope.OPERATE in scopes and tenant != DEFAULT_TENANT:
         raise InvalidInputError(
             f"A key of the tenant {tenant} would look after the whole service.", field="may", hint="Leave `operate` out."
         )
     if not scopes:
         raise InvalidInputError("The key may do nothing.", field="may", hint=f"Give a role: {', '.join(ROLES)}.")
+    if Scope.READ in rights.within and (whole := sorted(scopes & {Scope.AUDIT, Scope.ADMIN})):
+        raise InvalidInputError(
+            f"A key that reads some namespaces alone would have {whole[0]}, which tells of all.", field="may",
+            hint=f"Leave {whole[0]} out, or make another key for it.",
+        )  # fmt: skip
     if expires is not None and expires <= now:
         raise InvalidInputError("The key would have expired already.", field="expires", hint="Give a time to come, as 90d.")

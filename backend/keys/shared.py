@@ -74,7 +74,7 @@ class _Changes:
             self._connection.run(
                 "INSERT INTO named_key (id, name, tenant, digest, scopes, created, expires)"
                 " VALUES (:id, :name, :tenant, :digest, :scopes, :created, :expires)",
-                id=key.id, name=key.name, tenant=key.tenant, digest=key.digest, scopes=" ".join(sorted(key.scopes)), created=key.created,
+                id=key.id, name=key.name, tenant=key.tenant, digest=key.digest, scopes=key.rights.kept(), created=key.created,
                 expires=key.expires,
             )  # fmt: skip
 

@@ -14,6 +14,11 @@
     tenant = "default"
 
     [[grant]]
+    claim = "groups"
+    value = "sales"
+    roles = ["analyst:s3://sales*"]        # a role in the namespaces that fit a pattern alone
+
+    [[grant]]
     claim = ["realm_access", "roles"]      # a claim within a claim, as Keycloak tells the roles of a realm
     value = "auditor"
     roles = ["auditor"]
@@ -26,7 +31,8 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -34,8 +40,9 @@ from urllib.parse import urlsplit
 
 from headwater.backend.keys import is_tenant
 from headwater.backend.settings import DEFAULT_TENANT
-from headwater.errors import ConfigurationError
+from headwater.errors import ConfigurationError, InvalidInputError
 from headwater.graphql.access import ROLES, Scope
+from headwater.graphql.rights import NOTHING, Rights, Within, rights_of
 
 _KEYS = {"issuer", "client", "secret_file", "url", "audiences", "scopes", "grant", "signed_out"}
 _GRANT_KEYS = {"claim", "value", "roles", "tenant"}
@@ -55,6 +62,12 @@ class Grant:
     value: str
     scopes: frozenset[Scope]
     tenant: str
+    within: Within = field(default_factory=dict, hash=False)
+
+    @property
+    def rights(self) -> Rights:
+        """What it gives, and in which namespaces."""
+        return Rights(self.scopes, self.within)
 
     def fits(self, claims: Mapping[str, Any]) -> bool:
         """Whether it is about somebody of whom the issuer says this."""
@@ -73,6 +86,7 @@ class Person:
     name: str
     tenant: str
     scopes: frozenset[Scope]
+    within: Within = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +118,11 @@ class Rules:
             )
         if not found:
             return None
-        return Person(name_of(claims), tenants[0], frozenset().union(*(grant.scopes for grant in found)))
+        try:
+            rights = reduce(Rights.__or__, (grant.rights for grant in found), NOTHING).settled()
+        except InvalidInputError as error:
+            raise ConfigurationError(f"The grants of {name_of(claims)} cannot be taken together: {error.message}") from None
+        return Person(name_of(claims), tenants[0], rights.scopes, rights.within)
 
 
 def name_of(claims: Mapping[str, Any]) -> str:
@@ -168,17 +186,20 @@ def _grant(stated: object, where: str) -> Grant:
     if odd := sorted(stated.keys() - _GRANT_KEYS):
         raise ConfigurationError(f"{where} states {odd[0]}.", hint=f"It may state {', '.join(sorted(_GRANT_KEYS))}.")
     roles = _texts(stated.get("roles"), f"roles of {where}")
-    if unknown := sorted(set(roles) - set(ROLES)):
-        raise ConfigurationError(f"{where} has the role {unknown[0]}.", hint=f"There are {', '.join(ROLES)}.")
+    try:
+        rights = rights_of(
+            roles, (), lambda _, name: ConfigurationError(f"{where} has the role {name}.", hint=f"There are {', '.join(ROLES)}.")
+        )
+    except InvalidInputError as error:
+        raise ConfigurationError(f"roles of {where}: {error.message}", hint=error.hint) from None
     tenant = _text(stated.get("tenant", DEFAULT_TENANT), f"tenant of {where}")
     if not is_tenant(tenant):
         raise ConfigurationError(f"tenant of {where} is {tenant!r}.", hint="Use small letters, digits and -.")
-    scopes = frozenset[Scope]().union(*(ROLES[role] for role in roles))
-    if Scope.OPERATE in scopes and tenant != DEFAULT_TENANT:
+    if Scope.OPERATE in rights.scopes and tenant != DEFAULT_TENANT:
         raise ConfigurationError(f"{where} lets people of the tenant {tenant} look after the whole service.", hint="Leave `operator` out.")
     claim = stated.get("claim")
     path = _texts(claim, f"claim of {where}") if isinstance(claim, list) else (_text(claim, f"claim of {where}"),)
-    return Grant(path, _text(stated.get("value"), f"value of {where}"), scopes, tenant)
+    return Grant(path, _text(stated.get("value"), f"value of {where}"), rights.scopes, tenant, rights.within)
 
 
 def _secret(path: Path, stated: Any) -> str:

@@ -56,7 +56,7 @@ class MaskedQuestions:
         """
         permitted = replace(await self.permitted(tenant, request), origins=True)
         answer = await self._masked(tenant, await self._questions.trace(tenant, permitted))
-        return answer if self._keeps_origins else replace(answer, origins=())
+        return answer if self._keeps_origins or request.origins else replace(answer, origins=())
 
     async def masked_anew(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
         """An answer of some time ago, which has its origins still, without what is masked by now.
@@ -104,7 +104,8 @@ class MaskedQuestions:
         await self._check(tenant, page, request.where)  # its files may be others by now
         names = [name for name, _ in page.columns]
         hidden = await self._hidden(tenant, page.dataset, names, page.origins)
-        page = replace(page, origins=())
+        if not request.origins:
+            page = replace(page, origins=())
         if not hidden:
             return page
         shown = [name not in hidden for name in names]

@@ -25,7 +25,7 @@ from headwater.graph.model.changes import Changes
 from headwater.graph.stores.columns import by_columns
 from headwater.graph.stores.indexable import NOT_INDEXED, IndexableStore, Rows, UnindexableError
 from headwater.graph.stores.numbered import cone
-from headwater.graph.stores.protocol import Cone, Direction, GraphStore, Listing, Moment, Page, Portion, Subgraph
+from headwater.graph.stores.protocol import Cone, Direction, GraphStore, IdRange, Listing, Moment, Page, Portion, Subgraph
 from headwater.graph.stores.registry import open_store
 
 _log = logging.getLogger("headwater.graph.index")
@@ -217,8 +217,11 @@ class IndexedStore:
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]:
         return await self._source.get(tenant, ids)
 
-    async def search(self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None) -> Page:
-        return await self._source.search(tenant, text, kinds=kinds, first=first, after=after)
+    async def search(
+        self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None,
+        ranges: Sequence[IdRange] | None = None,
+    ) -> Page:  # fmt: skip
+        return await self._source.search(tenant, text, kinds=kinds, first=first, after=after, ranges=ranges)
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         return await self._source.neighbours(tenant, ids, direction=direction, kinds=kinds)
@@ -245,8 +248,8 @@ class IndexedStore:
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         return await self._source.ancestors(tenant, ids)
 
-    async def counts(self, tenant: str) -> dict[str, int]:
-        return await self._source.counts(tenant)
+    async def counts(self, tenant: str, *, ranges: Sequence[IdRange] | None = None) -> dict[str, int]:
+        return await self._source.counts(tenant, ranges=ranges)
 
     async def fingerprint(self, tenant: str) -> str:
         return await self._source.fingerprint(tenant)

@@ -41,7 +41,7 @@ class Subgraph:
     """Nodes that were reached, nearest first (then by id), and every edge of the kinds followed that joins two of them.
 
     `truncated` counts the nodes that a limit kept out (0: nothing is missing); beyond `COUNTED` of them it is not counted on, and
-    `counted` is false. `distance` is in hops.
+    `counted` is false. `distance` is in hops. `hidden`: something next to these nodes is kept from whoever asks (`graph.within`).
     """
 
     nodes: Sequence[Node]
@@ -49,6 +49,7 @@ class Subgraph:
     distance: dict[str, int]
     truncated: int = 0
     counted: bool = True
+    hidden: bool = False
 
 
 # How many nodes beyond a limit are visited for the sake of their number.
@@ -64,6 +65,7 @@ class Cone:
     in `facts` where that was asked for. `contains` are such rows of (container, child). `names`, where asked for, are those of `ids`.
     `upstream` and `downstream` are hops by number. `beyond` counts nodes one hop further than depth or limit allowed. `known`, where the
     graph is in memory, gives nodes by number as they were when they were reached; None for one that the store is to be asked for.
+    `hidden` as of a `Subgraph`.
     """
 
     ids: Sequence[str]
@@ -76,6 +78,7 @@ class Cone:
     beyond: int = 0
     names: Sequence[str] = ()
     known: Callable[[Sequence[int]], Sequence[Node | None]] | None = None
+    hidden: bool = False
 
     @property
     def edges(self) -> list[tuple[int, int]]:
@@ -115,6 +118,9 @@ class Listing:
 # The id of a parent, and an instant (`until`; None: now).
 Moment = tuple[str, str | None]
 
+# Ids from the first on, up to the second and without it. Ranges that are asked for together do not overlap.
+IdRange = tuple[str, str]
+
 
 class GraphStore(Protocol):
     """See the module's docstring for what a store must do. All verbs may raise `UnavailableError` (transient)."""
@@ -137,8 +143,14 @@ class GraphStore(Protocol):
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]:
         """The nodes that exist, in the order asked for."""
 
-    async def search(self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None) -> Page:
-        """Nodes whose name holds `text` (case-insensitive; empty: all), ordered by name (its case folded) and id."""
+    async def search(
+        self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None,
+        ranges: Sequence[IdRange] | None = None,
+    ) -> Page:  # fmt: skip
+        """Nodes whose name holds `text` (case-insensitive; empty: all), ordered by name (its case folded) and id.
+
+        With `ranges` those alone whose ids lie in one of them.
+        """
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         """Edges one hop away from `ids`."""
@@ -206,8 +218,8 @@ class GraphStore(Protocol):
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         """For each id that exists its containers, innermost first."""
 
-    async def counts(self, tenant: str) -> dict[str, int]:
-        """Number of nodes of each kind."""
+    async def counts(self, tenant: str, *, ranges: Sequence[IdRange] | None = None) -> dict[str, int]:
+        """Number of nodes of each kind. With `ranges`: of those whose ids lie in one of them, and of the runs that these contain."""
 
     async def fingerprint(self, tenant: str) -> str:
         """Hash of the whole content, independent of the order in which it came. Equal graphs have equal fingerprints, in every store."""

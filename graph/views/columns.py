@@ -16,7 +16,7 @@ from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id, parse
 from headwater.graph.stores.derivations import derivations as derivations_at
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.views.atoms import Atoms
-from headwater.graph.views.fetch import containers_of
+from headwater.graph.views.fetch import HIDDEN, containers_of
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.request import ViewRequest
 from headwater.graph.views.times import Flow, in_time, silence
@@ -43,7 +43,7 @@ async def load_columns(graph: GraphStore, tenant: str, request: ViewRequest, nod
         depth=-(-(request.depth + 1) // 2),
         limit=request.limit,
     )
-    notes: list[str] = []
+    notes: list[str] = [HIDDEN] if reached.hidden else []
     derivations = await _in_time(graph, tenant, request, derivations_of(reached.edges), notes, {node.id for node in nodes})
     made = _Atoms()
     for node in reached.nodes:

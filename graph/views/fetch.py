@@ -10,6 +10,7 @@ from headwater.graph.views.request import ACTORS, ViewRequest
 from headwater.graph.views.times import Flow
 
 FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
+HIDDEN = "Something that belongs here lies in namespaces that this key may not read."
 
 
 def parents_of(cone: Cone) -> dict[str, tuple[str, ...]]:

@@ -61,12 +61,14 @@ class FieldLineage:
     """Columns, nearest first, and how they derive.
 
     `truncated` counts the columns that the limit kept out, `beyond` those one hop further than the depth allowed (at least so many more).
+    `hidden`: something next to these columns is kept from whoever asks.
     """
 
     nodes: Sequence[Node]
     edges: Sequence[FieldEdge]
     truncated: int
     beyond: int = 0
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,8 @@ async def field_lineage(
     beyond = await _beyond(graph, tenant, reached, direction, depth)
     if detailed:
         edges = [FieldEdge(edge.src, edge.dst, operations_of(edge), 1, _way(edge)) for edge in reached.edges]
-        return FieldLineage(reached.nodes, edges, reached.truncated, beyond)
-    return replace(_simple(reached, column, direction), beyond=beyond)
+        return FieldLineage(reached.nodes, edges, reached.truncated, beyond, reached.hidden)
+    return replace(_simple(reached, column, direction), beyond=beyond, hidden=reached.hidden)
 
 
 async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, limit: int = MAX_REACHED) -> list[ReachingTag]:

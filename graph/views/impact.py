@@ -13,7 +13,7 @@ from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import EdgeKind, Node, NodeKind, bare_name
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.trace.answer import Grain, TraceAnswer
-from headwater.graph.views.fetch import FLOWS
+from headwater.graph.views.fetch import FLOWS, HIDDEN
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.masking import owners_of
 from headwater.graph.views.request import MAX_REACHED
@@ -144,7 +144,8 @@ async def impact(
             came_from[here] = min(before, came_from.get(here, before))
     distance = {cone.ids[number]: away for number, away in hops.items()}
     order = sorted((identifier for identifier, away in distance.items() if away), key=lambda identifier: (distance[identifier], identifier))
-    return Impact(graph, tenant, order, distance, came_from, cone.beyond)
+    reasons = [HIDDEN] if cone.hidden else []
+    return Impact(graph, tenant, order, distance, came_from, cone.beyond, exact=not reasons, reasons=reasons)
 
 
 def impact_of_records(graph: GraphStore, tenant: str, answer: TraceAnswer, *, forward: bool) -> Impact:

@@ -16,7 +16,7 @@ from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Cone, GraphStore
 from headwater.graph.views.atoms import Atoms, Reach
 from headwater.graph.views.columns import load_columns, open_columns
-from headwater.graph.views.fetch import FLOWS, flows_of, known_of, parents_of, past_limit
+from headwater.graph.views.fetch import FLOWS, HIDDEN, flows_of, known_of, parents_of, past_limit
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.masking import needs_names
 from headwater.graph.views.request import ACTORS, DATA, MaskBy, ViewRequest
@@ -91,6 +91,8 @@ async def _of_jobs(graph: GraphStore, tenant: str, request: ViewRequest, cone: C
         names=dict(zip(cone.ids, cone.names, strict=True)) if cone.names else {},
         known=partial(known_of, cone),
     )
+    if cone.hidden:
+        atoms.notes.append(HIDDEN)
     if request.timed:
         flows = flows_of(cone)
         there = await in_time(graph, tenant, request, flows, atoms.notes)

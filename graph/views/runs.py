@@ -10,7 +10,7 @@ from headwater.graph.model.instants import shown_instant
 from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.views.atoms import Atoms
-from headwater.graph.views.fetch import FLOWS, flows_of, parents_of, past_limit
+from headwater.graph.views.fetch import FLOWS, HIDDEN, flows_of, parents_of, past_limit
 from headwater.graph.views.inputs import add_inputs
 from headwater.graph.views.levels import Zoom, kind_of
 from headwater.graph.views.operators import open_runs
@@ -106,14 +106,14 @@ async def _around(graph: GraphStore, tenant: str, request: ViewRequest, focus: S
     ids = list(cone.ids[: cone.reached])
     parents = parents_of(cone)
     edges = list(cone.edges)
-    notes: list[str] = []
+    notes: list[str] = [HIDDEN] if cone.hidden else []
     if request.timed:
         flows = flows_of(cone)
         stated = _run_times(flows)
         until, since = request.as_of or request.until, request.since
         there = [_there(flow, stated, since, until) for flow in flows]
         edges = [edge for edge, stays in zip(edges, there, strict=True) if stays]
-        notes = silence(request, flows, there, set(focus))
+        notes += silence(request, flows, there, set(focus))
     asked = set(focus)
     start = [number for number, identifier in enumerate(ids[: len(asked)]) if identifier in asked]
     finest = _finest(ids, edges, parents)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from headwater.backend.api.context import Service, principal, service
+from headwater.backend.api.context import Service, graph_of, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.marquez.names import DatasetName, Namespace
 from headwater.errors import InvalidQueryError, NotFoundError
@@ -83,7 +83,7 @@ async def _asked(
     window = Window(_seconds(start, "start", now), _seconds(end, "end", now))
     if window.start > window.end:
         raise InvalidQueryError(f"Start time ({start}) should be lesser than end time ({end}).", field="start", hint="Swap them.")
-    asked = Asked(parts.workspace.graph, who.tenant, namespace, dataset, window)
+    asked = Asked(graph_of(parts, who), who.tenant, namespace, dataset, window)
     if not await asked.graph.get(asked.tenant, [asked.dataset]):
         raise NotFoundError(f"Nothing is known of {asked.dataset}.", hint="Names are told exactly, in the case that events state them in.")
     return asked

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.routing import APIRoute
 from starlette.responses import JSONResponse, Response
 
-from headwater.backend.api.context import Service, principal, service
+from headwater.backend.api.context import Service, graph_of, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import error_response
 from headwater.backend.api.permitted import tells_values
@@ -42,7 +42,7 @@ class Place:
 
 
 async def _asked(who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]) -> Asked:
-    return Asked(parts.workspace.graph, who.tenant, tells_values(parts, who))
+    return Asked(graph_of(parts, who), who.tenant, tells_values(parts, who))
 
 
 async def _place(

@@ -42,7 +42,7 @@ async def get_column_lineage(ask: Ask, name: NodeId, depth: Depth = 20, downstre
     columns = await _columns(ask, node)
     direction = Direction.BOTH if downstream else Direction.UPSTREAM
     reached = await ask.graph.reach(ask.tenant, columns, direction=direction, kinds=[EdgeKind.DERIVES], depth=depth, limit=_MOST)
-    return {"graph": _nodes(reached), "truncated": reached.truncated}
+    return {"graph": _nodes(reached), "truncated": reached.truncated} | ({"hidden": True} if reached.hidden else {})
 
 
 async def _columns(ask: Asked, node: Node) -> list[str]:

@@ -32,7 +32,8 @@ _MOST = 2_000  # nodes of one answer, each with its runs or fields
 async def get_lineage(ask: Ask, name: NodeId, depth: Depth = 20) -> Response:
     """The lineage of a dataset or job, upstream and downstream: `{"graph": […], "truncated"}`, the nodes in order of their ids.
 
-    `truncated` counts nodes that were reached and left out: the furthest.
+    `truncated` counts nodes that were reached and left out: the furthest. `hidden` stands there where something lies in namespaces that the
+    caller may not read.
     """
     node = await node_of(ask, name, (NodeKind.DATASET, NodeKind.JOB))
     # The last jobs are told with their datasets. A dataset's own jobs come before the first that are counted.
@@ -40,7 +41,8 @@ async def get_lineage(ask: Ask, name: NodeId, depth: Depth = 20) -> Response:
     reached = await ask.graph.reach(
         ask.tenant, [node.id], direction=Direction.BOTH, kinds=[EdgeKind.READS, EdgeKind.WRITES], depth=hops, limit=_MOST
     )
-    return await answer({"graph": await _nodes(ask, reached), "truncated": reached.truncated})
+    hidden = {"hidden": True} if reached.hidden else {}
+    return await answer({"graph": await _nodes(ask, reached), "truncated": reached.truncated} | hidden)
 
 
 async def _nodes(ask: Asked, reached: Subgraph) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from fastapi import Depends, Path, Request
 from starlette.responses import Response
 
 from headwater.backend.api.audit import RequestAuditor, auditor
-from headwater.backend.api.context import Service, principal, service
+from headwater.backend.api.context import Service, graph_of, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.marquez.asking import Ask, Page, answer, not_found, page_of, subject_router
 from headwater.backend.api.marquez.dataset_shape import bodies_of_datasets
@@ -25,6 +25,7 @@ from headwater.backend.intake.scan import DECLARATION
 from headwater.errors import InvalidInputError, UnavailableError
 from headwater.graph.model import NodeKind, node_id, parse_id
 from headwater.graph.model.descriptions import descriptions_of
+from headwater.graphql.access import Scope
 from headwater.graphql.audit import audited
 
 router = subject_router()
@@ -67,10 +68,9 @@ class _Declaring:
         """
         workspace, tenant = self._parts.workspace, self._who.tenant
         document = {"descriptions": [{"id": node, "aspect": aspect, "value": value, "removed": removed}]}
+        seen = graph_of(self._parts, self._who, Scope.DECLARE)
         async with audited(self._log, "declare", node, changes=True):
-            offset = await PermittedDeclarations(DeclarationIntake(workspace.log, workspace.graph), self._parts, self._who).declare(
-                tenant, document
-            )
+            offset = await PermittedDeclarations(DeclarationIntake(workspace.log, seen), self._parts, self._who).declare(tenant, document)
         for _ in range(round(_PATIENCE / _LOOK)):
             if await workspace.graph.offset(tenant) >= offset:
                 return

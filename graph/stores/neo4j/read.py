@@ -14,7 +14,7 @@ from headwater.graph.stores.fingerprint import Fingerprint
 from headwater.graph.stores.neo4j.connections import rows
 from headwater.graph.stores.neo4j.vocabulary import KIND
 from headwater.graph.stores.paging import bounds_of, decode_cursor, encode_cursor, fold, until_bound
-from headwater.graph.stores.protocol import Listing, Page, Portion
+from headwater.graph.stores.protocol import IdRange, Listing, Page, Portion
 
 _PORTION = 2_000
 _COLUMNS: LiteralString = "n.id, n.kind, n.name, n.properties"
@@ -34,15 +34,22 @@ async def read_nodes(transaction: AsyncManagedTransaction, tenant: str, ids: Seq
 
 
 async def search(
-    transaction: AsyncManagedTransaction, tenant: str, text: str, kinds: Sequence[NodeKind], first: int, after: str | None
-) -> Page:
+    transaction: AsyncManagedTransaction, tenant: str, text: str, kinds: Sequence[NodeKind], first: int, after: str | None,
+    ranges: Sequence[IdRange] | None = None,
+) -> Page:  # fmt: skip
     """See `GraphStore.search`."""
     part = fold(text)
     every: LiteralString = "MATCH (n:Container) WHERE n.tenant = $tenant AND n.kind IN $kinds" + _INDEXED
     holding: LiteralString = (
         "MATCH (n:Container) USING TEXT INDEX n:Container(folded) WHERE n.folded CONTAINS $part AND n.tenant = $tenant AND n.kind IN $kinds"
     )
-    return await _page(transaction, holding if part else every, first, after, tenant=tenant, part=part, kinds=_names(kinds))
+    matching: LiteralString = holding if part else every
+    if ranges is None:
+        return await _page(transaction, matching, first, after, tenant=tenant, part=part, kinds=_names(kinds))
+    inside: LiteralString = matching + " AND any(range IN $ranges WHERE n.id >= range[0] AND n.id < range[1])"
+    return await _page(
+        transaction, inside, first, after, tenant=tenant, part=part, kinds=_names(kinds), ranges=[list(each) for each in ranges]
+    )
 
 
 async def children(
@@ -119,8 +126,19 @@ async def ancestors(transaction: AsyncManagedTransaction, tenant: str, ids: Sequ
     return {node.id: climb(node.id, parents, nodes) for node in known}
 
 
-async def counts(transaction: AsyncManagedTransaction, tenant: str) -> dict[str, int]:
-    """Number of nodes of each kind that there is."""
+async def counts(transaction: AsyncManagedTransaction, tenant: str, ranges: Sequence[IdRange] | None = None) -> dict[str, int]:
+    """Number of nodes of each kind that there is; see `GraphStore.counts` for `ranges`."""
+    if ranges is not None:
+        inside: LiteralString = (
+            "UNWIND $ranges AS range MATCH (n:Container) WHERE n.tenant = $tenant AND n.id >= range[0] AND n.id < range[1] "
+        )
+        bound = {"tenant": tenant, "ranges": [list(each) for each in ranges]}
+        kinds = await rows(transaction, inside + "RETURN n.kind, count(*)", **bound)
+        runs = await rows(
+            transaction, inside + "MATCH (n)-[:CONTAINS]->(r:Container) WHERE r.kind = $run RETURN count(DISTINCT r)", **bound,
+            run=NodeKind.RUN.value,
+        )  # fmt: skip
+        return {row[0]: row[1] for row in kinds} | ({NodeKind.RUN.value: runs[0][0]} if runs[0][0] else {})
     statement: LiteralString = "MATCH (n:Container) WHERE n.tenant = $tenant" + _INDEXED + " RETURN n.kind, count(*)"
     found = await rows(transaction, statement, tenant=tenant)
     return {row[0]: row[1] for row in found}

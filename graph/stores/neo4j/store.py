@@ -13,7 +13,7 @@ from headwater.graph.stores.neo4j import changes, cones, read, traverse, write
 from headwater.graph.stores.neo4j.connections import Connections
 from headwater.graph.stores.neo4j.latest import latest_at
 from headwater.graph.stores.neo4j.migrations import migrate
-from headwater.graph.stores.protocol import Cone, Direction, Listing, Moment, Page, Portion, Subgraph
+from headwater.graph.stores.protocol import Cone, Direction, IdRange, Listing, Moment, Page, Portion, Subgraph
 
 
 class Neo4jStore:
@@ -42,8 +42,11 @@ class Neo4jStore:
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]:
         return await self._connections.read_with(lambda transaction: read.read_nodes(transaction, tenant, ids))
 
-    async def search(self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None) -> Page:
-        return await self._connections.read_with(lambda transaction: read.search(transaction, tenant, text, kinds, first, after))
+    async def search(
+        self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None,
+        ranges: Sequence[IdRange] | None = None,
+    ) -> Page:  # fmt: skip
+        return await self._connections.read_with(lambda transaction: read.search(transaction, tenant, text, kinds, first, after, ranges))
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         return await self._connections.read_with(lambda transaction: traverse.neighbours(transaction, tenant, ids, direction, kinds))
@@ -98,8 +101,8 @@ class Neo4jStore:
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         return await self._connections.read_with(lambda transaction: read.ancestors(transaction, tenant, ids))
 
-    async def counts(self, tenant: str) -> dict[str, int]:
-        return await self._connections.read_with(lambda transaction: read.counts(transaction, tenant))
+    async def counts(self, tenant: str, *, ranges: Sequence[IdRange] | None = None) -> dict[str, int]:
+        return await self._connections.read_with(lambda transaction: read.counts(transaction, tenant, ranges))
 
     async def fingerprint(self, tenant: str) -> str:
         return await self._connections.read_with(lambda transaction: read.fingerprint(transaction, tenant))

@@ -12,12 +12,17 @@ from headwater.graph.model.properties import stored
 from headwater.graph.stores.containment import climb
 from headwater.graph.stores.fingerprint import Fingerprint
 from headwater.graph.stores.paging import bounds_of, decode_cursor, encode_cursor, until_bound
-from headwater.graph.stores.protocol import Listing, Page, Portion
+from headwater.graph.stores.protocol import IdRange, Listing, Page, Portion
 from headwater.graph.stores.sqlite.vocabulary import CODE, KIND
 
 # What makes a node of a row, and the table beside that it comes from.
 COLUMNS = "n.id, n.kind, n.name, f.properties"
 FACTS = "LEFT JOIN fact AS f ON f.key = n.key"
+# That a node's id lies in one of some ranges, which are bound as JSON.
+INSIDE = (
+    "EXISTS (SELECT 1 FROM json_each(?) AS range "
+    "WHERE n.id >= json_extract(range.value, '$[0]') AND n.id < json_extract(range.value, '$[1]'))"
+)
 _PORTION = 2_000
 _CONTAINS = CODE[EdgeKind.CONTAINS]
 _KINDS = {kind.value: kind for kind in NodeKind}
@@ -117,8 +122,21 @@ def ancestors(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -
     return {node.id: climb(node.id, parents, nodes) for node in known}
 
 
-def counts(connection: sqlite3.Connection, tenant: str) -> dict[str, int]:
-    """Number of nodes of each kind that there is."""
+def counts(connection: sqlite3.Connection, tenant: str, ranges: Sequence[IdRange] | None = None) -> dict[str, int]:
+    """Number of nodes of each kind that there is; see `GraphStore.counts` for `ranges`."""
+    if ranges is not None:
+        inside = """
+            FROM json_each(?) AS range CROSS JOIN node AS n INDEXED BY sqlite_autoindex_node_1
+            ON n.tenant = ? AND n.id >= json_extract(range.value, '$[0]') AND n.id < json_extract(range.value, '$[1]')
+            """
+        bound = (json.dumps(ranges), tenant)
+        found = dict(connection.execute(f"SELECT n.kind, count(*) {inside} GROUP BY n.kind", bound))
+        (runs,) = connection.execute(
+            f"SELECT count(DISTINCT e.dst) {inside} CROSS JOIN edge AS e ON e.src = n.key AND e.kind = {_CONTAINS} "
+            "CROSS JOIN node AS r ON r.key = e.dst AND r.kind = ?",
+            (*bound, NodeKind.RUN),
+        ).fetchone()
+        return found | ({NodeKind.RUN.value: runs} if runs else {})
     return dict(connection.execute("SELECT kind, count(*) FROM node WHERE tenant = ? GROUP BY kind", (tenant,)))
 
 

@@ -11,12 +11,13 @@ import heapq
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from headwater.graph.model import NodeKind
 from headwater.graph.stores.paging import decode_cursor, fold
-from headwater.graph.stores.protocol import Page
-from headwater.graph.stores.sqlite.read import COLUMNS, FACTS, page_of
+from headwater.graph.stores.protocol import IdRange, Page
+from headwater.graph.stores.sqlite.read import COLUMNS, FACTS, INSIDE, page_of
 from headwater.graph.stores.sqlite.spellings import spelt_with
 
 _OF_KIND = "n.tenant = ? AND n.kind = ?"
@@ -36,56 +37,77 @@ _LOOKS = 20_000
 _Row = tuple[str, ...]
 
 
-def search(connection: sqlite3.Connection, tenant: str, text: str, kinds: Sequence[NodeKind], first: int, after: str | None) -> Page:
+def search(
+    connection: sqlite3.Connection, tenant: str, text: str, kinds: Sequence[NodeKind], first: int, after: str | None,
+    ranges: Sequence[IdRange] | None = None,
+) -> Page:  # fmt: skip
     """See `GraphStore.search`."""
     position = decode_cursor(after)
     part = fold(text)
     wanted = sorted(set(kinds or NodeKind))
     spellings = spelt_with(connection, tenant, part, _LOOKS // len(wanted))
+    inside = _Inside.of(ranges)
     found: list[Iterable[_Row]] = []
     total = 0
     for kind in wanted:
         if spellings is not None:
-            number, rows = _of_spellings(connection, tenant, kind, spellings, position, first + 1)
+            number, rows = _of_spellings(connection, tenant, kind, spellings, position, first + 1, inside)
         elif kind is NodeKind.COLUMN and part:
             looked_at = [name for (name,) in connection.execute(_SPELLINGS, (tenant, kind, part))]
-            number, rows = _of_spellings(connection, tenant, kind, looked_at, position, first + 1)
+            number, rows = _of_spellings(connection, tenant, kind, looked_at, position, first + 1, inside)
         else:
-            number, rows = _spelt_apart(connection, tenant, kind, part, position, first + 1, counted=after is None)
+            number, rows = _spelt_apart(connection, tenant, kind, part, position, first + 1, inside, counted=after is None)
         total += number
         found.append(rows)
     return page_of(islice(heapq.merge(*found), first + 1), first, total)
 
 
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """A condition that ids lie in ranges, and what it is bound to; an empty text for none."""
+
+    clause: str
+    bound: tuple[str, ...]
+
+    @classmethod
+    def of(cls, ranges: Sequence[IdRange] | None) -> _Inside:
+        """The condition for some ranges."""
+        return cls("", ()) if ranges is None else cls(f"AND {INSIDE}", (json.dumps(ranges),))
+
+
 def _spelt_apart(
-    connection: sqlite3.Connection, tenant: str, kind: NodeKind, folded: str, position: tuple[str, str], limit: int, *, counted: bool
-) -> tuple[int, Iterable[_Row]]:
+    connection: sqlite3.Connection, tenant: str, kind: NodeKind, folded: str, position: tuple[str, str], limit: int, inside: _Inside, *,
+    counted: bool,
+) -> tuple[int, Iterable[_Row]]:  # fmt: skip
     """How many nodes of a kind there are, and the first after a position, when nearly each has a name of its own."""
-    bound = (tenant, kind, folded, folded)
-    rows = connection.execute(f"SELECT n.folded, {COLUMNS} FROM node AS n {FACTS} {_HOLDS} {_AFTER}", (*bound, *position, limit)).fetchall()
+    bound = (tenant, kind, folded, folded, *inside.bound)
+    holds = f"{_HOLDS} {inside.clause}"
+    rows = connection.execute(f"SELECT n.folded, {COLUMNS} FROM node AS n {FACTS} {holds} {_AFTER}", (*bound, *position, limit)).fetchall()
     if counted and len(rows) < limit:
         return len(rows), rows  # these are all
-    return connection.execute(f"SELECT count(*) FROM node AS n {_HOLDS}", bound).fetchone()[0], rows
+    return connection.execute(f"SELECT count(*) FROM node AS n {holds}", bound).fetchone()[0], rows
 
 
 def _of_spellings(
-    connection: sqlite3.Connection, tenant: str, kind: NodeKind, spellings: Sequence[str], position: tuple[str, str], limit: int
-) -> tuple[int, Iterable[_Row]]:
+    connection: sqlite3.Connection, tenant: str, kind: NodeKind, spellings: Sequence[str], position: tuple[str, str], limit: int,
+    inside: _Inside,
+) -> tuple[int, Iterable[_Row]]:  # fmt: skip
     """The same, of nodes whose names are spelt in one of some ways."""
     (total,) = connection.execute(
-        f"SELECT count(*) FROM json_each(?) AS asked CROSS JOIN node AS n ON {_OF_KIND} AND n.folded = asked.value",
-        (json.dumps(spellings), tenant, kind),
+        f"SELECT count(*) FROM json_each(?) AS asked CROSS JOIN node AS n ON {_OF_KIND} AND n.folded = asked.value {inside.clause}",
+        (json.dumps(spellings), tenant, kind, *inside.bound),
     ).fetchone()
-    return total, list(islice(_named(connection, tenant, kind, spellings, position), limit)) if total else []
+    return total, list(islice(_named(connection, tenant, kind, spellings, position, inside), limit)) if total else []
 
 
 def _named(
-    connection: sqlite3.Connection, tenant: str, kind: NodeKind, spellings: Iterable[str], position: tuple[str, str]
+    connection: sqlite3.Connection, tenant: str, kind: NodeKind, spellings: Iterable[str], position: tuple[str, str], inside: _Inside
 ) -> Iterator[_Row]:
     """The nodes of some names, ascending, after a position."""
     for name in spellings:
         if name >= position[0]:
             yield from connection.execute(
-                f"SELECT n.folded, {COLUMNS} FROM node AS n {FACTS} WHERE {_OF_KIND} AND n.folded = ? AND n.id > ? ORDER BY n.id",
-                (tenant, kind, name, position[1] if name == position[0] else ""),
+                f"SELECT n.folded, {COLUMNS} FROM node AS n {FACTS} WHERE {_OF_KIND} AND n.folded = ? AND n.id > ? {inside.clause}"
+                " ORDER BY n.id",
+                (tenant, kind, name, position[1] if name == position[0] else "", *inside.bound),
             )

@@ -11,7 +11,7 @@ from headwater.graph.model.changes import Changes, collect
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
 from headwater.graph.stores.indexable import Census, News, Properties, Rows
 from headwater.graph.stores.numbered import cone as walked_cone
-from headwater.graph.stores.protocol import Cone, Direction, Listing, Moment, Page, Portion, Subgraph
+from headwater.graph.stores.protocol import Cone, Direction, IdRange, Listing, Moment, Page, Portion, Subgraph
 from headwater.graph.stores.sqlite import changes, read, traverse, write
 from headwater.graph.stores.sqlite.cones import FileGround
 from headwater.graph.stores.sqlite.connections import Connections
@@ -45,8 +45,11 @@ class SqliteStore:
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]:
         return await self._connections.read(lambda connection: read.read_nodes(connection, tenant, ids))
 
-    async def search(self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None) -> Page:
-        return await self._connections.read(lambda connection: search(connection, tenant, text, kinds, first, after))
+    async def search(
+        self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None,
+        ranges: Sequence[IdRange] | None = None,
+    ) -> Page:  # fmt: skip
+        return await self._connections.read(lambda connection: search(connection, tenant, text, kinds, first, after, ranges))
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         return await self._connections.read(lambda connection: traverse.neighbours(connection, tenant, ids, direction, kinds))
@@ -102,8 +105,8 @@ class SqliteStore:
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         return await self._connections.read(lambda connection: read.ancestors(connection, tenant, ids))
 
-    async def counts(self, tenant: str) -> dict[str, int]:
-        return await self._connections.read(lambda connection: read.counts(connection, tenant))
+    async def counts(self, tenant: str, *, ranges: Sequence[IdRange] | None = None) -> dict[str, int]:
+        return await self._connections.read(lambda connection: read.counts(connection, tenant, ranges))
 
     async def fingerprint(self, tenant: str) -> str:
         return await self._connections.read(lambda connection: read.fingerprint(connection, tenant))

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,9 @@ from headwater.client import AsyncClient, Client, Record, Rows
 from headwater.errors import InvalidQueryError, KeyRequiredError
 from headwater.graph.associations.writer import segment
 from headwater.graph.model import node_id
+from headwater.graph.within.patterns import Namespaces
 from headwater.graphql.access import ROLES, Scope
+from headwater.graphql.rights import Rights
 from tests.backend.captures import capture
 from tests.backend.events import run_event
 from tests.backend.service import ServiceProcess
@@ -45,9 +47,9 @@ _PLACES = "query ($d: String!, $r: [RowRef!]) { trace(dataset: $d, rows: $r) { e
 
 
 class _Lake:
-    """People of whom a job copies names and salaries, as one capture of a tenant."""
+    """People of whom a job copies names and salaries, as one capture of a tenant. What it reads may be known in another namespace."""
 
-    def __init__(self, folder: Path, number: int) -> None:
+    def __init__(self, folder: Path, number: int, namespace: str = "file") -> None:
         self.read, self.written = folder / "people" / "in.parquet", folder / "pay" / "out.parquet"
         table = pa.table({"name": ["ann", "bob"], "salary": [SECRET, f"{SECRET}-2"], "city": ["Ulm", "Ulm"]})
         for path in (self.read, self.written):
@@ -56,7 +58,7 @@ class _Lake:
         self.manifest, _ = capture(number, segments=1)
         columns = [{"name": name, "type": "string"} for name in table.column_names]
         source, sink = self.manifest["sources"][0], self.manifest["sink"]
-        source |= {"dataset": {"namespace": "file", "name": str(self.read.parent)}, "path": f"file:{self.read.parent}", "options": {}}
+        source |= {"dataset": {"namespace": namespace, "name": str(self.read.parent)}, "path": f"file:{self.read.parent}", "options": {}}
         source |= {"columns": columns, "files": [{"ordinal": 0, "ordinals": 1, **_block(self.read)}]}
         sink |= {"dataset": {"namespace": "file", "name": str(self.written.parent)}, "path": f"file:{self.written.parent}"}
         attributed = [{**column, "attr": place} for place, column in enumerate(columns, start=1)]
@@ -68,7 +70,7 @@ class _Lake:
         footer |= {"capture": self.manifest["capture"], "columns": 1, "files": [_block(self.written)], "runs": [[0, 2]]}
         self.data = segment([[0, 1]], footer)
         stated |= {"rows": 2, "bytes": len(self.data), "sha256": sha256(self.data).hexdigest()}
-        self.source, self.sink = f"dataset:file:{self.read.parent}", f"dataset:file:{self.written.parent}"
+        self.source, self.sink = node_id("dataset", namespace, str(self.read.parent)), f"dataset:file:{self.written.parent}"
         self.first = [{"file": f"file:{self.written}", "row": 0}]
 
     def send(self, client: httpx.Client) -> None:
@@ -89,14 +91,15 @@ def _block(path: Path) -> dict[str, Any]:
 class _Company:
     """One service with two tenants, a lake each, and a key of each role."""
 
-    def __init__(self, service: ServiceProcess, ours: _Lake, theirs: _Lake) -> None:
-        self.service, self.ours, self.theirs = service, ours, theirs
+    def __init__(self, service: ServiceProcess, ours: _Lake, theirs: _Lake, shared: _Lake) -> None:
+        self.service, self.ours, self.theirs, self.shared = service, ours, theirs, shared
         self.ring = KeyRing(service.home.named_keys)
 
-    def client(self, *scopes: Scope, tenant: str = "default") -> httpx.Client:
-        """Someone whose key may do that."""
+    def client(self, *scopes: Scope, tenant: str = "default", within: Sequence[str] = ()) -> httpx.Client:
+        """Someone whose key may do that, in some namespaces alone where they are given."""
         name = f"k{len(self.ring.listed())}"
-        _, text = self.ring.create(name, scopes, tenant=tenant)
+        restricted = dict.fromkeys(scopes, Namespaces.of(within)) if within else {}
+        _, text = self.ring.create(name, Rights(frozenset(scopes), restricted), tenant=tenant)
         return self.service.client(key=False, headers={"Authorization": f"Bearer {text}"})
 
 
@@ -104,12 +107,14 @@ class _Company:
 def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Company]:
     folder = tmp_path_factory.mktemp("company")
     ours, theirs = _Lake(folder / "ours", 9001), _Lake(folder / "theirs", 9002)
+    shared = _Lake(folder / "ours" / "shared", 9003, "hive://canaryhr")
     roots = {"HEADWATER_DATA_ROOTS": json.dumps([str(folder / "ours")])}
     roots["HEADWATER_TENANT_ROOTS"] = json.dumps({"sales": [str(folder / "theirs")]})
     with ServiceProcess(folder / "home", **roots) as service:
-        company = _Company(service, ours, theirs)
+        company = _Company(service, ours, theirs, shared)
         with service.client() as owner, company.client(Scope.INTAKE, tenant="sales") as sender:
             ours.send(owner)
+            shared.send(owner)
             theirs.send(sender)
         service.settled()
         with company.client(Scope.READ, tenant="sales") as reader:
@@ -188,6 +193,56 @@ def test_who_may_read_the_graph_alone_learns_places_and_no_values(company: _Comp
     with company.client(Scope.READ, Scope.EXPORT) as exporter:
         assert exporter.get("/api/v1/prov", params={"target": ours.sink}).status_code == 200
         assert exporter.get("/api/v1/prov", params={"target": ours.sink, "where": "name = 'ann'"}).status_code == 403
+
+
+_WHOLE = (
+    "query ($d: String!, $w: String, $r: [RowRef!], $f: Boolean!) { trace(dataset: $d, where: $w, rows: $r, forward: $f) { exact total"
+    " records { dataset file row values } selected { file row values } path { job run output inputs operations }"
+    " incomplete { what reason effect } graph { nodes { id name } edges { src dst } } } }"
+)
+
+
+def test_records_of_permitted_namespaces_are_told_whole(company: _Company) -> None:
+    ours = company.ours
+    with company.client(Scope.READ, Scope.RECORDS, within=["file", "local*", "tests*"]) as analyst, company.service.client() as owner:
+        asked = _asked(_WHOLE, d=ours.sink, w="name = 'ann'", f=False)
+        one, other = (client.post("/graphql", json=asked).json()["data"]["trace"] for client in (analyst, owner))
+        assert one["records"] == other["records"]
+        assert (one["exact"], one["total"], len(one["path"])) == (True, 1, 1)
+        page = analyst.post("/graphql", json=_asked(_ROWS, d=ours.sink, w="salary <> ''", o=None)).json()["data"]["rows"]
+        assert page["total"] == 2
+        forward = analyst.post("/graphql", json=_asked(_WHOLE, d=ours.source, w="name = 'ann'", f=True)).json()["data"]["trace"]
+        assert [record["dataset"] for record in forward["records"]] == [ours.sink]
+
+
+def test_records_of_hidden_namespaces_leave_no_file_row_or_value(company: _Company) -> None:
+    shared = company.shared
+    with company.client(Scope.READ, Scope.RECORDS, within=["file", "local*", "tests*"]) as analyst:
+        answer = analyst.post("/graphql", json=_asked(_WHOLE, d=shared.sink, r=shared.first, f=False))
+        trace = answer.json()["data"]["trace"]
+        assert (trace["records"], trace["exact"], trace["total"]) == ([], False, 0)
+        assert trace["selected"][0]["values"]["name"] == "ann"
+        assert [item["reason"] for item in trace["incomplete"]] == ["Records lie in places that this key may not see."]
+        assert "canaryhr" not in answer.text
+        assert str(shared.read) not in answer.text
+        for query, variables in ((_ROWS, {"d": shared.source}), (_WHOLE, {"d": shared.source, "w": "true", "f": True})):
+            hidden = analyst.post("/graphql", json=_asked(query, **variables))
+            missing = analyst.post("/graphql", json=_asked(query, **{**variables, "d": shared.source.replace("canaryhr", "absenthr")}))
+            assert _refusal(hidden) == "NotFoundError"
+            assert hidden.text.replace("canaryhr", "absenthr") == missing.text
+        for name in (str(shared.read.parent), "people", f"{shared.sink}@2020-01-01"):
+            assert _refusal(analyst.post("/graphql", json=_asked(_WHOLE, d=name, w="true", f=False))) == "NotFoundError"
+
+
+def test_a_name_in_a_permitted_namespace_does_not_open_files_of_another(company: _Company) -> None:
+    """The dataset is the key's, its files are not: who could state names could else read whatever lies below the data roots."""
+    shared = company.shared
+    with company.client(Scope.READ, Scope.RECORDS, within=["hive://canaryhr"]) as analyst:
+        for query, more in ((_ROWS, {}), (_ROWS, {"w": "name = 'ann'"}), (_WHOLE, {"w": "false", "f": True})):
+            answer = analyst.post("/graphql", json=_asked(query, d=shared.source, **more))
+            assert _refusal(answer) == "ForbiddenError", answer.text
+            assert SECRET not in answer.text
+            assert str(shared.read) not in answer.text
 
 
 def test_a_key_may_open_the_page_for_what_it_may_itself_and_no_longer_than_it_is_valid(company: _Company) -> None:

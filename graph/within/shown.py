@@ -1,0 +1,191 @@
+"""What of a visible node or edge a restricted caller is told.
+
+Properties hold whatever producers said: queries, plans, errors and facets of any form, which may name anything. So what is told is listed
+here, and what is not listed is not told: a new property stays hidden until somebody writes down that it names nothing of elsewhere. Where a
+property names other nodes, those stay that the caller sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from headwater.errors import InvalidInputError
+from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id
+
+# About the node itself, as numbers, times, states, types and texts about it.
+_PLAIN = frozenset({
+    "state", "startedAt", "endedAt", "updatedAt", "producer", "ordinal", "type", "description", "block", "writtenAt", "rows", "bytes",
+    "path", "format", "length", "modified", "op", "stage", "attempt", "tasks", "failed", "partition", "try", "shown", "last", "assertion",
+    "column", "partition_columns", "actorType",
+})  # fmt: skip
+# Facets of OpenLineage that are about the node itself.
+_FACETS = frozenset({
+    "schema", "documentation", "ownership", "tags", "storage", "datasetType", "version", "datasetVersion", "facet:version", "jobType",
+    "processing_engine", "nominalTime", "outputStatistics", "inputStatistics", "dataQualityMetrics", "dataQualityAssertions",
+    "sourceCodeLocation",
+})  # fmt: skip
+_PREFIXES = ("curated:", "tag:")
+# What is made of a node of one kind alone: the fields within a column, the values of a partition, and what stands beside it in its run.
+_OF_KIND = frozenset({
+    (NodeKind.COLUMN, "fields"), (NodeKind.PARTITION, "values"), (NodeKind.OPERATOR, "children"), (NodeKind.STAGE, "parents"),
+    (NodeKind.STAGE, "after"),
+})  # fmt: skip
+_LEDGER = frozenset({"capture", "mode", "status", "cost", "started", "ended"})  # its problems are texts that name plans and files
+_TRANSFORMATION = frozenset({"type", "subtype", "masking"})
+_OF_QUALITY = frozenset({"dataQualityMetrics", "dataQualityAssertions", "inputStatistics"})
+_INPUT, _BY, _HOW = "input:", "by:", "how:"
+
+Seen = Callable[[str], bool]
+
+
+def named_by(properties: Mapping[str, Any]) -> set[str]:
+    """The ids of nodes that a node's properties name, of which the caller sees some."""
+    found = {name.removeprefix(_INPUT) for name in properties if name.startswith(_INPUT)}
+    found |= {value for name in ("lastRun", "lastComplete") if isinstance(value := properties.get(name), str)}
+    return found | {dataset for _, dataset in _sources(properties.get("columnLineage"))} | set(_symlinks(properties.get("symlinks")))
+
+
+def shown_node(node: Node, seen: Seen) -> Node:
+    """The node with what the caller is told of it; `seen` tells of each id that `named_by` gives whether he sees it."""
+    told = {name: shown for name, value in node.properties.items() if (shown := _shown(node.kind, name, value, seen)) is not None}
+    return Node(node.id, node.kind, node.name, told)
+
+
+def _shown(kind: NodeKind, name: str, value: Any, seen: Seen) -> Any:
+    """What of a property is told; None for nothing."""
+    if name in _FACETS or name.startswith(_PREFIXES):
+        return value
+    if name.startswith(_INPUT):
+        return _input(value) if seen(name.removeprefix(_INPUT)) else None
+    if name in _NAMING:
+        return _NAMING[name](value, seen)
+    is_plain = (name in _PLAIN and _is_plain(value)) or (kind, name) in _OF_KIND
+    return value if is_plain else None
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is what a property of ours is: a producer may call a facet, an object, by any name."""
+    return not isinstance(value, Mapping) and not (isinstance(value, list) and any(isinstance(one, Mapping | list) for one in value))
+
+
+def _run(value: Any, seen: Seen) -> str | None:
+    return value if isinstance(value, str) and seen(value) else None
+
+
+def _capture(value: Any, _: Seen) -> Any:
+    """The id of a capture, or the ledger of one."""
+    return {part: value[part] for part in value if part in _LEDGER} if isinstance(value, Mapping) else value
+
+
+def _count(value: Any, _: Seen) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def jobs_of(edge: Edge) -> list[str]:
+    """The jobs that state a derivation."""
+    return [name.removeprefix(_BY) for name in edge.properties if name.startswith(_BY)]
+
+
+def shown_edge(edge: Edge, seen: Collection[str]) -> Edge | None:
+    """The edge with what the caller is told of it; None where nobody states it whom he sees. `seen` are jobs and runs (as `run:…`)."""
+    told: dict[str, Any] = {}
+    if edge.kind is EdgeKind.CHECKS:
+        told = dict(edge.properties)
+    elif edge.kind is EdgeKind.ACCESSES:
+        told = {name: value for name, value in edge.properties.items() if name.startswith(_HOW)}
+    elif edge.kind is EdgeKind.DERIVES:
+        jobs = jobs_of(edge)
+        permitted = [job for job in jobs if job in seen]
+        if jobs and not permitted:
+            return None
+        told = {f"{_BY}{job}": _steps(edge.properties[f"{_BY}{job}"]) for job in permitted}
+        if "transformations" in edge.properties and len(permitted) == len(jobs):
+            told["transformations"] = _steps(edge.properties["transformations"])
+    return Edge(edge.src, edge.dst, edge.kind, told, {}, _statement(edge.first, seen), _statement(edge.last, seen))
+
+
+def runs_of(edges: Iterable[Edge]) -> set[str]:
+    """The runs that state some edges first or last."""
+    return {f"run:{run}" for edge in edges for stated in (edge.first, edge.last) if (run := stated.partition(" ")[2])}
+
+
+def shown_statement(stated: str, seen: Collection[str]) -> str:
+    """`{time} {run}` without a run that the caller does not see."""
+    return _statement(stated, seen)
+
+
+def _statement(stated: str, seen: Collection[str]) -> str:
+    time, _, run = stated.partition(" ")
+    return stated if not run or f"run:{run}" in seen else time
+
+
+def _steps(stated: Any) -> Any:
+    """Transformations without the texts that describe them, which may be a query."""
+    if not isinstance(stated, list):
+        return []
+    return [{part: step[part] for part in step if part in _TRANSFORMATION} for step in stated if isinstance(step, Mapping)]
+
+
+def _input(value: Any) -> dict[str, Any]:
+    facets = value.get("inputFacets") if isinstance(value, Mapping) else None
+    if not isinstance(facets, Mapping):
+        return {}
+    return {"inputFacets": {name: facet for name, facet in facets.items() if name in _OF_QUALITY}}
+
+
+def _lineage(facet: Any, seen: Seen) -> dict[str, Any]:
+    """The facet `columnLineage` of what the caller sees, without descriptions."""
+    fields = facet.get("fields") if isinstance(facet, Mapping) else None
+    told: dict[str, Any] = {}
+    for column, field in fields.items() if isinstance(fields, Mapping) else ():
+        sources = field.get("inputFields") if isinstance(field, Mapping) else None
+        told[column] = {"inputFields": _inputs(sources, seen)}
+    whole = _inputs(facet.get("dataset"), seen) if isinstance(facet, Mapping) else []
+    return {"fields": told} | ({"dataset": whole} if whole else {})
+
+
+def _inputs(sources: Any, seen: Seen) -> list[dict[str, Any]]:
+    told = []
+    for source in sources if isinstance(sources, list) else ():
+        dataset = _dataset(source)
+        if dataset is not None and seen(dataset):
+            parts = {part: source[part] for part in ("namespace", "name", "field") if isinstance(source.get(part), str)}
+            told.append(parts | ({"transformations": _steps(source["transformations"])} if "transformations" in source else {}))
+    return told
+
+
+def _sources(facet: Any) -> list[tuple[Any, str]]:
+    """The fields that a facet `columnLineage` names, each with its dataset."""
+    if not isinstance(facet, Mapping):
+        return []
+    fields = facet.get("fields")
+    lists = [field.get("inputFields") for field in fields.values() if isinstance(field, Mapping)] if isinstance(fields, Mapping) else []
+    named = [source for sources in (*lists, facet.get("dataset")) if isinstance(sources, list) for source in sources]
+    return [(source, dataset) for source in named if (dataset := _dataset(source)) is not None]
+
+
+def _links(facet: Any, seen: Seen) -> dict[str, Any]:
+    identifiers = facet.get("identifiers") if isinstance(facet, Mapping) else None
+    found = [one for one in identifiers if (dataset := _dataset(one)) and seen(dataset)] if isinstance(identifiers, list) else []
+    return {"identifiers": [{part: one[part] for part in ("namespace", "name", "type") if part in one} for one in found]}
+
+
+def _symlinks(facet: Any) -> list[str]:
+    identifiers = facet.get("identifiers") if isinstance(facet, Mapping) else None
+    return [dataset for one in identifiers if (dataset := _dataset(one))] if isinstance(identifiers, list) else []
+
+
+def _dataset(named: Any) -> str | None:
+    """The dataset that an object with a namespace and a name is about."""
+    if not isinstance(named, Mapping) or not isinstance(named.get("namespace"), str) or not isinstance(named.get("name"), str):
+        return None
+    try:
+        return node_id(NodeKind.DATASET, named["namespace"], named["name"])
+    except (InvalidInputError, ValueError, UnicodeError):  # half of a surrogate pair
+        return None
+
+
+_NAMING: Mapping[str, Callable[[Any, Seen], Any]] = {
+    "lastRun": _run, "lastComplete": _run, "capture": _capture, "files": _count, "columnLineage": _lineage, "symlinks": _links,
+}  # fmt: skip

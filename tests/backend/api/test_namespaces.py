@@ -1,0 +1,426 @@
+"""Keys that are restricted to namespaces: what they see and may send, and that nothing else exists for them.
+
+The matrix is generated: every route of the table and every question of the schema is asked about what the key may read, about what it may
+not, and about what there is not. No answer may tell anything of the other team, and what is hidden is answered like what is not there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from graphql import GraphQLInterfaceType, GraphQLObjectType, GraphQLUnionType, get_named_type, is_required_argument
+
+from headwater.backend.api.access import RULES
+from headwater.backend.api.marquez.run_shape import job_version
+from headwater.graph.within.patterns import Namespaces
+from headwater.graphql.access import MUTATIONS_WITHIN, QUERIES_WITHIN, SUBSCRIPTIONS_WITHIN, Answering, Scope
+from headwater.graphql.rights import Rights, rights_of
+from headwater.graphql.schema import schema
+from tests.backend.api.two_namespaces import (
+    CANARY,
+    MIXED_RUN,
+    OUR_JOBS,
+    OUR_RUN,
+    OURS,
+    THEIR_JOBS,
+    THEIR_RUN,
+    THEIRS,
+    Teams,
+    dataset,
+    restricted,
+    teams,
+)
+from tests.backend.events import run_event
+
+_READING = (Scope.READ, Scope.RECORDS, Scope.EXPORT)
+_NO_RUN = f"f{THEIR_RUN[1:]}"
+_ABSENT = "absent"  # as long as the other word: in its place, a name of nothing
+_ALL_KINDS = "CONTAINS, DESCRIBES, CHECKS, ACCESSES, READS, WRITES, DERIVES"
+_WAYS = ("UPSTREAM", "DOWNSTREAM")
+_REFUSED = "This is not open to keys restricted to namespaces."
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Teams]:
+    with teams(tmp_path_factory.mktemp("teams")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def reader(world: Teams) -> dict[str, str]:
+    return world.key("reader", restricted(*_READING))
+
+
+def _encoded(*parts: str) -> str:
+    return ":".join(quote(part, safe="/-") for part in parts)
+
+
+class _Side:
+    """The names of one team, as routes and questions ask for them."""
+
+    def __init__(self, data: str, jobs: str, table: str, column: str, job: str, run: str) -> None:
+        self.data, self.jobs, self.table, self.column, self.job, self.run = data, jobs, table, column, job, run
+        self.dataset_id = f"dataset:{_encoded(data, table)}"
+        self.column_id = f"column:{_encoded(data, table, column)}"
+        self.job_id = f"job:{_encoded(jobs, job)}"
+        self.version_id = f"version:{_encoded(data, table, run)}"
+        self.pipeline_id = f"pipeline:{_encoded(THEIR_JOBS, 'canarydag')}"
+
+
+_OUR_SIDE = _Side(OURS, OUR_JOBS, "report", "total", "load", OUR_RUN)
+_OUR_SECOND = _Side(OURS, OUR_JOBS, "second", "copied", "again", MIXED_RUN)
+_THEIR_SIDE = _Side(THEIRS, THEIR_JOBS, "canaryout", "canarytotal", "canaryjob", THEIR_RUN)
+
+
+# Questions of the schema --------------------------------------------------------------------------------------------------------------
+
+
+def _arguments(side: _Side) -> dict[str, list[str]]:
+    """The arguments of each question of the schema; one that is not here fails."""
+    ids = [
+        side.dataset_id,
+        side.column_id,
+        side.job_id,
+        side.version_id,
+        f"run:{side.run}",
+        side.pipeline_id,
+        f"tag:{CANARY}tag",
+        "tag:monthly",
+    ]
+    ids += [f"platform:{_encoded(side.data)}", f"system:{_encoded(side.jobs)}", f"owner:{CANARY}owner", "owner:ann"]
+    ids += [f"actor:{CANARY}type:{CANARY}actor", f"check:{_encoded(side.data, side.table, '', CANARY + 'check')}"]
+    nodes = [json.dumps(identifier) for identifier in ids]
+    data, column, job = json.dumps(side.dataset_id), json.dumps(side.column_id), json.dumps(side.job_id)
+    views = [f"{{focus: [{node}]}}" for node in nodes[:6]]
+    views += [
+        f"{{focus: [{data}], data: COLUMN}}",
+        f"{{focus: [{data}], actors: RUN, data: VERSION}}",
+        f'{{focus: [{data}], asOf: "2030-01-01"}}',
+    ]
+    views += [
+        f'{{focus: [{data}], masks: [{{by: KIND, values: ["job"]}}]}}',
+        f'{{focus: ["platform:{_encoded(side.data)}"], data: PLATFORM}}',
+    ]
+    empty = "0" * 32
+    return {
+        "service": [""], "registrations": [""], "replays": [""], "admin": [""], "audit": [""], "auditVerification": [""],
+        "tags": ["first: 100"], "types": ["first: 100"], "actors": ["first: 100"], "data": ["first: 100"],
+        "jobs": ["first: 100", f"first: 100, namespace: {json.dumps(side.jobs)}"],
+        "datasets": ["first: 100", f"first: 100, namespace: {json.dumps(side.data)}"],
+        "search": ['text: "", first: 200', f'text: "{CANARY}"', 'text: "re"'],
+        "node": [f"id: {node}" for node in nodes],
+        "lineage": [f"focus: [{node}], direction: {way}" for node in nodes for way in ("UPSTREAM", "BOTH")]
+        + [f"focus: [{column}], kinds: [DERIVES]", f"focus: [{data}], kinds: [{_ALL_KINDS}]"],
+        "dataflow": [f"container: {nodes[5]}", f'container: "system:{_encoded(side.jobs)}"'],
+        "quality": [f"node: {data}", f"node: {column}"],
+        "rows": [f"dataset: {data}"],
+        "trace": [f'dataset: {data}, rows: [{{file: "x", row: 0}}]', f'dataset: {data}, where: "true"'],
+        "traceJob": [f'id: "{empty}"'], "replay": [f'id: "{empty}"'],
+        "view": [f"view: {view}" for view in views],
+        "viewLink": [f"view: {view}, src: {data}, dst: {data}" for view in views]
+        + [
+            f'view: {{focus: [{data}], masks: [{{by: KIND, values: ["job"]}}]}}, src: "dataset:{_encoded(OURS, source)}", dst: {data}'
+            for source in ("orders", "second")
+        ],
+        "viewDifference": [f'view: {view}, before: "2001-01-01", after: "2030-01-01"' for view in views],
+        "impact": [f"focus: [{node}], direction: {way}" for node in nodes[:5] for way in _WAYS]
+        + [f'records: {{dataset: {data}, where: "true"}}'],
+        "fieldAccess": [f"column: {column}"],
+        "fieldLineage": [f"column: {column}, detailed: {deep}, direction: {way}" for deep in ("true", "false") for way in _WAYS],
+        "runs": [f"job: {job}", f"job: {nodes[5]}"],
+        "versions": [f"dataset: {data}"],
+    }  # fmt: skip
+
+
+def _selection(kind: Any, deep: int) -> str:
+    """Everything that can be asked of a type without arguments."""
+    named = get_named_type(kind)
+    if not isinstance(named, GraphQLObjectType | GraphQLInterfaceType):
+        assert not isinstance(named, GraphQLUnionType)
+        return ""
+    parts = []
+    for name, field in named.fields.items():
+        if any(is_required_argument(argument) for argument in field.args.values()):
+            continue
+        inner = get_named_type(field.type)
+        if not isinstance(inner, GraphQLObjectType):
+            parts.append(name)
+        elif deep:
+            parts.append(f"{name} {_selection(inner, deep - 1)}")
+    return f"{{ {' '.join(parts)} }}"
+
+
+def _documents(side: _Side) -> Iterator[tuple[str, str]]:
+    fields = schema._schema.query_type.fields
+    stated = _arguments(side)
+    assert set(fields) == set(stated), "a question of the schema that this matrix does not ask"
+    for name, variants in stated.items():
+        for arguments in variants:
+            yield name, f"{{ {name}{f'({arguments})' if arguments else ''} {_selection(fields[name].type, 2)} }}"
+
+
+def _told(text: str) -> str:
+    return text.lower().replace(THEIR_RUN, "a-run").replace(_NO_RUN, "a-run")
+
+
+def test_whoever_reads_everything_is_told_of_both_teams(world: Teams) -> None:
+    """The canaries are there to be found: else the matrix would show nothing."""
+    told = {name for name, document in _documents(_OUR_SIDE) if CANARY in json.dumps(world.ask(world.home, document).get("data")).lower()}
+    assert told >= {"datasets", "jobs", "search", "lineage", "view", "impact", "node", "tags", "types", "fieldLineage", "viewDifference"}
+    paths = {path for path, response, _ in _asked(world, world.home, _OUR_SIDE) if response.is_success and CANARY in response.text.lower()}
+    assert len(paths) > 20
+
+
+@pytest.mark.parametrize("side", [_OUR_SIDE, _OUR_SECOND], ids=["report", "second"])
+def test_no_question_tells_of_the_other_team(world: Teams, reader: dict[str, str], side: _Side) -> None:
+    unread = {"rows", "trace"} | ({"viewLink"} if side is _OUR_SECOND else set())  # there are no files, and no link
+    answered = set()
+    for name, document in _documents(side):
+        response = world.client.post("/graphql", json={"query": document}, headers=reader)
+        echoed = document.lower()
+        found = _told(response.text)
+        if response.json().get("errors"):  # an error may tell what was asked
+            for asked in re.findall(r'"([^"]*canary[^"]*)"', echoed):
+                found = found.replace(asked, "")
+        else:
+            answered.add(name)
+        assert CANARY not in found, (document, response.text[:2000])
+        assert CANARY not in str(dict(response.headers)).lower()
+    assert answered >= {name for name, kind in QUERIES_WITHIN.items() if kind is not Answering.REFUSED} - unread
+
+
+def _absent(text: str) -> str:
+    return text.replace(CANARY, _ABSENT).replace(THEIR_RUN, _NO_RUN)
+
+
+def test_what_is_hidden_is_answered_like_what_is_not_there(world: Teams, reader: dict[str, str]) -> None:
+    compared = 0
+    for name, document in _documents(_THEIR_SIDE):
+        hidden = world.client.post("/graphql", json={"query": document}, headers=reader)
+        missing = world.client.post("/graphql", json={"query": _absent(document)}, headers=reader)
+        assert _told(_absent(hidden.text)) == _told(missing.text), (name, document)
+        assert hidden.status_code == missing.status_code
+        compared += 1
+    assert compared > 100
+
+
+def test_each_question_is_in_one_class() -> None:
+    kinds = schema._schema
+    for known, told in (
+        (kinds.query_type, QUERIES_WITHIN),
+        (kinds.mutation_type, MUTATIONS_WITHIN),
+        (kinds.subscription_type, SUBSCRIPTIONS_WITHIN),
+    ):
+        assert known is not None
+        assert set(told) <= set(known.fields), "named in the table, and not in the schema"
+
+
+def test_what_is_not_open_is_refused_whatever_is_asked(world: Teams, reader: dict[str, str]) -> None:
+    refused = set()
+    for name, document in _documents(_OUR_SIDE):
+        if QUERIES_WITHIN.get(name, Answering.REFUSED) is Answering.REFUSED:
+            errors = world.ask(reader, document)["errors"]
+            assert {error["extensions"]["code"] for error in errors} == {"ForbiddenError"}, (document, errors)
+            refused.add(name)
+    assert {"traceJob", "replays", "replay", "registrations", "admin", "audit"} <= refused
+
+
+# Routes -------------------------------------------------------------------------------------------------------------------------------
+
+
+def _path(path: str, side: _Side) -> str:
+    is_job = "/jobs" in path
+    names = {
+        "namespace": side.jobs if is_job else side.data, "source": side.data, "job": side.job, "dataset": side.table, "run": side.run,
+        "version": job_version(side.jobs, side.job) if is_job else side.run, "field": side.column, "tag": f"{CANARY}tag",
+        "capture": "0" * 32, "name": "x",
+    }  # fmt: skip
+    return re.sub(r"\{(\w+)\}", lambda found: quote(names[found[1]], safe=""), path)
+
+
+def _queries(side: _Side) -> list[list[tuple[str, str]]]:
+    """Parameters of all routes at once: each takes what it knows."""
+    common = [("start", "0"), ("end", "now"), ("period", "WEEK"), ("depth", "20"), ("limit", "100"), ("q", CANARY), ("runId", side.run)]
+    columns = [("column", side.column_id), ("node", side.dataset_id), ("nodeId", f"dataset:{side.data}:{side.table}")]
+    targets = (side.dataset_id, side.column_id, side.job_id, f"run:{side.run}", side.version_id)
+    found = [[*common, *columns, ("target", target), ("focus", target)] for target in targets]
+    field = f"datasetField:{side.data}:{side.table}:{side.column}"
+    found.append([*common, ("q", "re"), ("column", side.column_id), ("node", side.job_id), ("nodeId", f"job:{side.jobs}:{side.job}")])
+    found.append([*common, ("nodeId", field), ("withDownstream", "true"), ("target", side.job_id), ("type", "run")])
+    found.append([*common, ("records", side.dataset_id), ("where", "true"), ("target", side.dataset_id), ("direction", "upstream")])
+    found += [[*common, ("direction", way), ("nodeId", field), ("type", "job")] for way in ("incoming", "outgoing", "both")]
+    return found
+
+
+def _asked(
+    world: Teams, headers: dict[str, str], side: _Side, change: Any = str, *, few: bool = True
+) -> Iterator[tuple[str, Any, list[tuple[str, str]]]]:
+    for (method, path), rule in RULES.items():
+        if method != "GET" or rule.scope is None or rule.scope in (Scope.OPERATE, Scope.AUDIT) or path == "/graphql":
+            continue
+        for query in _queries(side)[:: 3 if few else 1]:
+            for accept in ("application/json", "text/turtle") if path.endswith("/prov") else ("*/*",):
+                stated = [(name, change(value)) for name, value in query]
+                yield path, world.client.get(change(_path(path, side)), params=stated, headers={**headers, "Accept": accept}), query
+
+
+@pytest.mark.parametrize("side", [_OUR_SIDE, _OUR_SECOND], ids=["report", "second"])
+def test_no_route_tells_of_the_other_team(world: Teams, reader: dict[str, str], side: _Side) -> None:
+    answered = set()
+    for path, response, query in _asked(world, reader, side, few=False):
+        text = response.text.lower() + str(dict(response.headers)).lower()
+        if response.status_code < 300:
+            answered.add(path)
+            assert CANARY not in text, (path, query, response.text[:3000])
+        else:
+            assert CANARY not in text.replace(f"{CANARY}tag", ""), (path, query, response.text[:3000])
+            assert response.status_code < 500, response.text
+    filtered = {path for (method, path), rule in RULES.items() if method == "GET" and rule.within is Answering.FILTERED}
+    one_side = {"/api/v1/namespaces/{namespace}/datasets/{dataset}/versions/{version}"} if side is _OUR_SECOND else set()
+    assert filtered <= answered | one_side | {"/graphql"}
+
+
+def test_a_route_answers_for_what_is_hidden_as_for_what_is_not_there(world: Teams, reader: dict[str, str]) -> None:
+    hidden = list(_asked(world, reader, _THEIR_SIDE))
+    missing = list(_asked(world, reader, _THEIR_SIDE, _absent))
+    for (path, one, query), (_, other, _) in zip(hidden, missing, strict=True):
+        assert one.status_code == other.status_code, (path, query, one.text, other.text)
+        left, right = _told(_absent(one.text)), _told(other.text)
+        if path.endswith(("/prov", "/openmetadata", "/datahub")) and one.status_code == 200:
+            continue  # a document has its own time
+        assert left == right, (path, query)
+
+
+def test_every_route_is_refused_unless_the_table_says_what_it_has(world: Teams, reader: dict[str, str]) -> None:
+    everything = world.key("everything", restricted(*_READING, Scope.DECLARE, Scope.INTAKE))
+    refused = 0
+    for (method, path), rule in RULES.items():
+        if rule.within is Answering.REFUSED and rule.scope not in (Scope.AUDIT, Scope.OPERATE):
+            answer = world.client.request(method, _path(path, _OUR_SIDE), headers=everything)
+            assert answer.status_code == 403, path
+            assert answer.json()["message"] == _REFUSED, path
+            refused += 1
+    assert refused == len([rule for rule in RULES.values() if rule.within is Answering.REFUSED]) - 1
+
+
+# What a key may do --------------------------------------------------------------------------------------------------------------------
+
+
+def test_lists_have_what_is_permitted(world: Teams, reader: dict[str, str]) -> None:
+    answer = world.ask(
+        reader,
+        "{ datasets { totalCount nodes { id } } jobs { totalCount nodes { id } } tags { nodes { id } } types { totalCount }"
+        ' search(text: "", first: 100) { total nodes { id } } actors { totalCount } service { nodes runs captures } }',
+    )
+    data = answer["data"]
+    assert [node["id"].rpartition(":")[2] for node in data["datasets"]["nodes"]] == ["orders", "report", "second", "third"]
+    assert [node["id"] for node in data["jobs"]["nodes"]] == ["job:airflow-sales:again", "job:airflow-sales:load"]
+    assert [node["id"] for node in data["tags"]["nodes"]] == ["tag:monthly"]
+    assert (data["datasets"]["totalCount"], data["jobs"]["totalCount"], data["types"]["totalCount"]) == (4, 2, 0)
+    assert data["search"]["total"] == len(data["search"]["nodes"]) == data["service"]["nodes"] - data["service"]["runs"]
+    assert data["service"]["runs"] == 2
+
+
+def test_pages_of_lists_hold_everything_once(world: Teams, reader: dict[str, str]) -> None:
+    query = "query ($a: String) { datasets(first: 1, after: $a) { nodes { id } totalCount pageInfo { hasNextPage endCursor } } }"
+    found, after = [], None
+    while True:
+        page = world.ask(reader, query, a=after)["data"]["datasets"]
+        found += [node["id"] for node in page["nodes"]]
+        after = page["pageInfo"]["endCursor"]
+        if not page["pageInfo"]["hasNextPage"]:
+            break
+    assert len(found) == len(set(found)) == page["totalCount"] == 4
+
+
+def test_a_walk_stops_at_what_is_hidden_and_says_so(world: Teams, reader: dict[str, str]) -> None:
+    query = "query ($f: [ID!]!) { lineage(focus: $f, direction: UPSTREAM) { nodes { id } hidden truncated } }"
+    third = f"dataset:{_encoded(OURS, 'third')}"
+    seen = world.ask(reader, query, f=[third])["data"]["lineage"]
+    assert [node["id"].rpartition(":")[2] for node in seen["nodes"]] == ["third", "again", "second"]
+    assert (seen["hidden"], seen["truncated"]) == (True, 0)
+    whole = world.ask(world.home, query, f=[third])["data"]["lineage"]
+    assert len(whole["nodes"]) > 3
+    assert not whole["hidden"]
+    notes = world.ask(reader, "query ($f: [ID!]!) { view(view: {focus: $f, direction: UPSTREAM}) { notes } }", f=[third])["data"]["view"][
+        "notes"
+    ]
+    assert notes == ["Something that belongs here lies in namespaces that this key may not read."]
+
+
+def test_a_key_without_patterns_sees_everything_as_before(world: Teams) -> None:
+    viewer = world.key("viewer", Rights(frozenset({Scope.READ, Scope.RECORDS})))
+    query = "{ datasets { totalCount } service { nodes } types { totalCount } lineage(focus: [%s]) { nodes { id properties } } }"
+    query %= json.dumps(_THEIR_SIDE.dataset_id)
+    assert world.ask(viewer, query) == world.ask(world.home, query)
+
+
+def test_events_of_other_namespaces_are_refused_whole(world: Teams) -> None:
+    producer = world.key("producer", restricted(Scope.INTAKE))
+    own = run_event(31, job={"namespace": OUR_JOBS, "name": "x"}, inputs=[], outputs=[dataset(OURS, "made")])
+    assert world.client.post("/api/v1/lineage", json=own, headers=producer).status_code == 201
+    foreign = [
+        run_event(32, job={"namespace": "elsewhere", "name": "x"}, inputs=[], outputs=[]),
+        run_event(33, job={"namespace": OUR_JOBS, "name": "x"}, inputs=[dataset(THEIRS, "in")], outputs=[]),
+        run_event(34, job={"namespace": OUR_JOBS, "name": "x"}, inputs=[], outputs=[dataset("S3://sales", "out")]),
+        run_event(35, job={"namespace": OUR_JOBS, "name": "x"}, run={"runId": THEIR_RUN}, inputs=[], outputs=[]),
+    ]
+    for event in foreign:
+        answer = world.client.post("/api/v1/lineage", json=event, headers=producer)
+        assert answer.status_code == 422, answer.text
+        assert CANARY not in answer.text.replace(THEIRS, "").replace(quote(THEIRS, safe="/"), "")
+    both = world.client.post("/api/v1/lineage/batch", json=[own, foreign[0]], headers=producer)
+    assert (both.status_code, both.json()["accepted"], [one["index"] for one in both.json()["rejected"]]) == (422, 1, [1])
+    world.settle()
+    assert world.client.get("/api/v1/namespaces/elsewhere", headers=world.home).status_code == 404
+
+
+def test_declarations_speak_of_own_namespaces_alone(world: Teams) -> None:
+    steward = world.key("steward", restricted(Scope.READ, Scope.DECLARE))
+
+    def declared(**document: Any) -> int:
+        return world.client.post("/api/v1/declarations", json=document, headers=steward).status_code
+
+    assert declared(descriptions=[{"id": _OUR_SIDE.dataset_id, "aspect": "tag", "value": "gold"}]) == 201
+    assert declared(descriptions=[{"id": _THEIR_SIDE.dataset_id, "aspect": "tag", "value": "gold"}]) == 404
+    assert declared(descriptions=[{"id": "tag:monthly", "aspect": "description", "value": "x"}]) == 403
+    assert declared(types=[{"name": "mine", "axis": "actor"}]) == 403
+    tagged = f"/api/v1/namespaces/{quote(THEIRS, safe='')}/datasets/canaryout/tags/gold"
+    assert world.client.post(tagged, headers=steward).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "does_not"),
+    [
+        ("s3://sales*", ["s3://sales", "s3://sales-eu/x"], ["s3://hr", "S3://sales", "xs3://sales", "s3%3A//sales"]),
+        ("a?c", ["abc", "a*c"], ["ac", "abbc"]),
+        (r"a\*c", ["a*c"], ["abc", "a\\*c"]),
+        ("*.sales.*", ["x.sales.y", ".sales."], ["sales", "x.sales"]),
+        ("[ab]", ["[ab]"], ["a", "b"]),
+        ("caf\u00e9", ["caf\u00e9"], ["cafe\u0301", "cafe"]),
+        ("*a*b*c", ["abc", "xxaxxbxxc"], ["acb", "ab"]),
+    ],
+)  # fmt: skip
+def test_patterns(pattern: str, fits: list[str], does_not: list[str]) -> None:
+    namespaces = Namespaces.of([pattern])
+    assert [one for one in fits if not namespaces.has(one)] == []
+    assert [one for one in does_not if namespaces.has(one)] == []
+
+
+def test_patterns_take_no_longer_the_more_wildcards_they_have() -> None:
+    assert not Namespaces.of(["*a" * 100 + "b"]).has("a" * 5_000)
+
+
+def test_rights_are_kept_and_read_back() -> None:
+    stated = ["read:s3://a b*", "read:100%", "records:s3://a b*", "intake", "export:caf\u00e9:\\*"]
+    rights = rights_of((), stated, lambda _, name: ValueError(name))
+    from headwater.graphql.rights import kept_rights
+
+    assert kept_rights(rights.kept()) == rights
+    assert rights.texts() == sorted(stated)
+    assert kept_rights("read:s3://a* later:x replay:x read:%5C").texts() == ["read:s3://a*"]
