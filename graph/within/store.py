@@ -22,6 +22,7 @@ from headwater.graph.within.shown import jobs_of, named_by, runs_of, shown_edge,
 from headwater.graph.within.visible import NAMED, Visible, kind_named
 
 _PORTION = 1_000
+_MIXING = frozenset({NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.PIPELINE})
 
 
 class StoreWithin:
@@ -125,12 +126,10 @@ class StoreWithin:
         self._check(tenant)
         if not await self._visible.one(parent):
             return Page([], None, 0)
-        edges = await self._store.neighbours(tenant, [parent], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS])
-        inside = {edge.dst for edge in edges}
-        seen = await self._visible.of(inside)
-        if seen == inside:
+        if not await self._mixes(parent):
             page = await self._store.children(tenant, parent, kinds=kinds, first=first, after=after)
-            return Page(await self._shown(page.nodes), page.cursor, page.total)
+            if len(await self._visible.of(node.id for node in page.nodes)) == len(page.nodes):
+                return Page(await self._shown(page.nodes), page.cursor, page.total)
         return await self._chosen_children(tenant, parent, kinds, first, after)
 
     async def listed(self, tenant: str, prefix: str, *, first: int = 100, skip: int = 0) -> Listing:
@@ -148,18 +147,17 @@ class StoreWithin:
         self._check(tenant)
         if not await self._visible.one(parent):
             return Listing([], 0)
-        edges = await self._store.neighbours(tenant, [parent], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS])
-        inside = {edge.dst for edge in edges if kind_named(edge.dst) is kind}
-        seen = await self._visible.of(inside)
-        if seen == inside:
+        if not await self._mixes(parent):
             found = await self._store.latest(tenant, parent, kind, until=until, first=first, skip=skip)
-            return Listing(await self._shown(found.nodes), found.total)
+            if len(await self._visible.of(node.id for node in found.nodes)) == len(found.nodes):
+                return Listing(await self._shown(found.nodes), found.total)
         everything: list[Node] = []
         while True:
             page = await self._store.latest(tenant, parent, kind, until=until, first=_PORTION, skip=len(everything))
             everything += page.nodes
             if not page.nodes or len(everything) >= page.total:
                 break
+        seen = await self._visible.of(node.id for node in everything)
         kept = [node for node in everything if node.id in seen]
         return Listing(await self._shown(kept[skip : skip + first]), len(kept))
 
@@ -227,13 +225,24 @@ class StoreWithin:
         seen = await self._visible.of(named)
         return [shown_node(node, seen.__contains__) for node in nodes]
 
+    async def _mixes(self, parent: str) -> bool:
+        """Whether a node contains what is of other namespaces, too, as a pipeline may. Of jobs and datasets pages are looked at alone."""
+        if kind_named(parent) not in _MIXING:
+            return False
+        edges = await self._store.neighbours(self._tenant, [parent], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS])
+        inside = {edge.dst for edge in edges}
+        return await self._visible.of(inside) != inside
+
     async def _edges(self, edges: Sequence[Edge]) -> list[Edge]:
         """Those between visible nodes, as the caller is told of them."""
-        ends = await self._visible.of({end for edge in edges for end in (edge.src, edge.dst)})
-        between = [edge for edge in edges if edge.src in ends and edge.dst in ends]
+        between = await self._between(edges)
         jobs = {job for edge in between if edge.kind is EdgeKind.DERIVES for job in jobs_of(edge)}
         seen = await self._visible.of(jobs | runs_of(between))
         return [shown for edge in between if (shown := shown_edge(edge, seen)) is not None]
+
+    async def _between(self, edges: Sequence[Edge]) -> list[Edge]:
+        ends = await self._visible.of({end for edge in edges for end in (edge.src, edge.dst)})
+        return [edge for edge in edges if edge.src in ends and edge.dst in ends]
 
     async def _hides(self, ids: Sequence[str], direction: Direction, kinds: Sequence[EdgeKind]) -> bool:
         """Whether something next to some visible nodes is not seen."""
@@ -242,7 +251,10 @@ class StoreWithin:
         for begin in range(0, len(ids), _PORTION):
             some = ids[begin : begin + _PORTION]
             edges = await self._store.neighbours(self._tenant, some, direction=direction, kinds=kinds)
-            if len(await self._edges(edges)) < len(edges):
+            if len(await self._between(edges)) < len(edges):
+                return True
+            stated = [edge for edge in edges if edge.kind is EdgeKind.DERIVES]
+            if len(await self._edges(stated)) < len(stated):
                 return True
         return False
 

@@ -14,10 +14,10 @@ from starlette.responses import Response
 from headwater.backend.api.audit import RequestAuditor, auditor
 from headwater.backend.api.context import Service, graph_of, principal, service
 from headwater.backend.api.credentials import Principal
-from headwater.backend.api.marquez.asking import Ask, Page, answer, not_found, page_of, subject_router
+from headwater.backend.api.marquez.asking import Ask, Asked, Page, answer, not_found, page_of, subject_router
 from headwater.backend.api.marquez.dataset_shape import bodies_of_datasets
 from headwater.backend.api.marquez.names import DatasetName, Namespace, decoded
-from headwater.backend.api.permitted import PermittedDeclarations
+from headwater.backend.api.permitted import PermittedDeclarations, tells_values
 from headwater.backend.intake.bodies import apart, unpack_apart
 from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
@@ -56,9 +56,9 @@ class _Declaring:
         who: Annotated[Principal, Depends(principal)],
         parts: Annotated[Service, Depends(service)],
         log: Annotated[RequestAuditor, Depends(auditor)],
-        ask: Ask,
     ) -> None:
-        self._who, self._parts, self._log, self.ask = who, parts, log, ask
+        self._who, self._parts, self._log = who, parts, log
+        self.ask = Asked(graph_of(parts, who, Scope.DECLARE), who.tenant, tells_values(parts, who))
 
     async def declare(self, node: str, aspect: str, value: str, *, removed: bool = False) -> None:
         """State one description of a node, and wait until the graph has it.
@@ -68,9 +68,10 @@ class _Declaring:
         """
         workspace, tenant = self._parts.workspace, self._who.tenant
         document = {"descriptions": [{"id": node, "aspect": aspect, "value": value, "removed": removed}]}
-        seen = graph_of(self._parts, self._who, Scope.DECLARE)
         async with audited(self._log, "declare", node, changes=True):
-            offset = await PermittedDeclarations(DeclarationIntake(workspace.log, seen), self._parts, self._who).declare(tenant, document)
+            offset = await PermittedDeclarations(DeclarationIntake(workspace.log, self.ask.graph), self._parts, self._who).declare(
+                tenant, document
+            )
         for _ in range(round(_PATIENCE / _LOOK)):
             if await workspace.graph.offset(tenant) >= offset:
                 return

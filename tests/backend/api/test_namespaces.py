@@ -17,9 +17,10 @@ from graphql import GraphQLInterfaceType, GraphQLObjectType, GraphQLUnionType, g
 
 from headwater.backend.api.access import RULES
 from headwater.backend.api.marquez.run_shape import job_version
+from headwater.errors import InvalidInputError
 from headwater.graph.within.patterns import Namespaces
 from headwater.graphql.access import MUTATIONS_WITHIN, QUERIES_WITHIN, SUBSCRIPTIONS_WITHIN, Answering, Scope
-from headwater.graphql.rights import Rights, rights_of
+from headwater.graphql.rights import Rights, kept_rights, rights_of
 from headwater.graphql.schema import schema
 from tests.backend.api.two_namespaces import (
     CANARY,
@@ -39,6 +40,7 @@ from tests.backend.events import run_event
 
 _READING = (Scope.READ, Scope.RECORDS, Scope.EXPORT)
 _NO_RUN = f"f{THEIR_RUN[1:]}"
+_SHARED_RUN = "00000009-0000-4000-8000-000000000000"
 _ABSENT = "absent"  # as long as the other word: in its place, a name of nothing
 _ALL_KINDS = "CONTAINS, DESCRIBES, CHECKS, ACCESSES, READS, WRITES, DERIVES"
 _WAYS = ("UPSTREAM", "DOWNSTREAM")
@@ -419,8 +421,64 @@ def test_patterns_take_no_longer_the_more_wildcards_they_have() -> None:
 def test_rights_are_kept_and_read_back() -> None:
     stated = ["read:s3://a b*", "read:100%", "records:s3://a b*", "intake", "export:caf\u00e9:\\*"]
     rights = rights_of((), stated, lambda _, name: ValueError(name))
-    from headwater.graphql.rights import kept_rights
-
     assert kept_rights(rights.kept()) == rights
     assert rights.texts() == sorted(stated)
     assert kept_rights("read:s3://a* later:x replay:x read:%5C").texts() == ["read:s3://a*"]
+
+
+def test_a_run_tells_its_state_and_names_nothing_of_elsewhere(world: Teams, reader: dict[str, str]) -> None:
+    told = world.ask(reader, f'{{ node(id: "run:{OUR_RUN}") {{ properties containers {{ id }} }} }}')["data"]["node"]
+    assert told["properties"]["state"] == "COMPLETE"
+    assert not {"parent", "parentRun", "error", "errorMessage", "odd", f"input:dataset:{_encoded(THEIRS, 'canarysecret')}"} & set(
+        told["properties"]
+    )
+    assert f"input:dataset:{_encoded(OURS, 'orders')}" in told["properties"]
+    assert [node["id"] for node in told["containers"]] == ["job:airflow-sales:load", "system:airflow-sales"]
+
+
+def test_a_run_of_two_namespaces_needs_both(world: Teams, reader: dict[str, str]) -> None:
+    """Whoever may send for a namespace must not draw another team's run into it."""
+    query = f'{{ node(id: "run:{_SHARED_RUN}") {{ id }} runs(job: "job:airflow-sales:shared") {{ totalCount nodes {{ id }} }} }}'
+    for jobs, name in ((OUR_JOBS, "shared"), (THEIR_JOBS, "canaryshared")):
+        event = run_event(41, run={"runId": _SHARED_RUN}, job={"namespace": jobs, "name": name}, inputs=[], outputs=[])
+        world.client.post("/api/v1/lineage", json=event, headers=world.home).raise_for_status()
+    world.settle()
+    assert world.ask(reader, query)["data"] == {"node": None, "runs": {"totalCount": 0, "nodes": []}}
+    assert world.ask(world.home, query)["data"]["node"] is not None
+
+
+def test_a_session_of_the_page_may_no_more_than_the_key_that_opened_it(world: Teams, reader: dict[str, str]) -> None:
+    url = world.client.post("/api/v1/tickets", json={"scopes": ["read", "records", "declare"]}, headers=reader).json()["url"]
+    cookie = world.client.get(url).headers["set-cookie"].partition(";")[0]
+    world.client.cookies.clear()
+    answer = world.ask({"Cookie": cookie, "Origin": "http://localhost"}, "{ datasets(first: 100) { nodes { id } } }")
+    assert len(answer["data"]["datasets"]["nodes"]) >= 4
+    assert CANARY not in str(answer)
+
+
+def test_a_key_that_is_exchanged_stays_restricted(world: Teams) -> None:
+    ring = world.client.app.state.service.credentials.named  # type: ignore[attr-defined]  # the type of `app` is any ASGI callable
+    old, _ = ring.create("exchanged", restricted(Scope.READ), tenant="default")
+    new, text = ring.rotate("exchanged", overlap=0)
+    assert new.rights == old.rights == ring.find(text).rights
+
+
+@pytest.mark.parametrize(
+    ("roles", "scopes"),
+    [(["auditor:x"], []), (["admin:x"], []), ([], ["replay:x"]), ([], ["read:"]), ([], ["read:x\\"]), ([], ["read:a\nb"])],
+)
+def test_what_cannot_be_restricted_is_refused(roles: list[str], scopes: list[str]) -> None:
+    with pytest.raises(InvalidInputError):
+        rights_of(roles, scopes, lambda _, name: ValueError(name))
+
+
+def test_a_key_that_reads_in_part_may_not_read_who_asked_what(world: Teams) -> None:
+    with pytest.raises(InvalidInputError, match="audit"):
+        world.key("auditor", restricted(Scope.READ) | Rights(frozenset({Scope.AUDIT})))
+
+
+def test_masked_columns_stay_masked_where_unmasked_is_given_for_less() -> None:
+    both = rights_of(["analyst:a", "investigator:b"], (), lambda _, name: ValueError(name)).settled()
+    assert Scope.UNMASKED not in both.scopes
+    assert Scope.UNMASKED in rights_of(["investigator:b"], (), lambda _, name: ValueError(name)).settled().scopes
+    assert Scope.READ not in rights_of(["analyst:a", "viewer"], (), lambda _, name: ValueError(name)).within
