@@ -107,14 +107,18 @@ class _Company:
 def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Company]:
     folder = tmp_path_factory.mktemp("company")
     ours, theirs = _Lake(folder / "ours", 9001), _Lake(folder / "theirs", 9002)
-    shared = _Lake(folder / "ours" / "shared", 9003, "hive://canaryhr")
+    shared = _Lake(folder / "shared", 9003, "hive://canaryhr")
     roots = {"HEADWATER_DATA_ROOTS": json.dumps([str(folder / "ours")])}
-    roots["HEADWATER_TENANT_ROOTS"] = json.dumps({"sales": [str(folder / "theirs")]})
+    roots["HEADWATER_TENANT_ROOTS"] = json.dumps({"sales": [str(folder / "theirs")], "shared": [str(folder / "shared")]})
     with ServiceProcess(folder / "home", **roots) as service:
         company = _Company(service, ours, theirs, shared)
-        with service.client() as owner, company.client(Scope.INTAKE, tenant="sales") as sender:
+        with (
+            service.client() as owner,
+            company.client(Scope.INTAKE, tenant="sales") as sender,
+            company.client(Scope.INTAKE, tenant="shared") as third,
+        ):
             ours.send(owner)
-            shared.send(owner)
+            shared.send(third)
             theirs.send(sender)
         service.settled()
         with company.client(Scope.READ, tenant="sales") as reader:
@@ -217,7 +221,7 @@ def test_records_of_permitted_namespaces_are_told_whole(company: _Company) -> No
 
 def test_records_of_hidden_namespaces_leave_no_file_row_or_value(company: _Company) -> None:
     shared = company.shared
-    with company.client(Scope.READ, Scope.RECORDS, within=["file", "local*", "tests*"]) as analyst:
+    with company.client(Scope.READ, Scope.RECORDS, tenant="shared", within=["file", "local*", "tests*"]) as analyst:
         answer = analyst.post("/graphql", json=_asked(_WHOLE, d=shared.sink, r=shared.first, f=False))
         trace = answer.json()["data"]["trace"]
         assert (trace["records"], trace["exact"], trace["total"]) == ([], False, 0)
@@ -237,7 +241,7 @@ def test_records_of_hidden_namespaces_leave_no_file_row_or_value(company: _Compa
 def test_a_name_in_a_permitted_namespace_does_not_open_files_of_another(company: _Company) -> None:
     """The dataset is the key's, its files are not: who could state names could else read whatever lies below the data roots."""
     shared = company.shared
-    with company.client(Scope.READ, Scope.RECORDS, within=["hive://canaryhr"]) as analyst:
+    with company.client(Scope.READ, Scope.RECORDS, tenant="shared", within=["hive://canaryhr"]) as analyst:
         for query, more in ((_ROWS, {}), (_ROWS, {"w": "name = 'ann'"}), (_WHOLE, {"w": "false", "f": True})):
             answer = analyst.post("/graphql", json=_asked(query, d=shared.source, **more))
             assert _refusal(answer) == "ForbiddenError", answer.text
