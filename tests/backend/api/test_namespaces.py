@@ -242,7 +242,7 @@ def _path(path: str, side: _Side) -> str:
         "version": job_version(side.jobs, side.job) if is_job else side.run, "field": side.column, "tag": f"{CANARY}tag",
         "capture": "0" * 32, "name": "x",
     }  # fmt: skip
-    return re.sub(r"\{(\w+)\}", lambda found: quote(names[found[1]], safe=""), path)
+    return re.sub(r"\{(\w+)\}", lambda found: quote(names.get(found[1], "x"), safe=""), path)
 
 
 def _queries(side: _Side) -> list[list[tuple[str, str]]]:
