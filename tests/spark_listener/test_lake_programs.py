@@ -18,7 +18,7 @@ from hdfs_native import Client
 from obstore.store import S3Store
 
 from tests.jvm import submit
-from tests.lake import KEY, SECRET, S3Server, s3
+from tests.lake import KEY, OVER_HTTP, SECRET, S3Server, s3
 from tests.lake_home import Home
 
 pytestmark = [pytest.mark.lake, pytest.mark.slow, pytest.mark.xdist_group("s3a")]
@@ -171,13 +171,15 @@ def test_a_source_that_was_replaced_is_said_and_gives_no_value(lake: Lake) -> No
     assert values == {"part-0.csv": False, "part-1.csv": True}
 
 
-def test_a_pipeline_on_hdfs_is_traced_to_the_lines_of_the_csv(hdfs_url: str, tmp_path: Path) -> None:
-    url = f"{hdfs_url}/pipeline"
-    here = Home(tmp_path, f'[[root]]\nurl = "{url}/"\n')
+@pytest.mark.parametrize("scheme", ["hdfs", "webhdfs"])
+def test_a_pipeline_on_hdfs_is_traced_to_the_lines_of_the_csv(hdfs_url: str, tmp_path: Path, scheme: str) -> None:
+    name_node, data_node = OVER_HTTP[hdfs_url]
+    url = f"{hdfs_url}/{scheme}" if scheme == "hdfs" else f"webhdfs://{name_node}/{scheme}"
+    here = Home(tmp_path, f'[[root]]\nurl = "{url}/"\n' + (f'datanodes = "{data_node}"\n' if scheme == "webhdfs" else ""))
     client = Client(hdfs_url)
-    client.mkdirs("/pipeline/data/raw", create_parent=True)
+    client.mkdirs(f"/{scheme}/data/raw", create_parent=True)
     for part in range(2):
-        with client.create(f"/pipeline/data/raw/part-{part}.csv") as file:
+        with client.create(f"/{scheme}/data/raw/part-{part}.csv") as file:
             file.write("\n".join(["id,k,v", *(f"{i},{k},{v}" for i, k, v in ROWS[part * 200 : part * 200 + 200]), ""]).encode())
     (tmp_path / "job.py").write_text(PROGRAM)
     here.headwater(
