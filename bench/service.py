@@ -12,6 +12,7 @@ from pathlib import Path
 from bench.processes import ProcessTree
 
 _START_SECONDS = 60
+_WORKER = "headwater.backend.worker.child"
 
 
 class Service:
@@ -31,17 +32,28 @@ class Service:
         self.client = GraphQLClient(self.url, self.key)
 
     def cpu_seconds(self) -> float:
-        """Processor time that it has used, where the system tells; not that of processes that it started."""
-        stat = Path(f"/proc/{self._process.pid}/stat")
-        if not stat.exists():
-            return 0.0
-        user, system = stat.read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        """Processor time that it and its worker have used, where the system tells; not that of processes for questions about records."""
+        return self.own_cpu_seconds() + sum(map(_seconds, self.workers()))
+
+    def own_cpu_seconds(self) -> float:
+        """Processor time that it has used without its worker, where the system tells: to take things in, and to answer."""
+        return _seconds(self._process.pid)
 
     def memory_megabytes(self) -> float:
-        """Memory that it has now, where the system tells; without the processes that it started."""
-        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text(encoding="ascii").split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+        """Memory that it and its worker have now, where the system tells; without the processes that answer questions about records."""
+        return sum(map(_megabytes, [self._process.pid, *self.workers()]))
+
+    def workers(self) -> list[int]:
+        """The processes in which it projects."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                parent = int((folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
+                if parent == self._process.pid and _WORKER in (folder / "cmdline").read_text(encoding="utf-8", errors="replace"):
+                    found.append(int(folder.name))
+            except OSError:
+                continue  # it ended meanwhile
+        return found
 
     def handles(self) -> int:
         """Open files and sockets."""
@@ -60,6 +72,19 @@ class Service:
         """End it."""
         self._process.terminate()
         self._process.wait(timeout=30)
+
+
+def _seconds(process: int) -> float:
+    stat = Path(f"/proc/{process}/stat")
+    if not stat.exists():
+        return 0.0
+    user, system = stat.read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def _megabytes(process: int) -> float:
+    pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _address(home: Path, service: subprocess.Popen[bytes]) -> str:
