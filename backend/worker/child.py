@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from threading import Lock, Thread
 from typing import BinaryIO
 
@@ -90,6 +91,8 @@ def main() -> None:
     """Work for the parent."""
     requests: BinaryIO = os.fdopen(os.dup(0), "rb")
     reports: BinaryIO = os.fdopen(os.dup(1), "wb")
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # systemd sends them to all processes of a service, and the service ends this one in order
     os.dup2(2, 1)  # what a library prints must not stand among the reports
     begin = read(requests)
     if not isinstance(begin, Begin):

@@ -50,6 +50,14 @@ def _worker(service: ServiceProcess, *, but: int = 0) -> int:
     return found[0]
 
 
+def _runs(service: ServiceProcess) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    with service.client() as client:
+        while client.get("/readyz").json()["checks"]["projector"] != "running":
+            assert time.monotonic() < deadline, service.log.read_text()
+            time.sleep(0.05)
+
+
 def _is_gone(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
@@ -78,11 +86,9 @@ def test_a_worker_that_was_killed_is_started_again_and_goes_on(service: ServiceP
     _send(service, 2)
     assert _worker(service, but=worker) != worker
     service.settled()
+    _runs(service)
     deadline = time.monotonic() + _PATIENCE
     with service.client() as client:
-        while client.get("/readyz").json()["checks"]["projector"] != "running":
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
         measures = client.get("/metrics").text
     assert "headwater_worker_restarts_total 1.0" in measures
     while "headwater_projected_entries_total 2.0" not in measures:
@@ -95,9 +101,12 @@ def test_a_worker_that_was_killed_is_started_again_and_goes_on(service: ServiceP
 
 def test_the_worker_ends_with_a_service_that_is_told_to(service: ServiceProcess) -> None:
     worker = _worker(service)
+    _runs(service)
+    os.kill(worker, signal.SIGTERM)  # as systemd does, to all processes of a service at once
     service.process.terminate()
     assert service.process.wait(_PATIENCE) == 0
     assert _is_gone(worker)
+    assert "the worker ended" not in service.log.read_text()
 
 
 def test_the_worker_ends_with_a_service_that_is_killed_and_the_next_one_goes_on(service: ServiceProcess) -> None:
