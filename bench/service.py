@@ -40,7 +40,10 @@ class Service:
         return _seconds(self._process.pid)
 
     def memory_megabytes(self) -> float:
-        """Memory that it and its worker have now, where the system tells; without the processes that answer questions about records."""
+        """Memory of their own that it and its worker have now, where the system tells; not of the processes that answer questions.
+
+        What they have mapped of files (the graph's, libraries) is not in it: that is the system's cache, which it takes back at need.
+        """
         return sum(map(_megabytes, [self._process.pid, *self.workers()]))
 
     def workers(self) -> list[int]:
@@ -83,8 +86,8 @@ def _seconds(process: int) -> float:
 
 
 def _megabytes(process: int) -> float:
-    pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8", errors="replace").splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith(("RssAnon:", "RssShmem:"))) * 1024 / 1e6
 
 
 def _address(home: Path, service: subprocess.Popen[bytes]) -> str:

@@ -4,9 +4,9 @@
 when the event is on the disk. *batches* sends as many with 20 a request. *start* kills a service (SIGKILL) whose log has a million events,
 while it takes in more, and times until the next one has answered a question. *view* asks for 200 nodes of a lake of a million nodes through
 GraphQL, as the page does. *soak* sends for 20 seconds (HEADWATER_SOAK_SECONDS: for so long), and counts by how much memory and open files
-grew in the second half. Memory is that of the service
-and of its worker, not of the processes in which it answers questions about records; *processor* is that of the service alone, and of both.
-`--scale 0.05`: a twentieth of the log and of the lake. The client's own work is on the same machine.
+grew in the second half. Memory is what the service and its worker have of their own, without mapped files, not that of the processes in
+which it answers questions about records; *processor* is that of the service alone, and of both. `--scale 0.05`: a twentieth of the log and
+of the lake. The client's own work is on the same machine.
 """
 
 from __future__ import annotations
