@@ -18,7 +18,8 @@ from uuid import uuid4
 
 from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.checkpoints import TappedFrame
-from headwater.spark_listener.delivery.transports import Transports, transport_config
+from headwater.spark_listener.delivery.transport_config import transport_config
+from headwater.spark_listener.delivery.transports import Transports
 from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.listener import Listener

@@ -1,7 +1,7 @@
 """Events to further OpenLineage backends (Marquez, DataHub, Kafka, a file), by openlineage-python's transports, beside our own delivery.
 
-A thread of its own with a bounded queue: a backend that is slow or away costs its events, which are counted and told, and nothing else.
-Records never go this way. What a transport says may hold its address and key, and is redacted before it is told.
+Each backend has a thread of its own with a bounded queue: one that is slow or away costs its own events, which are counted and told, and
+nothing else. Records never go this way. What a transport says may hold its address and key, and is redacted before it is told.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headwater.spark_listener.redact import redact
@@ -24,92 +23,149 @@ if TYPE_CHECKING:
 _log = logging.getLogger("headwater.delivery")
 _MOST = 10_000  # events that wait
 _LONGEST = 300  # characters of a problem
-_FAILURES = 5  # in a row, after which the rest is dropped: a backend that hangs must not hold up the end of the program
-
-
-def transport_config(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, Any] | None:
-    """What the user has set: `spark.openlineage.transport.*` (`conf`, without the prefix), else OPENLINEAGE_URL; {} means openlineage.yml.
-
-    None: nothing is set, or OPENLINEAGE_DISABLED is.
-    """
-    if environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
-        return None
-    given = {key.removeprefix("transport."): value for key, value in conf.items() if key.startswith("transport.")}
-    if given.get("type"):
-        return _from_spark(given)
-    if _has_file(environ) or any(name.startswith("OPENLINEAGE__TRANSPORT") for name in environ):
-        return {}
-    if environ.get("OPENLINEAGE_URL"):
-        key = environ.get("OPENLINEAGE_API_KEY")
-        config = {"type": "http", "url": environ["OPENLINEAGE_URL"], "endpoint": environ.get("OPENLINEAGE_ENDPOINT", "api/v1/lineage")}
-        return {**config, "auth": {"type": "api_key", "apiKey": key}} if key else config
-    return None
+_FAILURES = 5  # in a row, after which events are dropped for a while: a backend that hangs must not hold up the end of the program
+_FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 3600.0
 
 
 class Transports:
-    """Sends what `put` is given, in order. `finish` once."""
+    """Sends what `put` is given, in order. `finish` once. A composite that sends to all of its parts is a backend for each."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self.kind = str(config.get("type") or "openlineage.yml")
+        self._parts: list[_Backend] = []
+        self._whole = _Backend(str(config.get("type") or "openlineage.yml"), lambda: _transport(config), self._divide)
+
+    @property
+    def sent(self) -> int:
+        """How many events the backend took; of several, the one that took the fewest."""
+        return min(backend.sent for backend in self._backends)
+
+    @property
+    def dropped(self) -> int:
+        """How many events the backend did not get; of several, the one that lacks most."""
+        return max(backend.dropped for backend in self._backends)
+
+    @property
+    def problem(self) -> str | None:
+        """Why events were dropped, as far as that is known."""
+        return next((backend.problem for backend in self._backends if backend.problem), None)
+
+    def put(self, event: Mapping[str, Any]) -> None:
+        """Send an event soon. Never waits."""
+        self._whole.put(event)
+
+    def finish(self, timeout: float) -> None:
+        """Send what is left, for `timeout` seconds at most; what has not gone then is dropped, and counted."""
+        until = time.monotonic() + timeout
+        self._whole.end(until)
+        self._whole.join()  # it has handed everything on
+        for part in self._parts:
+            part.end(until)
+        for part in self._parts:
+            part.join()
+
+    def summary(self) -> str:
+        """What became of the events, for the end of the run."""
+        return "; ".join(backend.summary() for backend in self._backends)
+
+    @property
+    def _backends(self) -> Sequence[_Backend]:
+        return self._parts or [self._whole]
+
+    def _divide(self, transport: Transport) -> Sequence[_Backend]:
+        """The backends that a transport hands everything on to; none where it sends by itself, or to one in the place of another."""
+        from openlineage.client.transport.composite import CompositeTransport
+
+        if not isinstance(transport, CompositeTransport):
+            return ()
+        if not (transport.config.continue_on_failure and transport.config.continue_on_success):
+            return ()
+        for part in transport.transports:
+            name = " ".join(dict.fromkeys(filter(None, (part.name, part.kind))))
+            self._parts.append(_Backend(name, lambda part=part: part, lambda _: ()))  # type: ignore[misc]  # mypy takes no defaults of a lambda
+        return self._parts
+
+
+class _Backend:
+    """One backend. `make` makes its transport, in its thread; `divide` gives the backends to hand everything on to, if there are any."""
+
+    def __init__(self, kind: str, make: Callable[[], Transport], divide: Callable[[Transport], Sequence[_Backend]]) -> None:
+        self.kind = kind
         self.sent = 0
         self.dropped = 0
         self.problem: str | None = None
-        self._config = dict(config)
+        self._given = 0
+        self._make = make
+        self._divide = divide
         self._queue: queue.Queue[Mapping[str, Any] | None] = queue.Queue(_MOST)
         self._until = float("inf")
+        self._failures, self._again, self._pause = 0, 0.0, _FIRST_PAUSE
         self._thread = threading.Thread(target=self._run, name="headwater-openlineage", daemon=True)
         self._thread.start()
 
     def put(self, event: Mapping[str, Any]) -> None:
         """Send an event soon. Never waits."""
-        try:
+        self._given += 1
+        with contextlib.suppress(queue.Full):  # counted at the end: it was given and not sent
             self._queue.put_nowait(event)
-        except queue.Full:
-            self.dropped += 1
 
-    def finish(self, timeout: float) -> None:
-        """Send what is left, for `timeout` seconds at most; what has not gone then is dropped, and counted."""
-        self._until = time.monotonic() + timeout
+    def end(self, until: float) -> None:
+        """Nothing more comes; what has not gone by then is dropped."""
+        self._until = until
         with contextlib.suppress(queue.Full):  # the thread sees the time
             self._queue.put_nowait(None)
-        self._thread.join(timeout)
+
+    def join(self) -> None:
+        """Wait until the end that was asked for, and count what was dropped."""
+        self._thread.join(max(0.0, self._until - time.monotonic()))
+        self.dropped = self._given - self.sent
         if self._thread.is_alive():
-            self.dropped += max(self._queue.qsize() - 1, 0)
-            self.problem = self.problem or f"not all of it was sent within {timeout:.0f} s"
+            self.problem = self.problem or "not all of it was sent before the program's end"
 
     def summary(self) -> str:
-        """A line for the end of the run."""
+        """What became of the events."""
         text = f"OpenLineage ({self.kind}): {self.sent:,} events sent"
         if self.dropped:
             text += f", {self.dropped:,} dropped"
         return f"{text}: {self.problem}" if self.problem else text
 
     def _run(self) -> None:
-        transport: Transport | None = None
         try:
-            transport = _transport(self._config)
+            transport = self._make()
+            parts = self._divide(transport)
         except Exception as error:  # noqa: BLE001  # whatever is wrong with a backend stays there
             self._failed(error)
-        failures = 0
+            return
+        if parts:
+            while (event := self._queue.get()) is not None:
+                for part in parts:
+                    part.put(event)
+        else:
+            self._send(transport)
+
+    def _send(self, transport: Transport) -> None:
+        from headwater.spark_listener.delivery.confirmed import Confirmations
+
+        confirmations = Confirmations(transport)
         while (event := self._queue.get()) is not None and time.monotonic() < self._until:
-            if transport is None or failures >= _FAILURES:
-                self.dropped += 1
+            if self._failures >= _FAILURES and time.monotonic() < self._again:
                 continue
             try:
                 transport.emit(_as_event(event))
+                confirmations.check()
                 self.sent += 1
-                failures = 0
-            except Exception as error:  # noqa: BLE001  # as above
-                self.dropped += 1
-                failures += 1
-                self._failed(error)
-        if transport is not None:
-            try:
-                transport.close(max(0.0, min(self._until - time.monotonic(), 5.0)))
+                self._failures, self._pause = 0, _FIRST_PAUSE
             except Exception as error:  # noqa: BLE001  # as above
                 self._failed(error)
+        try:
+            transport.close(max(0.0, min(self._until - time.monotonic(), 5.0)))
+        except Exception as error:  # noqa: BLE001  # as above
+            self._failed(error)
 
     def _failed(self, error: Exception) -> None:
+        self._failures += 1
+        if self._failures >= _FAILURES:
+            self._again = time.monotonic() + self._pause
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         if self.problem is None:
             self.problem = redact(f"{type(error).__name__}: {error}")[:_LONGEST]
             _log.warning("Events do not reach the OpenLineage backend (%s); the home or service has them. %s", self.kind, self.problem)
@@ -119,7 +175,11 @@ def _transport(config: Mapping[str, Any]) -> Transport:
     from openlineage.client import OpenLineageClient
     from openlineage.client.transport import get_default_factory
 
-    return get_default_factory().create(dict(config)) if config else OpenLineageClient().transport
+    from headwater.spark_listener.delivery.confirmed import prepare_logs, quiet
+
+    transport = get_default_factory().create(quiet(config)) if config else OpenLineageClient().transport
+    prepare_logs()
+    return transport
 
 
 def _as_event(event: Mapping[str, Any]) -> RunEvent:
@@ -139,34 +199,3 @@ def _as_event(event: Mapping[str, Any]) -> RunEvent:
         inputs=[base.InputDataset(**dataset) for dataset in event["inputs"]],
         outputs=[base.OutputDataset(**dataset) for dataset in event["outputs"]],
     )  # fmt: skip
-
-
-# Names of OpenLineage's Java client, which Spark's configuration has, by those of its Python client.
-_PYTHON_NAMES = {"headers": "custom_headers", "location": "log_file_path", "topicName": "topic", "timeoutInMillis": "timeout"}
-
-
-def _from_spark(given: Mapping[str, str]) -> dict[str, Any]:
-    """`auth.type`, `properties.bootstrap.servers`, `transports.a.type`: nested as the client has them."""
-    config: dict[str, Any] = {}
-    for key, text in given.items():
-        head, *rest = key.split(".")
-        if head == "properties":
-            config.setdefault("config", {})[".".join(rest)] = text
-        elif head == "transports" and len(rest) > 1:
-            config.setdefault("transports", {}).setdefault(rest[0], {})[".".join(rest[1:])] = text
-        elif rest:
-            config.setdefault(_PYTHON_NAMES.get(head, head), {})[".".join(rest)] = text
-        else:
-            value: Any = float(text) / 1000 if key == "timeoutInMillis" else text
-            config[_PYTHON_NAMES.get(key, key)] = value
-    if config.get("type") == "file":
-        config["append"] = True  # as the Java client writes it: a line an event
-    if "transports" in config:
-        config["transports"] = {name: _from_spark(part) for name, part in config["transports"].items()}
-    return config
-
-
-def _has_file(environ: Mapping[str, str]) -> bool:
-    named = environ.get("OPENLINEAGE_CONFIG")
-    places = [Path(named)] if named else [Path("openlineage.yml"), Path("~/.openlineage/openlineage.yml").expanduser()]
-    return any(place.is_file() for place in places)

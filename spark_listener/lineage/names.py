@@ -8,12 +8,18 @@ from __future__ import annotations
 import re
 
 _MOST_NAMES = 10_000
+_BATCH = re.compile(r"(?<=[^/])-\d{13}(?=(?:\.[^./]*)?$)")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-.]+")
 
 
 def base_name(name: str) -> str:
     """The last part of a dataset's name, for the name of the job that writes it."""
     return name.rstrip("/").rsplit("/", 1)[-1] or "root"
+
+
+def without_time(name: str) -> str:
+    """The name of a folder as `saveAsTextFiles` of a stream was given it: `out-1767225600000.txt`, one of each batch, is `out.txt`."""
+    return _BATCH.sub("", name)
 
 
 def snake_case(text: str) -> str:

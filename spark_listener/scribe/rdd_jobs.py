@@ -39,6 +39,7 @@ class RddJob:
     due: float
     number: int
     looks: bool = False  # for the schema of an RDD that is to become a DataFrame
+    batch: bool = False  # of a stream, which tells of it
     start_spooled: bool = False  # its START is in the spool
 
     @property
@@ -53,6 +54,8 @@ class RddJob:
             return None
         if self.looks or is_reader(self.call):
             return LeaveOut.SCHEMA
+        if self.batch:
+            return LeaveOut.BATCHES
         if failed:
             return None
         if not self.found.paths and not self.found.problems:
@@ -87,6 +90,7 @@ class RddJobs:
             time.monotonic() + TELL_AFTER,
             1,
             looks=bool(event.get("looks")),
+            batch=bool(event.get("batch")),
         )
         self._jobs[job.job] = job
         alike = (job.operation, (*found.paths, *found.problems))

@@ -8,6 +8,7 @@ from typing import Any
 from headwater.spark_listener.lineage.datasets import bare_input, bare_output
 from headwater.spark_listener.lineage.events import Work, instant
 from headwater.spark_listener.lineage.facets import Facet, Ledger
+from headwater.spark_listener.lineage.names import without_time
 from headwater.spark_listener.lineage.parents import RunName, new_run_id
 from headwater.spark_listener.lineage.queries import QueryContext, failure_of, ledger_of, manifest_of
 from headwater.spark_listener.lineage.stages import stages_of
@@ -69,11 +70,11 @@ class RddRuns:
             return
         outcome = failure_of(event.get("error")) or Outcome()
         left_out = job.left_out(failed=outcome.error is not None)
-        if left_out is not LeaveOut.SCHEMA:
+        if left_out is not LeaveOut.SCHEMA and not job.batch:
             self._tally.rdd_jobs += 1
             self._tally.failed += outcome.error is not None
         if left_out in self._leave_out:
-            self._tally.left_out[left_out] += 1
+            self._tally.left_out[left_out] += not job.batch  # a batch has several, and is counted once
             return
         stages = stages_of([event.get("stages") or {}], float(event["time"]))
         work = self._work(job, ended=instant(event["time"]), outcome=outcome, stages=stages)
@@ -96,7 +97,7 @@ class RddRuns:
         context = self._context
         inputs = [bare_input(path) for path in saved.inputs]
         outputs = [bare_output(path) for path in saved.outputs]
-        written = (outputs[0].namespace, outputs[0].name) if outputs else None
+        written = (outputs[0].namespace, without_time(outputs[0].name)) if outputs else None
         run = RunName(context.application.namespace, context.names.of(context.job_prefix, saved.operation, written), new_run_id())
         started, ended = instant(saved.started * 1000), instant(saved.ended * 1000)
         manifest = None

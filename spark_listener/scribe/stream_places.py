@@ -19,7 +19,7 @@ from headwater.spark_listener.redact import redact
 _FOLDERS = re.compile(r"^(?:FileStreamSource|FileSink|DeltaSource|DeltaSink)\[(.*)\]$", re.DOTALL)
 _TOPICS = re.compile(r"^Kafka\w*\[")
 _ICEBERG = re.compile(r"^org\.apache\.iceberg\.")
-_NOBODYS = re.compile(r"^RateStream|^RatePerMicroBatchStream|^MemoryStream")
+_NOBODYS = re.compile(r"^RateStream|^RatePerMicroBatchStream|^MemoryStream|^QueueInputDStream")
 _LONGEST_OFFSET = 2000
 _MOST_TOPICS = 200
 
@@ -62,7 +62,8 @@ def datasets_of(source: str, offset: Any, found: dict[Name, Dataset]) -> Sequenc
     else:
         meant = {}
     for at, reached in meant.items():
-        found[at].facets["version"] = _version(reached)
+        if reached is not None:
+            found[at].facets["version"] = _version(reached)
     return [found[at] for at in meant]
 
 

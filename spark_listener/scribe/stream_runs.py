@@ -10,8 +10,9 @@ from headwater.spark_listener.lineage.facets import Ledger
 from headwater.spark_listener.lineage.parents import RunName
 from headwater.spark_listener.lineage.queries import QueryContext, failure_of
 from headwater.spark_listener.outcome import Outcome
-from headwater.spark_listener.scribe.streams import Stream, Streams, outcome_of
+from headwater.spark_listener.scribe.streams import Stream, Streams, failed_batch, outcome_of
 from headwater.spark_listener.scribe.writer import Writer
+from headwater.spark_listener.settings import LeaveOut
 from headwater.spark_listener.tally import Tally
 
 _NO_RECORDS = {"operator": "stream", "reason": "records of streams are not followed yet", "kind": "refused"}
@@ -38,16 +39,18 @@ class StreamRuns:
                 self._tally.streams += 1
                 self._writer.start(self._work(stream))
         elif event["event"] == "stream_progress":
+            self._tally.left_out[LeaveOut.BATCHES] += bool(event.get("parts"))  # of others their queries are counted
             stream = self._streams.progress(event)
             if stream is not None:
                 self._writer.progress(self._work(stream))
         elif (stream := self._streams.end(event["run"])) is not None:
-            self._ended(stream, instant(event["time"]), outcome_of(stream, failure_of(event.get("error"))))
+            failure = failure_of(event.get("error")) or failed_batch(stream)
+            self._ended(stream, instant(event["time"]), outcome_of(stream, failure))
 
     def end(self, at: str) -> None:
         """The application ended, and with it the streams that had not."""
         for stream in self._streams.left():
-            self._ended(stream, at, Outcome(error="The application ended.", cancelled=True))
+            self._ended(stream, at, failed_batch(stream) or Outcome(error="The application ended.", cancelled=True))
 
     def _ended(self, stream: Stream, at: str, outcome: Outcome) -> None:
         work = self._work(stream, ended=at, outcome=outcome)

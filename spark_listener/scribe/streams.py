@@ -47,6 +47,8 @@ class Stream:
     nested: dict[tuple[str, str], Dataset] = field(default_factory=dict)  # and written
     problems: list[str] = field(default_factory=list)
     rows_read: int = 0
+    rows_known: bool = True  # Spark counts no rows that a DStream reads of files
+    failure: str | None = None  # of the last batch, where the stream goes on all the same
     rows_written: int = 0
     batches: int = 0
     interrupted: bool = False  # its last batch was cancelled
@@ -59,7 +61,7 @@ class Stream:
         for dataset in found.values():
             dataset.part.pop("inputStatistics", None)  # those of one batch
         of_sources = [datasets_of(source, offset, found) for source, offset in self.offsets.items()]
-        if len(of_sources) == len(found) == 1 and of_sources[0]:
+        if len(of_sources) == len(found) == 1 and of_sources[0] and self.rows_known:
             next(iter(found.values())).part["inputStatistics"] = facet("inputStatistics", rowCount=self.rows_read)
         for key, dataset in self.nested_read.items():
             found.setdefault(key, dataset)
@@ -113,6 +115,7 @@ class Streams:
             job = names.of(prefix, "stream", written[0])
         stream = Stream(str(event["run"]), new_run_id(), started, job, bool(event.get("ends")), sink, table)
         self._streams[stream.run] = stream
+        _read(stream, event)
         return stream
 
     def of_batch(self, description: str) -> Stream | None:
@@ -132,10 +135,8 @@ class Streams:
         stream.sink = str(event.get("sink") or stream.sink)
         stream.batches += 1
         stream.rows_written += max(0, int(event.get("written") or 0))
-        for source in event.get("sources") or ():
-            stream.rows_read += max(0, int(source.get("rows") or 0))
-            if len(stream.offsets) < _MOST_DATASETS or source["source"] in stream.offsets:
-                stream.offsets[str(source["source"])] = source.get("offset")
+        stream.failure = event.get("failed")
+        _read(stream, event)
         if time.monotonic() < stream.due:
             return None
         stream.due = time.monotonic() + stream.pause
@@ -152,6 +153,14 @@ class Streams:
             yield self._streams.popitem()[1]
 
 
+def _read(stream: Stream, event: Mapping[str, Any]) -> None:
+    for source in event.get("sources") or ():
+        stream.rows_read += max(0, int(source.get("rows") or 0))
+        stream.rows_known &= source.get("rows", 0) is not None
+        if len(stream.offsets) < _MOST_DATASETS or source["source"] in stream.offsets:
+            stream.offsets[str(source["source"])] = source.get("offset")
+
+
 def did(stream: Stream, inputs: Iterable[Dataset], outputs: Iterable[Dataset]) -> None:
     """A query in a batch of the stream read and wrote something."""
     for known, datasets in ((stream.nested_read, inputs), (stream.nested, outputs)):
@@ -162,6 +171,11 @@ def did(stream: Stream, inputs: Iterable[Dataset], outputs: Iterable[Dataset]) -
                 known[dataset.namespace, dataset.name] = dataset
             elif not stream.problems:
                 stream.problems.append(f"its batches use more than {_MOST_DATASETS} datasets; the others are not listed")
+
+
+def failed_batch(stream: Stream) -> Outcome | None:
+    """How a stream ended whose last batch had failed; None where it had not."""
+    return Outcome(error=stream.failure, language="JAVA") if stream.failure else None
 
 
 def outcome_of(stream: Stream, failure: Outcome | None) -> Outcome:

@@ -61,12 +61,12 @@ class Writer:
 
     def end(self, work: Work, *, started: bool = False) -> None:
         """A run ended. `started`: its START was written when it began."""
-        paths = [dataset.name for dataset in (*work.inputs, *work.outputs) if dataset.namespace == "file"]
-        self.register(lambda registry: registry.add_roots(paths))
         if not started:
             self.write(self._events.work_start(work))
         self.write(self._events.work_end(work), durable=True)
         self._folder.run_ended(work.run.run_id)
+        paths = [dataset.name for dataset in (*work.inputs, *work.outputs) if dataset.namespace == "file"]
+        self.register(lambda registry: registry.add_roots(paths))  # last: a new one waits for the disk
 
     def capture(self, manifest: Mapping[str, Any], ledger: Ledger) -> Ledger:
         """Write a capture; the ledger of its run, which says so where the spool had no room for it."""

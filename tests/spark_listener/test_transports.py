@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import subprocess
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -13,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from headwater.spark_listener.delivery.transports import Transports, transport_config
+from headwater.spark_listener.delivery.transport_config import transport_config
+from headwater.spark_listener.delivery.transports import Transports
 from headwater.spark_listener.lineage.events import EventMaker
 from headwater.spark_listener.lineage.facets import Ledger
 from headwater.spark_listener.lineage.parents import RunName, new_run_id
@@ -116,6 +119,67 @@ def test_a_file_of_openlineage_is_read_by_its_own_client(tmp_path: Path, monkeyp
     transports.put(event())
     transports.finish(30)
     assert len(target.read_text().splitlines()) == 1
+
+
+def test_the_console_shows_events_where_nobody_has_said_where_logs_go(root: Path) -> None:
+    program = """
+from headwater.spark_listener.delivery.transports import Transports
+from tests.spark_listener.test_transports import event
+transports = Transports({"type": "console"})
+transports.put(event("shown"))
+transports.finish(30)
+print(transports.summary())
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "OpenLineage (console): 1 events sent\n"
+    (line,) = done.stderr.splitlines()
+    assert json.loads(line)["job"]["name"] == "shown"
+
+
+def test_a_backend_that_comes_back_gets_events_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.spark_listener.delivery.transports._FIRST_PAUSE", 0.0)
+    answers = iter([500] * 6 + [200] * 10)
+    with _server(lambda handler: handler.send_response(next(answers))) as (url, _):
+        transports = Transports({"type": "http", "url": url, "retry": {"total": 0}})
+        for _ in range(8):
+            transports.put(event())
+        transports.finish(60)
+    assert (transports.sent, transports.dropped) == (2, 6), transports.problem
+
+
+def test_a_composite_of_one_in_the_place_of_another_is_left_to_the_client(tmp_path: Path) -> None:
+    with _server(lambda handler: handler.send_response(500)) as (url, _):
+        config = transport_config(
+            {
+                "transport.type": "composite", "transport.continueOnSuccess": "false",
+                "transport.transports.a.type": "http", "transport.transports.a.url": url,
+                "transport.transports.b.type": "file", "transport.transports.b.location": str(tmp_path / "b.json"),
+                "transport.transports.c.type": "file", "transport.transports.c.location": str(tmp_path / "c.json"),
+            },
+            {},
+        )  # fmt: skip
+        assert config is not None
+        config["transports"]["a"]["retry"] = {"total": 0}
+        transports = Transports(config)
+        transports.put(event())
+        transports.finish(60)
+    assert transports.summary() == "OpenLineage (composite): 1 events sent"
+    assert len((tmp_path / "b.json").read_text().splitlines()) == 1
+    assert not (tmp_path / "c.json").exists()
+
+
+def test_what_kafka_s_java_client_is_told_is_told_its_c_library_in_its_words(caplog: pytest.LogCaptureFixture) -> None:
+    given = {
+        "bootstrap.servers": "a:9092", "value.serializer": "x.StringSerializer", "ssl.truststore.location": "/t.jks",
+        "sasl.jaas.config": 'x.PlainLoginModule required username="me" password="hunter2\\"s";',
+    }  # fmt: skip
+    conf = {f"transport.properties.{name}": value for name, value in given.items()}
+    config = transport_config({"transport.type": "kafka", "transport.topicName": "t", **conf}, {})
+    assert config == {
+        "type": "kafka", "topic": "t", "config": {"bootstrap.servers": "a:9092", "sasl.username": "me", "sasl.password": 'hunter2"s'},
+    }  # fmt: skip
+    assert "ssl.truststore.location" in caplog.text
+    assert "hunter2" not in caplog.text
 
 
 def test_spark_s_configuration_says_what_nobody_else_has_said(caplog: pytest.LogCaptureFixture) -> None:

@@ -3,11 +3,14 @@ package headwater.describe;
 import headwater.shim.Accessors;
 import headwater.shim.Scala;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
+import scala.Option;
 
 /** What streaming queries read and write by connectors: topics of Kafka, and tables that have a place. Files and Delta say it by their names. */
 public final class StreamText {
@@ -27,6 +30,22 @@ public final class StreamText {
     private static Map named(Object table, Object options) {
         Map told = options instanceof scala.collection.immutable.Map ? SourceList.options((scala.collection.immutable.Map) options) : new LinkedHashMap();
         return table instanceof Table ? described((Table) table, told, ((Table) table).name()) : null;
+    }
+
+    /** The table of the session's catalog whose files a stream writes, by the plan that the stream was started with; null: it writes none. */
+    public static Map table(Object plan) {
+        Object found = Accessors.get(plan, "catalogTable");
+        Object table = found instanceof Option ? Scala.orNull((Option) found) : null;
+        if (!(table instanceof CatalogTable)) {
+            return null;
+        }
+        Map result = new LinkedHashMap();
+        Tables.name((CatalogTable) table, result);
+        Object provider = Scala.orNull(((CatalogTable) table).provider());
+        if (provider != null) {
+            result.put("format", ((String) provider).toLowerCase(Locale.ROOT));
+        }
+        return result;
     }
 
     /** What a leaf of a batch's plan reads; null as above. */

@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.plans.logical.AlterTableCommand;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * Commands that make, change or drop a table and write no rows. What they did stands in the sink's `change`: CREATE, ALTER, TRUNCATE, RENAME or
+ * Commands that make, change or drop a table and write no rows, or load whole files into it. What they did stands in the sink's `change`: CREATE, ALTER, TRUNCATE, RENAME or
  * DROP; it is missing where the command may have found nothing to do. Asked as soon as the command has ended, so that a table that is gone is known
  * by its name alone.
  */
@@ -62,6 +62,9 @@ public final class TableChanges {
         }
         if (name.equals("AlterTableRenameCommand")) {
             return renamed(identifier(command, "oldName"), identifier(command, "newName"));
+        }
+        if (name.equals("LoadDataCommand")) {
+            return LoadedFiles.sink(command);
         }
         if (name.startsWith("AlterTable") || name.equals("RepairTableCommand")) {
             TableIdentifier table = identifier(command, "tableName");

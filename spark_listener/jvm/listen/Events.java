@@ -39,10 +39,12 @@ public final class Events extends SparkListener {
     private final ConcurrentHashMap jobs = new ConcurrentHashMap(); // Integer job outside of SQL -> String: the save that it is of, or NONE
     private final RunningStages stages = new RunningStages();
     private final Captures captures;
+    private final DStreams dstreams;
     private final List sessions = new CopyOnWriteArrayList(); // of SparkSession: their streams are asked for what they are
 
     Events(Captures captures) {
         this.captures = captures;
+        this.dstreams = new DStreams(captures.context().hadoopConfiguration());
     }
 
     /** A session whose streams are asked for what they are. */
@@ -68,6 +70,11 @@ public final class Events extends SparkListener {
             offer(new StreamEnd((StreamingQueryListener.QueryTerminatedEvent) event));
         } else if (event instanceof ExternalCatalogEvent) {
             CatalogEvents.add((ExternalCatalogEvent) event);
+        } else {
+            List told = dstreams.told(event);
+            for (int i = 0; i < told.size(); i++) {
+                offer((Described) told.get(i));
+            }
         }
     }
 
@@ -83,7 +90,8 @@ public final class Events extends SparkListener {
             stages.began(start, ofJob(start.jobId()));
             if (save == null) {
                 boolean looks = properties != null && properties.getProperty(LOOK) != null;
-                offer(new RddJobStart(start, RddInputs.of(start, captures.context()), looks));
+                boolean batch = properties != null && properties.getProperty(DStreams.OPERATION) != null;
+                offer(new RddJobStart(start, RddInputs.of(start, captures.context()), looks, batch));
             }
         } else {
             dropped.incrementAndGet();

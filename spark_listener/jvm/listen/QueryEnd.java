@@ -1,6 +1,8 @@
 package headwater.listen;
 
 import headwater.describe.CatalogEvents;
+import headwater.describe.FirstWrite;
+import headwater.describe.LoadedFiles;
 import headwater.describe.Manifest;
 import headwater.describe.PlanDescription;
 import headwater.describe.TableChanges;
@@ -84,6 +86,10 @@ final class QueryEnd implements Described {
         Map plan = description.parts();
         if (changed != null && plan.get("sink") == null) {
             plan.put("sink", changed);
+            List loaded = LoadedFiles.sources(executed, conf);
+            if (loaded != null) {
+                plan.put("sources", loaded);
+            }
         }
         result.put("plan", plan);
         result.put("sql", sql());
@@ -94,13 +100,25 @@ final class QueryEnd implements Described {
             result.put("capture", Manifest.of(capture, description, event.executionId(), conf));
         }
         if (error == null && executed instanceof DataWritingCommand) {
-            result.put("metrics", metrics());
+            Map metrics = metrics();
+            result.put("metrics", metrics);
+            if (isFirst(executed, metrics)) {
+                plan.put("sink", new LinkedHashMap((Map) plan.get("sink"))); // the manifest has its own
+                ((Map) plan.get("sink")).put("change", "CREATE");
+            }
         }
         if (error == null) {
             result.put("read", read());
             result.put("observed", observed());
         }
         return result;
+    }
+
+    private boolean isFirst(LogicalPlan executed, Map metrics) {
+        Object files = metrics.get("files");
+        long nanos = event.duration();
+        boolean isKnown = files instanceof Long && nanos > 0L;
+        return isKnown && FirstWrite.made(executed, ((Long) files).longValue(), event.time() - nanos / 1000000L - 1L, event.time(), conf);
     }
 
     private String sql() {

@@ -16,9 +16,11 @@ final class RddJobStart implements Described {
     private String call = ""; // the method of Spark that began it
 
     private final boolean looks; // for a schema, before a DataFrame is made of an RDD
+    private final boolean batch; // of a stream (DStreams)
 
-    RddJobStart(SparkListenerJobStart start, List rdds, boolean looks) {
+    RddJobStart(SparkListenerJobStart start, List rdds, boolean looks, boolean batch) {
         this.looks = looks;
+        this.batch = batch;
         job = start.jobId();
         time = start.time();
         this.rdds = rdds;
@@ -43,6 +45,7 @@ final class RddJobStart implements Described {
         result.put("call", call);
         result.put("rdds", rdds);
         result.put("looks", Boolean.valueOf(looks));
+        result.put("batch", Boolean.valueOf(batch));
         return result;
     }
 }

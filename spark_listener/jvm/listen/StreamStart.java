@@ -13,7 +13,7 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
 final class StreamStart implements Described {
     private final StreamingQueryListener.QueryStartedEvent event;
     private String sink; // null: not known
-    private Map table; // what it writes to, of a connector; null: files, or what has no place that is known
+    private Map table; // what it writes to: of a connector, or a table of files; null: files, or what has no place that is known
     private boolean ends;
 
     StreamStart(StreamingQueryListener.QueryStartedEvent event, List sessions) {
@@ -32,6 +32,9 @@ final class StreamStart implements Described {
                 Object target = asked(stream, "sink");
                 sink = String.valueOf(target);
                 table = StreamText.sink(target, Accessors.field(stream, "extraOptions"));
+                if (table == null) {
+                    table = StreamText.table(Accessors.field(stream, "plan"));
+                }
                 String trigger = asked(stream, "trigger").getClass().getSimpleName();
                 ends = trigger.startsWith("OneTime") || trigger.startsWith("AvailableNow");
             }

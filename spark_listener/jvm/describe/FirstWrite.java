@@ -1,0 +1,73 @@
+package headwater.describe;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocatedFileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RemoteIterator;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+
+/**
+ * Whether a write to a path in the mode `append` was the first: Spark does not say. It was, where the folder holds as many files from the time of
+ * the query as the query has written, and none that is older. Looked at after the query's end, off the program's threads, and within bounds: what
+ * cannot be told is no first write.
+ */
+public final class FirstWrite {
+    private static final long MOST = 1000L; // files that are looked at
+    private static final long SECOND = 1000L; // stores that know no milliseconds know seconds
+
+    private FirstWrite() {}
+
+    /** `files`: how many the query has written, as Spark counted them; times are in milliseconds. */
+    public static boolean made(LogicalPlan command, long files, long began, long ended, Configuration conf) {
+        if (!(command instanceof InsertIntoHadoopFsRelationCommand) || files <= 0L || files > MOST) {
+            return false;
+        }
+        InsertIntoHadoopFsRelationCommand write = (InsertIntoHadoopFsRelationCommand) command;
+        if (write.mode() != SaveMode.Append || write.catalogTable().isDefined()) {
+            return false;
+        }
+        try {
+            return count(write.outputPath(), began, ended, conf) == files;
+        } catch (Exception unknown) { // it is gone already, or cannot be looked at
+            return false;
+        }
+    }
+
+    /** The files of the query's time; -1: there are older ones, or too many. */
+    private static long count(Path folder, long began, long ended, Configuration conf) throws Exception {
+        FileSystem files = folder.getFileSystem(conf);
+        RemoteIterator all = files.listFiles(folder, true);
+        int depth = files.makeQualified(folder).depth();
+        long found = 0L;
+        for (long seen = 0L; all.hasNext(); seen++) {
+            FileStatus file = (LocatedFileStatus) all.next();
+            if (seen >= MOST) {
+                return -1L;
+            }
+            if (isHidden(file.getPath(), depth)) {
+                continue;
+            }
+            long modified = file.getModificationTime();
+            if (modified < (modified % SECOND == 0L ? began - began % SECOND : began)) {
+                return -1L;
+            }
+            found += modified <= ended ? 1L : 0L; // others came later
+        }
+        return found;
+    }
+
+    /** Whether a file, or a folder that it is in below the dataset's, is one that readers of data leave alone. */
+    private static boolean isHidden(Path file, int depth) {
+        for (Path at = file; at != null && at.depth() > depth; at = at.getParent()) {
+            String name = at.getName();
+            if (name.startsWith(".") || (name.startsWith("_") && name.indexOf('=') < 0)) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,209 @@
+package headwater.listen;
+
+import headwater.describe.LoadedFiles;
+import headwater.shim.Accessors;
+import headwater.shim.Scala;
+import java.lang.reflect.Array;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.scheduler.SparkListenerEvent;
+
+/**
+ * The output operations of Spark's older kind of streams (DStreams), each told as a streaming query: what it reads, and each batch. Its classes are
+ * met by name, since they lie in a part of Spark that a program need not have. Used by the listener's bus, one thread.
+ */
+final class DStreams {
+    static final String OPERATION = "spark.streaming.internal.outputOpId"; // a property of the jobs of a batch
+
+    private static final String SCHEDULER = "org.apache.spark.streaming.scheduler.";
+    private static final String WRAPPED = SCHEDULER + "StreamingListenerBus$WrappedStreamingListenerEvent";
+    private static final int MOST = 100; // operations, and inputs of one
+
+    private final Configuration conf;
+    private final List running = new ArrayList(); // of Operation, by their numbers
+    private int contexts;
+
+    DStreams(Configuration conf) {
+        this.conf = conf;
+    }
+
+    /** What an event of Spark says of such streams, as events of ours (Described). */
+    List told(SparkListenerEvent event) {
+        List result = new ArrayList();
+        if (!event.getClass().getName().equals(WRAPPED)) {
+            return result;
+        }
+        Object inner = Accessors.get(event, "streamingListenerEvent");
+        String name = inner == null ? "" : inner.getClass().getName();
+        if (name.equals(SCHEDULER + "StreamingListenerStreamingStarted")) {
+            started(((Long) Accessors.get(inner, "time")).longValue(), result);
+        } else if (name.equals(SCHEDULER + "StreamingListenerBatchCompleted")) {
+            batch(Accessors.get(inner, "batchInfo"), result);
+        }
+        return result;
+    }
+
+    private void started(long time, List result) {
+        for (int i = 0; i < running.size(); i++) { // a program has one context at a time
+            Map end = of("stream_end", (Operation) running.get(i));
+            end.put("time", Long.valueOf(time));
+            end.put("error", null);
+            result.add(new Told(end));
+        }
+        running.clear();
+        contexts++;
+        Object outputs = Accessors.get(graph(), "getOutputStreams");
+        int count = outputs == null ? 0 : Math.min(Array.getLength(outputs), MOST);
+        Set paces = new HashSet();
+        List all = new ArrayList();
+        for (int i = 0; i < count; i++) {
+            paces.add(String.valueOf(Accessors.get(Array.get(outputs, i), "slideDuration")));
+            all.add(Array.get(outputs, i));
+        }
+        boolean isOne = paces.size() > 1; // Spark numbers the operations of each batch anew, and which has no part in it is not said
+        for (int i = 0; i < (isOne ? 1 : count); i++) {
+            List from = new ArrayList();
+            from.add(Array.get(outputs, i));
+            Operation operation = new Operation("dstream " + contexts + "." + i, isOne ? "outputs" : "output_" + i, inputs(isOne ? all : from));
+            running.add(operation);
+            Map start = of("stream_start", operation);
+            start.put("name", operation.name);
+            start.put("time", Instant.ofEpochMilli(time).toString());
+            start.put("sink", "");
+            start.put("ends", Boolean.FALSE);
+            start.put("sources", sources(operation, null, null));
+            result.add(new Told(start));
+        }
+    }
+
+    private void batch(Object info, List result) {
+        Map operations = Scala.map((scala.collection.Map) Accessors.get(info, "outputOperationInfos"));
+        Map counted = Scala.map((scala.collection.Map) Accessors.get(info, "streamIdToInputInfo"));
+        long time = ((Long) Accessors.get(Accessors.get(info, "batchTime"), "milliseconds")).longValue();
+        Iterator each = operations.entrySet().iterator();
+        while (each.hasNext()) {
+            Map.Entry entry = (Map.Entry) each.next();
+            int number = running.size() == 1 ? 0 : ((Number) entry.getKey()).intValue();
+            if (number < 0 || number >= running.size()) {
+                continue;
+            }
+            Operation operation = (Operation) running.get(number);
+            Map progress = of("stream_progress", operation);
+            progress.put("batch", Long.valueOf(time));
+            progress.put("sink", null);
+            progress.put("written", null);
+            progress.put("sources", sources(operation, String.valueOf(time), counted));
+            progress.put("failed", Scala.orNull((scala.Option) Accessors.get(entry.getValue(), "failureReason")));
+            result.add(new Told(progress));
+        }
+    }
+
+    private static Map of(String event, Operation operation) {
+        Map result = new LinkedHashMap();
+        result.put("event", event);
+        result.put("run", operation.key);
+        result.put("parts", Boolean.TRUE);
+        return result;
+    }
+
+    /** What is read, up to the time of a batch; null: there was none yet. Spark counts no rows of files. */
+    private static List sources(Operation operation, String time, Map counted) {
+        List result = new ArrayList();
+        Iterator each = operation.inputs.entrySet().iterator();
+        while (each.hasNext()) {
+            Map.Entry input = (Map.Entry) each.next();
+            Object info = counted == null ? null : counted.get(input.getKey());
+            Object rows = info == null ? null : Accessors.get(info, "numRecords");
+            Map source = new LinkedHashMap();
+            source.put("source", input.getValue());
+            source.put("offset", time);
+            if (counted != null) {
+                source.put("rows", rows instanceof Long && ((Long) rows).longValue() > 0L ? rows : null);
+            }
+            result.add(source);
+        }
+        return result;
+    }
+
+    /** The inputs that some streams are made of: a description by the number of each. */
+    private Map inputs(List streams) {
+        Map result = new LinkedHashMap();
+        Set seen = new HashSet();
+        ArrayDeque waiting = new ArrayDeque(streams);
+        while (!waiting.isEmpty() && result.size() < MOST) {
+            Object stream = waiting.poll();
+            if (!seen.add(Integer.valueOf(System.identityHashCode(stream)))) {
+                continue;
+            }
+            List parents = Scala.list((scala.collection.Iterable) Accessors.get(stream, "dependencies"));
+            waiting.addAll(parents);
+            if (parents.isEmpty()) {
+                Object number = Accessors.get(stream, "id");
+                result.put(number == null ? "input " + result.size() : number, described(stream));
+            }
+        }
+        return result;
+    }
+
+    /** As Spark's newer streams call theirs. */
+    private String described(Object input) {
+        String kind = input.getClass().getSimpleName();
+        if (kind.equals("FileInputDStream")) {
+            try {
+                Path folder = (Path) Accessors.get(input, "directoryPath");
+                Path whole = folder.getFileSystem(conf).makeQualified(folder);
+                return "FileStreamSource[" + LoadedFiles.withoutWildcards(whole) + "]";
+            } catch (Exception unknown) { // its store cannot be asked
+                return kind;
+            }
+        }
+        Object host = kind.equals("SocketInputDStream") ? Accessors.field(input, "host") : null;
+        return host == null ? kind : kind + "[" + host + ":" + Accessors.field(input, "port") + "]";
+    }
+
+    private static Object graph() {
+        try {
+            ClassLoader loader = Thread.currentThread().getContextClassLoader();
+            Class type = Class.forName("org.apache.spark.streaming.StreamingContext", true, loader);
+            Object active = type.getMethod("getActive", new Class[0]).invoke(null, new Object[0]);
+            return Accessors.get(Scala.orNull((scala.Option) active), "graph");
+        } catch (Throwable none) {
+            return null;
+        }
+    }
+
+    /** One output operation, and what it reads. */
+    private static final class Operation {
+        final String key;
+        final String name;
+        final Map inputs;
+
+        Operation(String key, String name, Map inputs) {
+            this.key = key;
+            this.name = name;
+            this.inputs = inputs;
+        }
+    }
+
+    /** An event that is said already. */
+    private static final class Told implements Described {
+        private final Map event;
+
+        Told(Map event) {
+            this.event = event;
+        }
+
+        public Map describe() {
+            return event;
+        }
+    }
+}
