@@ -6,11 +6,11 @@ columns whose values flow into it; `decides` are columns that decide about rows 
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pyspark import InheritableThread
@@ -141,7 +141,7 @@ def _cached(at: At) -> None:
 
 
 def _overwritten(at: At, mode: str) -> None:
-    Path(f"{at.here}/out").mkdir(parents=True)
+    shutil.copytree(f"{at.here}/../more", f"{at.here}/out")  # as another program left it
     at.weather.write.mode(mode).parquet(f"{at.here}/out")
 
 
@@ -285,6 +285,7 @@ CASES = [
     Case(name="partitioned", run=lambda at: at.weather.write.partitionBy("origin").parquet(f"{at.here}/out"), columns=SAME, rows=6),
     Case(name="overwrite", run=lambda at: _overwritten(at, "overwrite"), columns=SAME, change="OVERWRITE", rows=6),
     Case(name="append", run=lambda at: _overwritten(at, "append"), columns=SAME, change=None, rows=6),
+    Case(name="append, first", run=lambda at: at.weather.write.mode("append").parquet(f"{at.here}/out"), columns=SAME, rows=6),
     Case(name="collect of rows of the program", run=lambda at: at.spark.range(3).collect(), reads="", writes=None, runs=0),
     Case(name="collect through an RDD", run=lambda at: at.weather.rdd.map(lambda row: (row.wind,)).toDF(["w"]).collect(), writes=None),
     Case(name="collect", run=lambda at: at.weather.filter("wind > 3").collect(), writes=None),

@@ -93,5 +93,5 @@ def test_the_first_append_to_a_path_creates_it(ran: Path) -> None:
 def test_a_table_of_files_that_a_stream_writes_is_known_by_its_name(ran: Path) -> None:
     (event,) = _ends(ran, "load.stream.streamed")
     (output,) = event["outputs"]
-    assert (output["name"], output["facets"]["symlinks"]["identifiers"][0]["name"]) == (f"{ran}/warehouse/streamed", "spark_catalog.default.streamed".removeprefix("spark_catalog."))
+    assert (output["name"], output["facets"]["symlinks"]["identifiers"][0]["name"]) == (f"{ran}/warehouse/streamed", "default.streamed")
     assert output["facets"]["catalog"]["name"] == "spark_catalog"
