@@ -27,6 +27,7 @@ from headwater.spark_listener.redact import redact, redact_mapping
 from headwater.spark_listener.settings import Mode
 
 _WRITE = "execute InsertIntoHadoopFsRelationCommand"
+_SEVERAL = {"operator": "Union", "reason": "records that one statement inserts into several tables are not followed yet", "kind": "refused"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     unknown: list[Mapping[str, Any]] = []
     inputs = inputs_of(plan, event.get("read") or (), unknown)
     output = output_of(plan, _metrics(event), changed=failure is None, problems=unknown)
+    further = _further(event, inputs, unknown, context, changed=failure is None)
     quality = quality_of(plan, event.get("observed"))
     for source in plan.get("sources") or ():
         _state_quality(quality.inputs.get(source.get("source")), source_datasets(source), inputs)
@@ -77,13 +79,29 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     if event.get("capture") and not failure and _is_of_files(event["capture"]):
         manifest = manifest_of(event["capture"], run, started, ended, context, segments)
     writes = output is not None and not (plan.get("sink") or {}).get("only_change")
+    if further and context.mode.records:
+        event = {**event, "problems": [_SEVERAL]}
     ledger = _ledger(event, manifest, context, [*unknown, *unknown_datasets(event.get("plan") or {})], writes=writes)
     work = Work(
-        run=run, started=started, ended=ended, kind="COMMAND" if output else "QUERY", inputs=inputs, outputs=[output] if output else [],
-        outcome=failure or Outcome(), ledger=ledger, sql=event.get("sql"),
+        run=run, started=started, ended=ended, kind="COMMAND" if output else "QUERY", inputs=inputs,
+        outputs=[*([output] if output else []), *further], outcome=failure or Outcome(), ledger=ledger, sql=event.get("sql"),
         stages=stages_of([event.get("stages") or {}], float(event["time"])), run_facets=quality.run,
     )  # fmt: skip
     return Query(work, manifest)
+
+
+def _further(
+    event: Mapping[str, Any], inputs: list[Dataset], problems: list[Mapping[str, Any]], context: QueryContext, *, changed: bool
+) -> list[Dataset]:
+    """What a statement that inserts into several tables writes beside the first. What only this reads is added to `inputs`."""
+    outputs = []
+    for part in event.get("more") or ():
+        plan = context.places.of(part["plan"])
+        known = {(dataset.namespace, dataset.name) for dataset in inputs}
+        inputs += [dataset for dataset in inputs_of(plan) if (dataset.namespace, dataset.name) not in known]
+        output = output_of(plan, part["metrics"], changed=changed, problems=problems)
+        outputs += [output] if output else []
+    return outputs
 
 
 def running_of(plan: Mapping[str, Any], stages: Mapping[str, Any] | None, started: str, context: QueryContext, run_id: str) -> Work | None:

@@ -12,14 +12,15 @@ from headwater.spark_listener.lineage.events import Work, instant
 from headwater.spark_listener.lineage.queries import Query, QueryContext, query_of, running_of
 from headwater.spark_listener.rdd import Origins
 from headwater.spark_listener.scribe.framing import Framed, is_step
-from headwater.spark_listener.scribe.running import Running, RunningQueries
+from headwater.spark_listener.scribe.running import Running, RunningQueries, is_look
 from headwater.spark_listener.scribe.stream_runs import StreamRuns
 from headwater.spark_listener.scribe.streams import Stream, did
 from headwater.spark_listener.scribe.writer import Writer
 from headwater.spark_listener.settings import LeaveOut, Settings
 from headwater.spark_listener.tally import Tally
 
-_VIEWS = ("CreateViewCommand", "CreateTempViewUsing")
+_VIEWS = ("CreateViewCommand", "CreateTempViewUsing", "AlterViewAsCommand")
+_CACHES = (" CacheTable", " CacheTableAsSelect")
 
 
 class QueryRuns:
@@ -108,10 +109,9 @@ class QueryRuns:
 
     def _write(self, event: Mapping[str, Any], running: Running) -> None:
         """A query ended that is to be written, or counted."""
-        if event.get("capture"):
-            event = {**event, "capture": self._recorded(event["capture"])}
+        event = self._completed(event, running)
         plan = event.get("plan") or {}
-        left_out = _no_run(running, plan, failed=bool(event.get("error")))
+        left_out = _no_run(running, plan, str(event.get("sql") or ""), failed=bool(event.get("error")))
         if left_out in self._leave_out:
             self._tally.left_out[left_out] += 1
             return
@@ -151,6 +151,12 @@ class QueryRuns:
             work = replace(work, ledger=self._writer.capture(query.manifest, work.ledger))
         self._writer.end(work, started=running.start_spooled)
 
+    def _completed(self, event: Mapping[str, Any], running: Running) -> Mapping[str, Any]:
+        """The end of a query, with what is known of the RDDs that were captured, and without counts of rows that are yet to be read."""
+        if event.get("capture"):
+            event = {**event, "capture": self._recorded(event["capture"])}
+        return {**event, "read": None} if running.reads_later else event
+
     def _stream_of(self, query: Running) -> Stream | None:
         """The stream that tells of a query: a batch of it, or what a function of the program's did in one. None where batches are told."""
         if LeaveOut.BATCHES not in self._leave_out:
@@ -166,16 +172,16 @@ class QueryRuns:
         return replace(query, work=replace(query.work, inputs=[*query.work.inputs, *added])) if added else query
 
 
-def _no_run(query: Running, plan: Mapping[str, Any], *, failed: bool) -> LeaveOut | None:
+def _no_run(query: Running, plan: Mapping[str, Any], sql: str, *, failed: bool) -> LeaveOut | None:
     """Why a query is no run of its own, if it is none; one that was told already is one."""
     sink = plan.get("sink") or {}
     if query.start_spooled or (sink and not sink.get("frames")):
         return None
-    if query.looks_at_schema:
+    if query.looks_at_schema or (query.is_by_sql and is_look(sql, plan)):
         return LeaveOut.SCHEMA
     if failed:
         return None
-    if query.keeps_rows:
+    if query.keeps_rows or str(plan.get("command") or "").endswith(_CACHES):
         return LeaveOut.CHECKPOINTS
     if (plan.get("command") and query.nested_outputs) or (sink and not sink.get("change")):
         return LeaveOut.NESTED

@@ -21,6 +21,9 @@ _MOST = 10_000
 
 # A reader that infers a schema runs queries of its own. They read for no result of the program.
 _CHECKPOINT = re.compile(r"^org\.apache\.spark\.sql\.(?:classic\.)?Dataset\.(?:checkpoint|localCheckpoint)\(")
+_ITERATOR = re.compile(r"\.to(?:Python|Local)Iterator\(")
+_SQL = re.compile(r"\bSparkSession\.sql\(")
+_READ_BY_SQL = re.compile(r"\b(?:csv|json)\b", re.IGNORECASE)
 _READER = re.compile(r"\bDataFrameReader[.$]")
 
 
@@ -49,9 +52,30 @@ class Running:
         return bool(_CHECKPOINT.search(self.call))
 
     @property
+    def reads_later(self) -> bool:
+        """Whether its rows are read after its end, as the program asks for them."""
+        return bool(_ITERATOR.search(self.call))
+
+    @property
+    def is_by_sql(self) -> bool:
+        """Whether it ran within `spark.sql`, which runs commands; other queries are its own."""
+        return bool(_SQL.search(self.call))
+
+    @property
     def looks_at_schema(self) -> bool:
         """Whether a reader started it to find out what columns there are."""
         return is_reader(self.call)
+
+
+def is_look(sql: str, plan: Mapping[str, Any]) -> bool:
+    """Whether a query within `spark.sql` finds out which columns CSV or JSON files have that the text names: it reads them as lines."""
+    sources = plan.get("sources") or ()
+    return (
+        bool(sources)
+        and not plan.get("command")
+        and bool(_READ_BY_SQL.search(sql))
+        and all(known.get("format") == "text" for known in sources)
+    )
 
 
 def is_reader(call: str) -> bool:

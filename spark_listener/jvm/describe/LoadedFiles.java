@@ -40,7 +40,7 @@ public final class LoadedFiles {
     }
 
     /** The file or folder that is loaded; null for other commands. Of a pattern it is the folder that holds all that may match. */
-    public static List sources(LogicalPlan command, Configuration conf) {
+    static List sources(LogicalPlan command, Configuration conf) {
         if (!is(command)) {
             return null;
         }

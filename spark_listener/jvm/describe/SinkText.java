@@ -57,6 +57,8 @@ final class SinkText {
         } else if (hive != null) {
             Tables.hive(hive, sink);
             sink.put("mode", Tables.overwrites(command) ? "overwrite" : "append");
+        } else {
+            HiveFolder.add(command, sink);
         }
         sink.put("columns", columns);
         return sink;
@@ -79,7 +81,7 @@ final class SinkText {
         sink.put("path", command.outputPath().toString());
         sink.put("format", SourceList.format(command.fileFormat()));
         sink.put("mode", command.mode() == SaveMode.Append ? "append" : "overwrite");
-        sink.put("creates", Boolean.valueOf(command.mode() == SaveMode.ErrorIfExists));
+        sink.put("creates", Boolean.valueOf(command.mode() == SaveMode.ErrorIfExists || command.mode() == SaveMode.Ignore)); // if it writes at all
         sink.put("dynamic", Boolean.valueOf(command.dynamicPartitionOverwrite())); // only partitions that are written are replaced
         sink.put("options", SourceList.options(command.options()));
         List partition = new ArrayList();

@@ -7,6 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
@@ -36,9 +37,13 @@ final class Tables {
             described.put("name", table.identifier().unquotedString());
         }
         name(table, described);
-        Option serde = table.storage().serde();
+        described.put("format", hiveFormat(table.storage()));
+    }
+
+    static String hiveFormat(CatalogStorageFormat storage) {
+        Option serde = storage.serde();
         String reader = serde.isDefined() ? (String) serde.get() : "";
-        described.put("format", reader.endsWith("LazySimpleSerDe") ? "hive text" : "hive " + reader.substring(reader.lastIndexOf('.') + 1));
+        return reader.endsWith("LazySimpleSerDe") ? "hive text" : "hive " + reader.substring(reader.lastIndexOf('.') + 1);
     }
 
     /** What the session's catalog knows of a table now; null where it knows none, or cannot be asked any more. */

@@ -1,8 +1,8 @@
 package headwater.listen;
 
 import headwater.describe.CatalogEvents;
+import headwater.describe.CommandSources;
 import headwater.describe.FirstWrite;
-import headwater.describe.LoadedFiles;
 import headwater.describe.Manifest;
 import headwater.describe.PlanDescription;
 import headwater.describe.TableChanges;
@@ -16,13 +16,16 @@ import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.command.DataWritingCommand;
 import org.apache.spark.sql.execution.command.DataWritingCommandExec;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.util.AccumulatorV2;
 
@@ -86,10 +89,10 @@ final class QueryEnd implements Described {
         Map plan = description.parts();
         if (changed != null && plan.get("sink") == null) {
             plan.put("sink", changed);
-            List loaded = LoadedFiles.sources(executed, conf);
-            if (loaded != null) {
-                plan.put("sources", loaded);
-            }
+        }
+        List sources = capture == null && executed != null ? CommandSources.of(executed, conf) : null;
+        if (sources != null) {
+            plan.put("sources", sources);
         }
         result.put("plan", plan);
         result.put("sql", sql());
@@ -100,18 +103,50 @@ final class QueryEnd implements Described {
             result.put("capture", Manifest.of(capture, description, event.executionId(), conf));
         }
         if (error == null && executed instanceof DataWritingCommand) {
-            Map metrics = metrics();
+            Map metrics = metrics(event.qe().executedPlan());
             result.put("metrics", metrics);
-            if (isFirst(executed, metrics)) {
+            if (isIgnored(executed, metrics)) { // there was something already, and nothing was done
+                plan.put("sink", null);
+                plan.put("sources", new ArrayList());
+                result.put("capture", null);
+            } else if (isFirst(executed, metrics)) {
                 plan.put("sink", new LinkedHashMap((Map) plan.get("sink"))); // the manifest has its own
                 ((Map) plan.get("sink")).put("change", "CREATE");
             }
+        }
+        if (executed instanceof Union) {
+            several((Union) executed, error == null, result);
         }
         if (error == null) {
             result.put("read", read());
             result.put("observed", observed());
         }
         return result;
+    }
+
+    /** FROM … INSERT INTO … INSERT INTO …: each of the commands as `plan` and `metrics`, in the place of a plan that is none of them. */
+    private void several(Union commands, boolean isWell, Map result) {
+        List each = Scala.list(commands.children());
+        List ran = isWell ? Scala.list(event.qe().executedPlan().children()) : new ArrayList();
+        List parts = new ArrayList();
+        for (int i = 0; i < each.size(); i++) {
+            if (!(each.get(i) instanceof DataWritingCommand)) {
+                return;
+            }
+            Map part = new LinkedHashMap();
+            part.put("plan", PlanDescription.of((LogicalPlan) each.get(i), null).parts());
+            part.put("metrics", ran.size() == each.size() ? metrics(ran.get(i)) : new LinkedHashMap());
+            parts.add(part);
+        }
+        result.put("plan", ((Map) parts.get(0)).get("plan"));
+        result.put("metrics", ((Map) parts.get(0)).get("metrics"));
+        result.put("more", parts.subList(1, parts.size()));
+    }
+
+    /** Whether a write in the mode `ignore` found something. */
+    private static boolean isIgnored(LogicalPlan executed, Map metrics) {
+        boolean mayBe = executed instanceof InsertIntoHadoopFsRelationCommand && ((InsertIntoHadoopFsRelationCommand) executed).mode() == SaveMode.Ignore;
+        return mayBe && Long.valueOf(0L).equals(metrics.get("files"));
     }
 
     private boolean isFirst(LogicalPlan executed, Map metrics) {
@@ -199,9 +234,9 @@ final class QueryEnd implements Described {
     }
 
     /** What the writer counted. The counters are the executed plan's: planning works on a copy of the optimised one. */
-    private Map metrics() {
+    private static Map metrics(Object executed) {
         Map result = new LinkedHashMap();
-        Object root = event.qe().executedPlan();
+        Object root = executed;
         while (root instanceof AdaptiveSparkPlanExec || root instanceof QueryStageExec) { // adaptive execution wraps the command, too
             root = root instanceof AdaptiveSparkPlanExec ? ((AdaptiveSparkPlanExec) root).executedPlan() : ((QueryStageExec) root).plan();
         }

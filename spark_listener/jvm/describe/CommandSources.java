@@ -1,0 +1,52 @@
+package headwater.describe;
+
+import headwater.shim.Accessors;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** What commands read that their plans do not show, and which plans show tables of which no row is read. */
+public final class CommandSources {
+    private static final String COMMANDS = "org.apache.spark.sql.execution.command.";
+    private static final String LOGICAL = "org.apache.spark.sql.catalyst.plans.logical.";
+
+    private CommandSources() {}
+
+    /** The sources of a command in the place of those of its plan; null: its plan shows them. */
+    public static List of(LogicalPlan command, Configuration conf) {
+        List loaded = LoadedFiles.sources(command, conf);
+        if (loaded != null) {
+            return loaded;
+        }
+        if (command.getClass().getName().equals(COMMANDS + "AnalyzeColumnCommand")) { // others count by queries of their own
+            Map table = Tables.lookup((TableIdentifier) Accessors.get(command, "tableIdent"));
+            List result = new ArrayList();
+            if (table != null) {
+                table.put("source", Integer.valueOf(0));
+                result.add(table);
+            }
+            return result;
+        }
+        return command instanceof Command && isIdle(command) ? new ArrayList() : null;
+    }
+
+    /** Whether a command names tables, and reads none of them: COMMENT ON, SHOW CREATE, UNCACHE. */
+    private static boolean isIdle(LogicalPlan command) {
+        if (!command.getClass().getName().startsWith(LOGICAL)) {
+            return false;
+        }
+        List below = Scala.list(command.children());
+        for (int i = 0; i < below.size(); i++) {
+            if (!(below.get(i) instanceof ResolvedTable)) {
+                return false;
+            }
+        }
+        return !below.isEmpty() || command.getClass().getName().equals(LOGICAL + "UncacheTable");
+    }
+}
