@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pyspark import InheritableThread
@@ -141,7 +142,7 @@ def _cached(at: At) -> None:
 
 
 def _overwritten(at: At, mode: str) -> None:
-    shutil.copytree(f"{at.here}/../more", f"{at.here}/out")  # as another program left it
+    shutil.copytree(Path(at.here).parent / "more", f"{at.here}/out")  # as another program left it
     at.weather.write.mode(mode).parquet(f"{at.here}/out")
 
 

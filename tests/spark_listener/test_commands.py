@@ -51,7 +51,8 @@ PROGRAM = """
     spark.range(5).write.mode("ignore").parquet("kept")
     assert len(list(spark.read.parquet("kept").toLocalIterator())) == 3
     for statement in (
-        "CACHE TABLE t", "UNCACHE TABLE t", "CACHE TABLE c AS SELECT id FROM t", "COMMENT ON TABLE t IS 'x'", "SHOW CREATE TABLE t",
+        "CACHE TABLE t", "UNCACHE TABLE t", "CACHE TABLE c AS SELECT id FROM t", "UNCACHE TABLE c",
+        "COMMENT ON TABLE t IS 'x'", "SHOW CREATE TABLE t",
         "CREATE VIEW v AS SELECT id FROM t", "ALTER VIEW v AS SELECT name FROM t", "ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS id",
         f"SELECT * FROM csv.`{here}/in`", "DROP VIEW v",
     ):

@@ -38,8 +38,9 @@ public final class CommandSources {
 
     /** Whether a command names tables, and reads none of them: COMMENT ON, SHOW CREATE, UNCACHE. */
     private static boolean isIdle(LogicalPlan command) {
-        if (!command.getClass().getName().startsWith(LOGICAL)) {
-            return false;
+        String name = command.getClass().getName();
+        if (!name.startsWith(LOGICAL) || name.equals(LOGICAL + "UncacheTable")) {
+            return name.startsWith(LOGICAL);
         }
         List below = Scala.list(command.children());
         for (int i = 0; i < below.size(); i++) {
@@ -47,6 +48,6 @@ public final class CommandSources {
                 return false;
             }
         }
-        return !below.isEmpty() || command.getClass().getName().equals(LOGICAL + "UncacheTable");
+        return !below.isEmpty();
     }
 }
