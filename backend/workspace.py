@@ -67,12 +67,12 @@ class Workspace:
 
     @classmethod
     async def open(
-        cls, settings: HomeSettings, *, without_graph: bool = False, indexed: bool = False, opens_graph: bool = True
+        cls, settings: HomeSettings, *, without_graph: bool = False, indexed: bool = False, for_worker: bool = False
     ) -> Workspace:
         """Open a home, making what is not there yet. `without_graph`: also while the graph store is away; asking it is refused until then.
 
-        `indexed`: with an index of the graph, for whoever asks more than once. `opens_graph` False: for whoever opens a graph store of
-        his own.
+        `indexed`: with an index of the graph, for whoever asks more than once. `for_worker`: for the worker of a service, which
+        has made the home already. It opens a graph store of its own, and makes no log where that vanished.
 
         Raises:
             ConfigurationError: the home cannot be used, or belongs to a newer Headwater.
@@ -82,7 +82,7 @@ class Workspace:
         home = settings.folder.create()
         graph = graph_store(settings, indexed=indexed)
         try:
-            if opens_graph:
+            if not for_worker:
                 await graph.open()
         except (UnavailableError, DamagedError) as error:
             if not without_graph:
@@ -91,7 +91,7 @@ class Workspace:
             _log.warning("the graph store is away; events are taken in, and projected when it is back: %s", error)
         registry = home.registry
         try:
-            log = traced(open_log(settings))
+            log = traced(open_log(settings, create=not for_worker))
             records = association_store(settings, registry)
         except HeadwaterError:
             await graph.close()

@@ -5,8 +5,8 @@ python scripts/check.py [STEP …]     those steps alone, in their order; --list
 A step is a command with a log of its own under build/test/. Nothing stops at the first failure: all steps run, and the log of each
 that failed is printed. What a failed step was needed for is not run and counts as failed too. The exit code is 1 if anything failed.
 
-Up to three tests that fail in a step of pytest run once more, by themselves. What passes then is unsteady: a race in a test or, worse, in
-what it tests. It is named in the last lines, for somebody to mend, and fails nothing.
+Up to five tests that fail in a step of pytest run once more, when all steps are done and nothing else runs. What passes then is unsteady: a
+race in a test or, worse, in what it tests. It is named in the last lines, for somebody to mend, and fails nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _POLL_SECONDS = 0.2
 _STILL_RUNNING_SECONDS = 120
 _ENDING_SECONDS = 10.0  # that a step has to end by itself
 _TESTS_FAILED = 1  # what pytest exits with where that is all; else it was ended early, and tests of which nobody heard have not run
-_MOST_AGAIN = 3  # failed tests of a step: more than these are no chance
+_MOST_AGAIN = 5  # failed tests of a step: more than these are no chance
 _UNIT = "not (spark or cluster or neo4j or lake or e2e or slow)"
 
 
@@ -65,7 +65,7 @@ class Step:
 def _tests(name: str, marks: str, options: str = "", after: tuple[str, ...] = ()) -> Step:
     marks = f"({marks}) and not torture"
     command = f'. .tools/env && .venv/bin/python -m pytest -q -m "{marks}" {options} --junit-xml={{junit}} -o cache_dir={{junit}}.cache'
-    return Step(name, command, after, again="--last-failed --last-failed-no-failures=none")
+    return Step(name, command, after, again="-n 0 --last-failed --last-failed-no-failures=none")
 
 
 # In the order in which they start, two at a time on two cores: what takes a moment first, then the longest first, so that the lines end
@@ -170,10 +170,13 @@ def _environment(scratch: str) -> dict[str, str]:
 def _run(steps: list[Step], *, jobs: int, shell: Sequence[str], environment: dict[str, str]) -> list[Outcome]:
     LOGS.mkdir(parents=True, exist_ok=True)
     chosen = {step.name for step in steps}
-    waiting, running, done = list(steps), list[_Running](), dict[str, Outcome]()
+    waiting, running, done, again = list(steps), list[_Running](), dict[str, Outcome](), list[Outcome]()
     last_word = time.monotonic()
     try:
-        while waiting or running:
+        while waiting or running or again:
+            if again and not waiting and not running:
+                first = again.pop(0)
+                running.append(_start(first.step, shell, environment, first))
             for step in [step for step in waiting if any(name in done and done[name].failed for name in step.after)]:
                 waiting.remove(step)
                 done[step.name] = Outcome(step, 0.0, failed=1)
@@ -188,7 +191,7 @@ def _run(steps: list[Step], *, jobs: int, shell: Sequence[str], environment: dic
                 running.remove(run)
                 outcome = _finish(run)
                 if _is_to_run_again(run, outcome):
-                    running.append(_start(run.step, shell, environment, outcome))
+                    again.append(outcome)
                 else:
                     done[run.step.name] = outcome
                 last_word = time.monotonic()

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from headwater.backend.home_settings import HomeSettings
 
 
-def open_log(settings: HomeSettings) -> IngestLog:
-    """The log, open.
+def open_log(settings: HomeSettings, *, create: bool = True) -> IngestLog:
+    """The log, open. Without `create` a file of the home must be there.
 
     Raises:
         ConfigurationError: it cannot be used so, or a package is missing.
         UnavailableError: its disk or server does not answer.
-        DamagedError: its file is damaged.
+        DamagedError: its file is damaged, or missing.
     """
     if settings.ingest_log is None:
-        return SqliteLog(settings.folder.log)
+        return SqliteLog(settings.folder.log, create=create)
     from headwater.backend.ingest_log.postgres import open_postgres_log
 
     return open_postgres_log(settings)

@@ -51,12 +51,21 @@ _MIGRATIONS = (
 class SqliteLog:
     """The log of one home. Several processes may have it open at once."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, create: bool = True) -> None:
+        """Open the log. Without `create` it must be there: a log that vanished below a running service is a fault, not a new log.
+
+        Raises:
+            DamagedError: the file is damaged, or missing.
+            UnavailableError: the disk does not answer.
+        """
         self.path = path
         self._reading = Lock()
         self.appended = Event()  # set after each commit of this process; whoever waits for it clears it
         try:
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite gives its side files the modes of this one
+            # SQLite gives its side files the modes of this one.
+            os.close(os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o600))
+        except FileNotFoundError as error:
+            raise DamagedError(f"{_WHAT} {path} is missing.", path=path, hint=REPAIR) from error
         except OSError as error:
             raise UnavailableError(f"The ingest log {path} cannot be opened: {error.strerror}.", hint="Check the disk.") from error
         with translated(path, _WHAT):
@@ -209,7 +218,8 @@ class SqliteLog:
             return self._reader.execute(sql, arguments).fetchall()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
+        where = f"{self.path.absolute().as_uri()}?mode=rw"  # never makes a file
+        connection = sqlite3.connect(where, uri=True, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
         _use_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")
         return connection

@@ -54,7 +54,7 @@ class _Reports:
 async def _work(settings: Settings, requests: BinaryIO, reports: BinaryIO) -> None:
     told = _Reports(reports)
     ended = asyncio.Event()
-    async with await Workspace.open(settings, opens_graph=False) as workspace:
+    async with await Workspace.open(settings, for_worker=True) as workspace:
         worker = Worker(
             workspace,
             policy=policy_of(settings),

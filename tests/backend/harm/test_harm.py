@@ -139,6 +139,6 @@ def test_requests_made_to_harm_are_refused_and_others_are_answered_meanwhile(ser
     print(told)  # noqa: T201 - the figures, for whoever asks for them with -s
     assert not wrong, "\n".join(wrong)
     assert grown < 256 * _MB, told  # 150 to 215 from run to run: what the allocator keeps differs
-    # A machine that others use too holds single answers up; what the service itself does shows in all of them.
-    assert usual < 0.2, told
-    assert longest < 1, told
+    # 0.05 s and 0.1 s on a quiet machine. A busy one holds answers up, too: what blocks the service shows as seconds, not as tenths.
+    assert usual < 0.5, told
+    assert longest < 2, told

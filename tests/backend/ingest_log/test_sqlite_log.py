@@ -12,7 +12,7 @@ import pytest
 
 from headwater.backend.ingest_log import DeadLetter, IngestLog, Receipt, Stage
 from headwater.backend.ingest_log.sqlite import SqliteLog
-from headwater.errors import ConfigurationError, UnavailableError
+from headwater.errors import ConfigurationError, DamagedError, UnavailableError
 from tests.backend.ingest_log.contract import LogContract, Opens
 from tests.backend.ingest_log.contract import draft as _draft
 
@@ -79,6 +79,26 @@ def test_a_log_of_a_newer_release_is_refused(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(ConfigurationError, match="newer Headwater"):
         SqliteLog(tmp_path / "ingest.db")
+
+
+def test_a_log_that_vanished_is_not_made_anew_by_who_expects_it(tmp_path: Path) -> None:
+    path = tmp_path / "ingest.db"
+    with pytest.raises(DamagedError, match="is missing"):
+        SqliteLog(path, create=False)
+    log = SqliteLog(path)
+    for file in tmp_path.iterdir():
+        file.unlink()
+    with pytest.raises(UnavailableError, match="could not be written"):
+        log.append("t", [_draft("a")]).result()  # the writer connects with its first write
+    log.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_of_odd_characters_is_the_file_of_that_name(tmp_path: Path) -> None:
+    log = SqliteLog(tmp_path / "a?b%20c#d.db")
+    assert log.append("t", [_draft("a")]).result() == [Receipt(1, duplicate=False)]
+    log.close()
+    assert [file.name for file in tmp_path.iterdir()] == ["a?b%20c#d.db"]
 
 
 def test_many_large_dead_letters_are_read_in_parts(log: IngestLog, monkeypatch: pytest.MonkeyPatch) -> None:
