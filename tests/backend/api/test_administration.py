@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -142,7 +143,10 @@ def test_a_link_that_was_not_made_for_it_administers_nothing(client: httpx.Clien
 
 def test_the_audit_log_is_searched_by_person_dataset_time_and_decision(client: httpx.Client, admin: httpx.Client) -> None:
     assert "ForbiddenError" in _refused(admin, 'mutation { startReplay(dataset: "secret-plan", where: "true") { id } }')
-    entries = _ask(client, _AUDIT, b="key:boss", x="REFUSED", l=5)["audit"]["entries"]
+    deadline = time.monotonic() + 60  # refusals are written without waiting
+    while not (entries := _ask(client, _AUDIT, b="key:boss", x="REFUSED", l=5)["audit"]["entries"]):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     assert entries[0]["operation"] == "graphql.replay"
     at = entries[0]["at"]
     assert _ask(client, _AUDIT, b="key:boss", x="REFUSED", u=at, s=at, l=5)["audit"]["entries"] == entries[:1]
