@@ -75,7 +75,11 @@ STEPS = (
     Step("lint", ".venv/bin/ruff check . && .venv/bin/ruff format --check ."),
     Step("page-install", "make --no-print-directory ui/node_modules/.package-lock.json", waits=True),
     Step("neo4j-install", '[ -n "${{NEO4J_URI:-}}" ] || .venv/bin/python -m tests.neo4j_server', waits=True),
-    Step("lake-install", "for part in lake databases kafka_server; do .venv/bin/python -m tests.$part || exit 1; done", waits=True),
+    Step(
+        "lake-install",
+        "for part in lake azure_server databases kafka_server; do .venv/bin/python -m tests.$part || exit 1; done",
+        waits=True,
+    ),
     Step("types", ".venv/bin/mypy"),
     Step("page-build", "make --no-print-directory backend/page/index.html", ("page-install",)),
     _tests("lake", "lake and not e2e", "--timeout=1200", after=("lake-install", "neo4j-install", "quick-spark")),

@@ -66,8 +66,11 @@ class Objects(Store):
         options: Any = {"range": (offset, offset + length)}
         if stat.tag:
             options["if_match"] = stat.tag
-        with self._faults_but():
-            content = bytes(self._obstore.get(self._store, path, options=options).bytes())
+        with self._faults_but(SourceUnavailableError):
+            found = self._obstore.get(self._store, path, options=options)
+            if stat.tag and found.meta["e_tag"] not in (stat.tag, None):  # of a store that does not heed the condition
+                raise self._replaced()
+            content = bytes(found.bytes())
         if len(content) != length:
             raise unavailable(self._settings.url, f"of {length} bytes {len(content)} came", transient=True)
         return content
@@ -128,12 +131,15 @@ class Objects(Store):
         except Exception as error:  # noqa: BLE001 - obstore's errors have no common base but this
             raise self._fault(error) from None
 
+    def _replaced(self) -> SourceUnavailableError:
+        return SourceUnavailableError(f"An object of {self._settings.url} was replaced while it was read.", hint="Ask again.")
+
     def _fault(self, error: Exception) -> SourceUnavailableError:
         """What went wrong, without what the message of a store may hold: key ids, signatures, addresses."""
         kind, text = type(error).__name__, str(error)
         status, code = _STATUS.search(text), _CODE.search(text)
         if kind == "PreconditionError":
-            return SourceUnavailableError(f"An object of {self._settings.url} was replaced while it was read.", hint="Ask again.")
+            return self._replaced()
         if isinstance(error, FileNotFoundError):
             return SourceUnavailableError(f"An object of {self._settings.url} is not there any more.")
         if kind == "InvalidPathError":
@@ -175,6 +181,11 @@ def _opened(settings: RootSettings) -> ObjectStore:
         given.setdefault("region", "us-east-1")
         return S3Store(bucket, client_options=client, retry_config=retry, **given)
     if settings.address.scheme == "gs":
+        if endpoint:
+            given["base_url"] = given.pop("endpoint")
         return GCSStore(bucket, client_options=client, retry_config=retry, **given)
     container, _, host = bucket.partition("@")
-    return AzureStore(container, account_name=host.partition(".")[0], client_options=client, retry_config=retry, **given)
+    account, _, suffix = host.partition(".")
+    if not endpoint and suffix.startswith("dfs."):  # other clouds of Azure have accounts of the same names
+        given["endpoint"] = f"https://{account}.blob.{suffix.removeprefix('dfs.')}"
+    return AzureStore(container, account_name=account, client_options=client, retry_config=retry, **given)

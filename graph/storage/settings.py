@@ -30,8 +30,8 @@ from headwater.graph.storage.keyed import is_below, is_keyed, keyed_address, par
 # What a root of each scheme may state, besides its url and the seconds that one request may take.
 OPTIONS = {
     "s3": {"endpoint", "region", "access_key_id", "secret_access_key", "session_token", "path_style", "anonymous"},
-    "gs": {"service_account", "anonymous"},
-    "abfss": {"account_key", "client_id", "client_secret", "tenant_id", "sas_token"},
+    "gs": {"endpoint", "service_account", "anonymous"},
+    "abfss": {"endpoint", "account_key", "client_id", "client_secret", "tenant_id", "sas_token"},
     "hdfs": {"conf", "kerberos_principal", "kerberos_keytab"},
     "webhdfs": {"endpoint", "datanodes", "user", "password", "token"},
     "swebhdfs": {"endpoint", "datanodes", "user", "password", "token", "ca"},

@@ -2,9 +2,10 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ COLUMNS = {"k": "string", "v": "int"}
 RAW = {"header": "true", "nullvalue": "NA"}
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 DATASETS = ("a", "b", "c")
+_MOST_ROWS = 12
 
 
 class History:
@@ -35,14 +37,18 @@ class History:
         self.clock = 0
         self.jobs: list[tuple[str, Job]] = []
 
-    def run(self, target: str, source: str | None, *, appends: bool = False, groups: bool = False) -> None:
+    def run(self, target: str, source: str | None, *, appends: bool = False, groups: bool = False, joins: str | None = None) -> None:
+        """One run, which reads a dataset or, where that is empty, a file of its own; and `joins` another dataset by `k`."""
         self.clock += 1
         job = Job(self.store, f"to_{target}", self.clock, part=f"run{self.clock}", said={"mode": "append" if appends else "overwrite"})
-        if source is None or not any((self.root / source).glob("*.parquet")):
+        if source is None or not self._holds(source):
             raw = write_csv(self.root / "raw" / f"{self.clock}.csv", list(COLUMNS), [[k, self.clock * 10 + n] for n, k in enumerate("xyx")])
             rows = job.scan(raw, "csv", COLUMNS, RAW)
         else:
             rows = job.scan(self.root / source, "parquet", COLUMNS)
+        if joins is not None and self._holds(joins):
+            rows = job.join(rows, job.scan(self.root / joins, "parquet", COLUMNS), [("k", "k")])
+            rows.rows = rows.rows[:_MOST_ROWS]  # a history of joins would grow without end
         if groups:
             total = job.aggregation("max", job.attr(rows, "v"))
             rows = job.aggregate(rows, ["k"], {"v": (total, lambda members: max(row.values["v"] for row in members), "int")})
@@ -50,6 +56,9 @@ class History:
             shutil.rmtree(self.root / target)
         job.write(rows, self.root / target, "parquet", list(COLUMNS), files=1)
         self.jobs.append((target, job))
+
+    def _holds(self, dataset: str) -> bool:
+        return any((self.root / dataset).glob("*.parquet"))
 
     def reopen(self) -> None:
         self.store.close()
@@ -102,60 +111,92 @@ def history(tmp_path: Path) -> Iterator[History]:
 
 
 RUNS = st.lists(
-    st.tuples(st.sampled_from(DATASETS), st.sampled_from([None, *DATASETS]), st.booleans(), st.booleans()), min_size=2, max_size=9
+    st.tuples(
+        st.sampled_from(DATASETS),
+        st.sampled_from([None, *DATASETS]),
+        st.booleans(),
+        st.booleans(),
+        st.sampled_from([None, None, *DATASETS]),
+    ),
+    min_size=2,
+    max_size=9,
 )
 _MINUTE = 1 / 24 / 60
+# What else a policy may say: how old captures must be, of which dataset, and what part of all bytes is to be left.
+POLICIES = st.fixed_dictionaries({
+    "minutes": st.integers(0, 6),
+    "older": st.sampled_from([0, 0, 2, 4]),
+    "dataset": st.sampled_from([None, None, "*/a", "*/[ab]"]),
+    "left": st.sampled_from([None, None, 0.0, 0.3, 0.7]),
+})  # fmt: skip
 
 
-_PRUNED = given(runs=RUNS, minutes=st.integers(0, 6), stop=st.integers(1, 12))
+_PRUNED = given(runs=RUNS, later=RUNS, said=POLICIES, stop=st.integers(1, 12))
 
 
 @_PRUNED
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
-def test_every_trace_of_kept_data_is_unchanged_wherever_it_is_stopped(tmp_path_factory, runs, minutes, stop) -> None:
-    _check_traces(tmp_path_factory, runs, minutes, stop)
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+def test_every_trace_of_kept_data_is_unchanged_wherever_it_is_stopped(tmp_path_factory, runs, later, said, stop) -> None:
+    _check_traces(tmp_path_factory, runs, later, said, stop)
 
 
 @pytest.mark.torture
 @_PRUNED
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-def test_it_is_so_in_many_histories(tmp_path_factory, runs, minutes, stop) -> None:
-    _check_traces(tmp_path_factory, runs, minutes, stop)
+def test_it_is_so_in_many_histories(tmp_path_factory, runs, later, said, stop) -> None:
+    _check_traces(tmp_path_factory, runs, later, said, stop)
 
 
-def _check_traces(
-    tmp_path_factory: pytest.TempPathFactory, runs: Sequence[tuple[str, str | None, bool, bool]], minutes: int, stop: int
-) -> None:
+Runs = Sequence[tuple[str, str | None, bool, bool, str | None]]
+
+
+def _check_traces(tmp_path_factory: pytest.TempPathFactory, runs: Runs, later: Runs, said: Mapping[str, Any], stop: int) -> None:
     history = History(tmp_path_factory.mktemp("history"))
     try:
-        for target, source, appends, groups in runs:
-            history.run(target, source, appends=appends, groups=groups)
-        now, policy = _START + timedelta(minutes=history.clock + 1), Policy(replaced_days=minutes * _MINUTE)
-        kept = history.kept(now, policy.replaced_days)
-        before = history.traces(kept)
-        wanted = prune.prune(history.store, TENANT, policy, by="ann", now=now, dry_run=True)
-        assert history.traces(kept) == before
-        with killed_at(stop):
-            prune.prune(history.store, TENANT, policy, by="ann", now=now)
-        history.reopen()
-        assert history.traces(kept) == before
-        prune.prune(history.store, TENANT, policy, by="ann", now=now)
-        assert history.traces(kept) == before
-        again = prune.prune(history.store, TENANT, policy, by="ann", now=now)
-        assert not again.captures
-        assert not again.finished
-        gone = [job for _, job in history.jobs if history.store.pruned(TENANT, [job.capture])]
-        assert len(gone) == sum(wanted.captures.values())
-        assert {job.capture for job in gone}.isdisjoint(job.capture for _, job in kept)
-        assert all(not list(history.store.table(TENANT, job.capture, 0).parent.glob("b*.parquet")) for job in gone)
-        assert history.store.catalog.prunable.bytes_kept(TENANT) == sum(
-            f.stat().st_size for f in history.store.root.glob("*/*/*/b*.parquet")
-        )
-        history.store.rebuild(TENANT)  # all of it is in the folders
-        assert history.traces(kept) == before
-        assert not prune.prune(history.store, TENANT, policy, by="ann", now=now).captures
+        _check_after(history, runs, said, stop)
+        _check_after(history, later[:4], said, stop)  # what reads and replaces what an earlier prune left
     finally:
         history.store.close()
+
+
+def _check_after(history: History, runs: Runs, said: Mapping[str, Any], stop: int) -> None:
+    """Make some more runs, prune, and compare."""
+    for target, source, appends, groups, joins in runs:
+        history.run(target, source, appends=appends, groups=groups, joins=joins)
+    now = _START + timedelta(minutes=history.clock + 1)
+    bytes_kept = history.store.catalog.prunable.bytes_kept(TENANT)
+    policy = Policy(
+        replaced_days=said["minutes"] * _MINUTE, older_days=said["older"] * _MINUTE, dataset=said["dataset"],
+        most_bytes=None if said["left"] is None else int(bytes_kept * said["left"]),
+    )  # fmt: skip
+    gone_before = {job.capture for _, job in history.jobs if history.store.pruned(TENANT, [job.capture])}
+    kept = history.kept(now, policy.replaced_days)
+    assert gone_before.isdisjoint(job.capture for _, job in kept)
+    before = history.traces(kept)
+    wanted = prune.prune(history.store, TENANT, policy, by="ann", now=now, dry_run=True)
+    assert history.traces(kept) == before
+    with killed_at(stop):
+        prune.prune(history.store, TENANT, policy, by="ann", now=now)
+    history.reopen()
+    assert history.traces(kept) == before
+    prune.prune(history.store, TENANT, policy, by="ann", now=now)
+    assert history.traces(kept) == before
+    again = prune.prune(history.store, TENANT, policy, by="ann", now=now)
+    assert not again.captures
+    assert not again.finished
+    gone = [(target, job) for target, job in history.jobs if history.store.pruned(TENANT, [job.capture])]
+    assert len(gone) == sum(wanted.captures.values()) + len(gone_before)
+    assert {job.capture for _, job in gone}.isdisjoint(job.capture for _, job in kept)
+    for target, job in gone:
+        if job.capture not in gone_before:
+            assert _ended(job) < now - timedelta(days=policy.older_days)
+            assert policy.dataset is None or fnmatchcase(str(history.root / target), policy.dataset)
+    assert all(not list(history.store.table(TENANT, job.capture, 0).parent.glob("b*.parquet")) for _, job in gone)
+    left = sum(f.stat().st_size for f in history.store.root.glob("*/*/*/b*.parquet"))
+    assert history.store.catalog.prunable.bytes_kept(TENANT) == left
+    history.store.rebuild(TENANT)  # all of it is in the folders
+    assert history.traces(kept) == before
+    assert not prune.prune(history.store, TENANT, policy, by="ann", now=now).captures
 
 
 class Killed(BaseException):

@@ -6,6 +6,7 @@ import itertools
 import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -108,3 +109,43 @@ def test_several_threads_count_and_remember_together() -> None:
     for thread in threads:
         thread.join()
     assert remote.traffic == (401, 400_000)
+
+
+class Heedless(BaseHTTPRequestHandler):
+    """A store of one object that answers whatever a request asks on which condition, as some that speak S3's protocol do."""
+
+    content = b"old" * 100_000
+
+    def do_HEAD(self) -> None:
+        self._answer(200, self.content)
+
+    def do_GET(self) -> None:
+        first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        part = self.content[first : last + 1]
+        self._answer(206, part, f"bytes {first}-{first + len(part) - 1}/{len(self.content)}")
+
+    def _answer(self, status: int, body: bytes, place: str | None = None) -> None:
+        self.send_response(status)
+        stated = {"ETag": f'"{hash(self.content)}"', "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT", "Content-Length": str(len(body))}
+        for name, value in (stated | ({"Content-Range": place} if place else {})).items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_store_that_heeds_no_condition_gives_no_answer_of_two_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Heedless) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        endpoint = f"http://127.0.0.1:{server.server_port}"
+        remote = Remote([RootSettings(Address("s3", "lake", "data"), options={"endpoint": endpoint, "anonymous": True})])
+        file = remote.file("s3://lake/data/x")
+        assert file is not None
+        assert file.read(0, 3) == b"old"
+        monkeypatch.setattr(Heedless, "content", b"new" * 100_000)
+        with pytest.raises(SourceUnavailableError, match="replaced while it was read"):
+            file.read(200_000, 3)
+        server.shutdown()
