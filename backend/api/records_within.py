@@ -8,13 +8,22 @@ are replaced. A predicate is asked of files alone that were found to be the call
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 from urllib.parse import unquote
 
 from headwater.backend.api.errors import ForbiddenError
-from headwater.errors import NotFoundError
+from headwater.backend.questions.errors import QuestionEndedError, TooManyQuestionsError
+from headwater.errors import (
+    HeadwaterError,
+    InvalidQueryError,
+    LargeTraceError,
+    NotFoundError,
+    SourceUnavailableError,
+    UnavailableError,
+    UnsupportedError,
+)
 from headwater.graph.storage.addresses import other_spellings
 from headwater.graph.trace.answer import Hop, Incomplete, Origin, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graph.trace.preview import RowPage
@@ -23,6 +32,12 @@ from headwater.graph.within.store import StoreWithin
 
 _ELSEWHERE = "Records lie in places that this key may not see."
 _TOLD_LESS = "What is said of it names things that a key restricted to namespaces is not told."
+_UNREADABLE = "Something that this needs cannot be read. What it is, a key restricted to namespaces is not told."
+# What is said of the question itself, or of how busy the service is. All other errors name files, wherever these lie.
+_OF_THE_QUESTION = (
+    InvalidQueryError, NotFoundError, ForbiddenError, LargeTraceError, UnavailableError, QuestionEndedError, TooManyQuestionsError,
+)  # fmt: skip
+T = TypeVar("T")
 
 
 class _Asked(Protocol):
@@ -47,7 +62,7 @@ class QuestionsWithin:
         """
         dataset = await self._known(tenant, request.dataset)
         await self._check_files(tenant, dataset)
-        page = await self._questions.rows(tenant, replace(request, dataset=dataset, origins=True))
+        page = await _answer_to(self._questions.rows(tenant, replace(request, dataset=dataset, origins=True)))
         self._check(dataset, page)  # its files may be others by now
         note = page.note and (page.note if page.rows and page.has_record_lineage is False and ": " not in page.note else _TOLD_LESS)
         return replace(page, note=note, origins=())
@@ -60,7 +75,7 @@ class QuestionsWithin:
         to = await self._known(tenant, request.to) if request.to is not None else None
         if request.where is not None:
             await self._check_files(tenant, dataset)
-        answer = await self._questions.trace(tenant, replace(request, dataset=dataset, to=to, origins=True))
+        answer = await _answer_to(self._questions.trace(tenant, replace(request, dataset=dataset, to=to, origins=True)))
         return await self._left(answer, dataset, forward=request.forward)
 
     async def _known(self, tenant: str, text: str) -> str:
@@ -73,7 +88,7 @@ class QuestionsWithin:
         return found[0].id
 
     async def _check_files(self, tenant: str, dataset: str) -> None:
-        self._check(dataset, await self._questions.rows(tenant, RowsRequest(dataset, first=0, origins=True)))
+        self._check(dataset, await _answer_to(self._questions.rows(tenant, RowsRequest(dataset, first=0, origins=True))))
 
     def _check(self, dataset: str, page: RowPage) -> None:
         """Check that all files of a page lie where the caller may read. What is in no file cannot be vouched for."""
@@ -114,6 +129,18 @@ class QuestionsWithin:
             answer, exact=answer.exact and not incomplete, records=records, selected=selected, path=kept_path, incomplete=incomplete,
             total=len(records), found_again=(), storage_requests=0, storage_bytes=0, as_of=None, origins=(),
         )  # fmt: skip
+
+
+async def _answer_to(question: Awaitable[T]) -> T:
+    """An answer; in the place of an error that may name what is elsewhere, one that names nothing."""
+    try:
+        return await question
+    except _OF_THE_QUESTION:
+        raise
+    except HeadwaterError as error:
+        if error.transient:
+            raise SourceUnavailableError(_UNREADABLE, hint="Ask again.") from None
+        raise UnsupportedError(_UNREADABLE, hint="Ask whoever may read all namespaces: such a key is told.") from None
 
 
 def _is_same(one: Hop, other: Hop) -> bool:

@@ -245,6 +245,9 @@ class IndexedStore:
     async def latest_at(self, tenant: str, asked: Sequence[Moment], kind: NodeKind, *, first: int) -> Mapping[Moment, Sequence[Node]]:
         return await self._source.latest_at(tenant, asked, kind, first=first)
 
+    async def shared(self, tenant: str, parent: str) -> list[str]:
+        return await self._source.shared(tenant, parent)
+
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         return await self._source.ancestors(tenant, ids)
 

@@ -215,11 +215,14 @@ class GraphStore(Protocol):
     async def latest_at(self, tenant: str, asked: Sequence[Moment], kind: NodeKind, *, first: int) -> Mapping[Moment, Sequence[Node]]:
         """For each parent and `until`, the `first` (1 at least) nodes that `latest` begins with. Nothing is counted."""
 
+    async def shared(self, tenant: str, parent: str) -> list[str]:
+        """The ids of what `parent` contains and another node contains, too."""
+
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         """For each id that exists its containers, innermost first."""
 
     async def counts(self, tenant: str, *, ranges: Sequence[IdRange] | None = None) -> dict[str, int]:
-        """Number of nodes of each kind. With `ranges`: of those whose ids lie in one of them, and of the runs that these contain."""
+        """Number of nodes of each kind. With `ranges`: of those whose ids lie in one of them, and of the runs that these alone contain."""
 
     async def fingerprint(self, tenant: str) -> str:
         """Hash of the whole content, independent of the order in which it came. Equal graphs have equal fingerprints, in every store."""

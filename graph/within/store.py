@@ -22,6 +22,7 @@ from headwater.graph.within.shown import jobs_of, named_by, runs_of, shown_edge,
 from headwater.graph.within.visible import NAMED, Visible, kind_named
 
 _PORTION = 1_000
+_OF_NO_NAMESPACE = (NodeKind.TYPE, NodeKind.ACTOR, NodeKind.DATA)
 _MIXING = frozenset({NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.PIPELINE})
 
 
@@ -171,6 +172,9 @@ class StoreWithin:
             result[moment] = await self._shown([node for node in nodes if node.id in inside])
         return result
 
+    async def shared(self, tenant: str, parent: str) -> list[str]:  # noqa: ARG002 - the protocol's
+        self._refuse()
+
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         self._check(tenant)
         seen = await self._visible.of(ids)
@@ -226,11 +230,14 @@ class StoreWithin:
         return [shown_node(node, seen.__contains__) for node in nodes]
 
     async def _mixes(self, parent: str) -> bool:
-        """Whether a node contains what is of other namespaces, too, as a pipeline may. Of jobs and datasets pages are looked at alone."""
-        if kind_named(parent) not in _MIXING:
-            return False
-        edges = await self._store.neighbours(self._tenant, [parent], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS])
-        inside = {edge.dst for edge in edges}
+        """Whether a node contains what the caller does not see: what is of other namespaces, too, or of none."""
+        if kind_named(parent) in _MIXING:
+            edges = await self._store.neighbours(self._tenant, [parent], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS])
+            inside = {edge.dst for edge in edges}
+        else:  # what it contains alone is seen as it is itself, but for what was declared
+            inside = set(await self._store.shared(self._tenant, parent))
+            if (await self._store.children(self._tenant, parent, kinds=_OF_NO_NAMESPACE, first=1)).total:
+                return True
         return await self._visible.of(inside) != inside
 
     async def _edges(self, edges: Sequence[Edge]) -> list[Edge]:

@@ -102,6 +102,24 @@ async def latest(
     return Listing([to_node(row) for row in found], total)
 
 
+_RUNS_INSIDE: LiteralString = (
+    "MATCH (n)-[:CONTAINS]->(r:Container) WHERE r.kind = $run AND NOT EXISTS { MATCH (o:Container)-[:CONTAINS]->(r) "
+    "WHERE o.tenant = $tenant AND o <> n AND none(each IN $ranges WHERE o.id >= each[0] AND o.id < each[1]) } RETURN count(DISTINCT r)"
+)
+
+
+async def shared(transaction: AsyncManagedTransaction, tenant: str, parent: str) -> list[str]:
+    """The ids of what a node contains and another contains, too."""
+    found = await rows(
+        transaction,
+        "MATCH (p:Container {tenant: $tenant, id: $parent})-[:CONTAINS]->(n:Container) WHERE n.tenant = $tenant "
+        "AND EXISTS { MATCH (o:Container)-[:CONTAINS]->(n) WHERE o.tenant = $tenant AND o <> p } RETURN n.id",
+        tenant=tenant,
+        parent=parent,
+    )
+    return [row[0] for row in found]
+
+
 async def ancestors(transaction: AsyncManagedTransaction, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
     """The containers of each id that exists, innermost first."""
     known = await read_nodes(transaction, tenant, ids)
@@ -134,10 +152,7 @@ async def counts(transaction: AsyncManagedTransaction, tenant: str, ranges: Sequ
         )
         bound = {"tenant": tenant, "ranges": [list(each) for each in ranges]}
         kinds = await rows(transaction, inside + "RETURN n.kind, count(*)", **bound)
-        runs = await rows(
-            transaction, inside + "MATCH (n)-[:CONTAINS]->(r:Container) WHERE r.kind = $run RETURN count(DISTINCT r)", **bound,
-            run=NodeKind.RUN.value,
-        )  # fmt: skip
+        runs = await rows(transaction, inside + _RUNS_INSIDE, **bound, run=NodeKind.RUN.value)
         return {row[0]: row[1] for row in kinds} | ({NodeKind.RUN.value: runs[0][0]} if runs[0][0] else {})
     statement: LiteralString = "MATCH (n:Container) WHERE n.tenant = $tenant" + _INDEXED + " RETURN n.kind, count(*)"
     found = await rows(transaction, statement, tenant=tenant)

@@ -98,6 +98,9 @@ class Neo4jStore:
     async def latest_at(self, tenant: str, asked: Sequence[Moment], kind: NodeKind, *, first: int) -> Mapping[Moment, Sequence[Node]]:
         return await self._connections.read_with(lambda transaction: latest_at(transaction, tenant, asked, kind, first))
 
+    async def shared(self, tenant: str, parent: str) -> list[str]:
+        return await self._connections.read_with(lambda transaction: read.shared(transaction, tenant, parent))
+
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         return await self._connections.read_with(lambda transaction: read.ancestors(transaction, tenant, ids))
 

@@ -23,6 +23,11 @@ INSIDE = (
     "EXISTS (SELECT 1 FROM json_each(?) AS range "
     "WHERE n.id >= json_extract(range.value, '$[0]') AND n.id < json_extract(range.value, '$[1]'))"
 )
+# A container of what the edge `e` leads to, beside the one that it comes from, whose id lies in none of some ranges.
+_BESIDE = (
+    "SELECT 1 FROM edge AS other CROSS JOIN node AS n ON n.key = other.src WHERE other.dst = e.dst "
+    f"AND other.kind = {CODE[EdgeKind.CONTAINS]} AND other.src <> e.src AND NOT {INSIDE}"
+)
 _PORTION = 2_000
 _CONTAINS = CODE[EdgeKind.CONTAINS]
 _KINDS = {kind.value: kind for kind in NodeKind}
@@ -98,6 +103,19 @@ def latest(connection: sqlite3.Connection, tenant: str, parent: str, kind: NodeK
     return Listing([to_node(row) for row in rows], total)
 
 
+def shared(connection: sqlite3.Connection, tenant: str, parent: str) -> list[str]:
+    """The ids of what a node contains and another contains, too."""
+    rows = connection.execute(
+        f"""
+        SELECT n.id FROM node AS p CROSS JOIN edge AS e ON e.src = p.key AND e.kind = {_CONTAINS} CROSS JOIN node AS n ON n.key = e.dst
+        WHERE p.tenant = ? AND p.id = ?
+        AND EXISTS (SELECT 1 FROM edge AS other WHERE other.dst = e.dst AND other.kind = {_CONTAINS} AND other.src <> e.src)
+        """,
+        (tenant, parent),
+    )
+    return [identifier for (identifier,) in rows]
+
+
 def ancestors(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
     """The containers of each id that exists, innermost first."""
     known = read_nodes(connection, tenant, ids)
@@ -133,8 +151,8 @@ def counts(connection: sqlite3.Connection, tenant: str, ranges: Sequence[IdRange
         found = dict(connection.execute(f"SELECT n.kind, count(*) {inside} GROUP BY n.kind", bound))
         (runs,) = connection.execute(
             f"SELECT count(DISTINCT e.dst) {inside} CROSS JOIN edge AS e ON e.src = n.key AND e.kind = {_CONTAINS} "
-            "CROSS JOIN node AS r ON r.key = e.dst AND r.kind = ?",
-            (*bound, NodeKind.RUN),
+            f"CROSS JOIN node AS r ON r.key = e.dst AND r.kind = ? WHERE NOT EXISTS ({_BESIDE})",
+            (*bound, NodeKind.RUN, bound[0]),
         ).fetchone()
         return found | ({NodeKind.RUN.value: runs} if runs else {})
     return dict(connection.execute("SELECT kind, count(*) FROM node WHERE tenant = ? GROUP BY kind", (tenant,)))

@@ -102,6 +102,9 @@ class SqliteStore:
     async def latest_at(self, tenant: str, asked: Sequence[Moment], kind: NodeKind, *, first: int) -> Mapping[Moment, Sequence[Node]]:
         return await self._connections.read(lambda connection: latest_at(connection, tenant, asked, kind, first))
 
+    async def shared(self, tenant: str, parent: str) -> list[str]:
+        return await self._connections.read(lambda connection: read.shared(connection, tenant, parent))
+
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         return await self._connections.read(lambda connection: read.ancestors(connection, tenant, ids))
 

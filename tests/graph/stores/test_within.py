@@ -117,6 +117,43 @@ async def test_a_pipeline_shows_the_jobs_of_permitted_namespaces(store: GraphSto
     assert (page.total, rest.cursor) == (3, None)
 
 
+async def test_a_run_of_two_namespaces_is_in_no_page_and_no_count(store: GraphStore, tenant: str) -> None:
+    ours, theirs = node_id(NodeKind.JOB, OURS, "work"), node_id(NodeKind.JOB, THEIRS, "work")
+    runs = [f"run:{place}" for place in range(7)]
+    mixed = {runs[1], runs[4]}
+    edges = [contains(ours, run) for run in runs] + [contains(theirs, run) for run in sorted(mixed)]
+    edges.append(contains(node_id(NodeKind.SYSTEM, OURS), ours))
+    await store.apply(tenant, [GraphBatch(stamp(1), edges=edges)])
+    assert set(await store.shared(tenant, ours)) == mixed == set(await store.shared(tenant, theirs))
+    assert await store.shared(tenant, runs[0]) == []
+    seen = StoreWithin(store, tenant, [SEEN])
+    expected = [run for run in runs if run not in mixed]
+    pages = [await seen.latest(tenant, ours, NodeKind.RUN, first=1, skip=skip) for skip in range(6)]
+    assert [found.id for page in pages for found in page.nodes] == expected
+    assert {page.total for page in pages} == {5}
+    found, after = [], None
+    while True:
+        page = await seen.children(tenant, ours, first=1, after=after)
+        assert page.total == 5
+        found += [each.id for each in page.nodes]
+        if (after := page.cursor) is None:
+            break
+    assert found == expected
+    assert (await seen.counts(tenant))["run"] == 5
+    assert (await store.counts(tenant, ranges=[bounds_of(node_id(NodeKind.JOB, OURS, ""))]))["run"] == 5
+    both = [bounds_of(node_id(NodeKind.JOB, space, "")) for space in (OURS, THEIRS)]
+    assert (await store.counts(tenant, ranges=both))["run"] == 7
+
+
+async def test_declared_data_in_a_dataset_is_in_no_count(store: GraphStore, tenant: str) -> None:
+    dataset = node_id(NodeKind.DATASET, OURS, "orders")
+    columns = [node_id(NodeKind.COLUMN, OURS, "orders", name) for name in "ab"]
+    edges = [contains(dataset, each) for each in (*columns, "data:shelf:zz")]
+    await store.apply(tenant, [GraphBatch(stamp(1), edges=edges)])
+    page = await StoreWithin(store, tenant, [SEEN]).children(tenant, dataset, first=1)
+    assert (page.total, [each.id for each in page.nodes]) == (2, columns[:1])
+
+
 async def test_owners_and_tags_are_seen_where_they_describe_what_is(store: GraphStore, tenant: str) -> None:
     ours, theirs = node_id(NodeKind.DATASET, OURS, "a"), node_id(NodeKind.DATASET, THEIRS, "a")
     bears = [("tag:both", ours), ("tag:both", theirs), ("tag:hidden", theirs), ("owner:ann", ours), ("term:none", "type:t")]
