@@ -1,10 +1,13 @@
-"""What `headwater.client` answers: typed, and records as tables of Arrow or pandas."""
+"""What `headwater.client` answers: typed, records as tables of Arrow or pandas, and lineage and traces as drawings in a notebook."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from headwater.drawing import Box, Link, drawn, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,11 +35,21 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Nodes that were reached, nearest first, and the links between them. `truncated` counts nodes that the limit kept out."""
+    """Nodes that were reached, nearest first, and the links between them. `truncated` counts nodes that the limit kept out.
+
+    `hidden`: something next to them lies in namespaces that the key may not read. A notebook draws it.
+    """
 
     nodes: Sequence[Node]
     edges: Sequence[Edge]
     truncated: int
+    hidden: bool = False
+
+    def _repr_html_(self) -> str:
+        notes = [f"{self.truncated:,} more nodes are beyond the limit."] if self.truncated else []
+        notes += ["Something that belongs here lies in namespaces that this key may not read."] if self.hidden else []
+        boxes = [Box(node.id, node.kind, node.name) for node in self.nodes]
+        return drawn(boxes, [(edge.src, edge.dst) for edge in self.edges if edge.kind != "CONTAINS"], notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +62,18 @@ class Record:
     line: int | None
     grain: str
     values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One run on the path of a trace: the dataset that it wrote (`output`), of which `records` are part of the trace, and what it read."""
+
+    job: str
+    run: str
+    output: str
+    inputs: Sequence[str]
+    operations: Sequence[str]
+    records: int
 
 
 class _Records:
@@ -78,6 +103,15 @@ class _Records:
         """The same as a frame of pandas."""
         return self.arrow().to_pandas()
 
+    def _listed(self, total: int, notes: Sequence[str]) -> str:
+        values = [record.values for record in self.records]  # noqa: PD011 - of a record, not of a frame
+        names = list(dict.fromkeys(name for one in values for name in one))
+        rows = [
+            [record.dataset, record.file, record.row, *(one.get(name) for name in names)]
+            for record, one in zip(self.records, values, strict=True)
+        ]
+        return listed(["dataset", "file", "row", *names], rows, total, notes)
+
 
 @dataclass(frozen=True, slots=True)
 class Rows(_Records):
@@ -89,16 +123,31 @@ class Rows(_Records):
     total: int
     note: str | None
 
+    def _repr_html_(self) -> str:
+        return self._listed(self.total, [self.note] if self.note else [])
+
 
 @dataclass(frozen=True, slots=True)
 class Trace(_Records):
-    """What a trace found. Where it is not `exact`, `reasons` say why. `total` counts records beyond those that are told, too."""
+    """What a trace found. Where it is not `exact`, `reasons` say why. `total` counts records beyond those that are told, too.
+
+    `path` are the runs on the way. A notebook draws them above the records.
+    """
 
     exact: bool
     reasons: Sequence[str]
     records: Sequence[Record]
     selected: Sequence[Record]
     total: int
+    path: Sequence[Hop] = ()
+
+    def _repr_html_(self) -> str:
+        kinds = {data: "DATASET" for hop in self.path for data in (hop.output, *hop.inputs)} | {hop.job: "JOB" for hop in self.path}
+        links: list[Link] = [(data, hop.job) for hop in self.path for data in hop.inputs]
+        links += [(hop.job, hop.output) for hop in self.path]
+        boxes = [Box(identifier, kind, _named(identifier)) for identifier, kind in kinds.items()]
+        notes = ["Exact."] if self.exact else ["Not exact:", *self.reasons]
+        return (drawn(boxes, links, []) if boxes else "") + self._listed(self.total, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +181,20 @@ def replay(answer: Mapping[str, Any]) -> Replay:
     return Replay(answer["id"], answer["state"], steps, answer["error"], answer["shadow"], answer["differences"])
 
 
+def hops(answer: Any) -> list[Hop]:
+    """The path of an answer."""
+    return [Hop(**hop) for hop in answer]
+
+
 def record(answer: Mapping[str, Any]) -> Record:
     """A record of an answer."""
     values = answer.get("values") or {}
     return Record(answer["dataset"], answer["file"], answer["row"], answer.get("line"), answer["grain"], values)
+
+
+def _named(identifier: str) -> str:
+    """The name that an id ends with."""
+    return unquote(identifier.rpartition(":")[2])
 
 
 def _column(values: list[Any]) -> pa.Array:

@@ -23,7 +23,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from headwater.answers import Edge, Lineage, Node, Progress, Record, Replay, Rows, Trace, record, replay
+from headwater.answers import Edge, Hop, Lineage, Node, Progress, Record, Replay, Rows, Trace, hops, record, replay
 from headwater.errors import HeadwaterError, LargeTraceError, NotFoundError, UnavailableError
 from headwater.following import AsyncFollowing, Following
 from headwater.subscriptions import NODE, REPLAY, Subscriptions
@@ -31,7 +31,7 @@ from headwater.subscriptions import NODE, REPLAY, Subscriptions
 if TYPE_CHECKING:
     from headwater.backend.client import GraphQLClient
 
-__all__ = ["AsyncClient", "Client", "Edge", "Lineage", "Node", "Progress", "Record", "Replay", "Rows", "Trace"]
+__all__ = ["AsyncClient", "Client", "Edge", "Hop", "Lineage", "Node", "Progress", "Record", "Replay", "Rows", "Trace"]
 
 _PAGE = 200
 _POLL_SECONDS = 1.0
@@ -39,6 +39,7 @@ _FINAL = {"COMPLETE", "FAILED"}
 _RUNNING = {"QUEUED", "RUNNING"}
 _CONNECTION = f"{{ nodes {{ {NODE} }} pageInfo {{ hasNextPage endCursor }} }}"
 _RECORD = "dataset file row line grain values"
+_HOP = "job run output inputs operations records"
 
 
 class Client:
@@ -99,10 +100,11 @@ class Client:
         """What the nodes of these ids came from (`UPSTREAM`), what was made of them (`DOWNSTREAM`), or both."""
         document = (
             "query ($f: [ID!]!, $d: Direction!, $n: Int!, $l: Int!) { lineage(focus: $f, direction: $d, depth: $n, limit: $l)"
-            f" {{ nodes {{ {NODE} }} edges {{ src dst kind }} truncated }} }}"
+            f" {{ nodes {{ {NODE} }} edges {{ src dst kind }} truncated hidden }} }}"
         )
         found = self.execute(document, f=list(focus), d=direction, n=depth, l=limit)["lineage"]
-        return Lineage([Node(**node) for node in found["nodes"]], [Edge(**edge) for edge in found["edges"]], found["truncated"])
+        nodes, edges = [Node(**node) for node in found["nodes"]], [Edge(**edge) for edge in found["edges"]]
+        return Lineage(nodes, edges, found["truncated"], found["hidden"])
 
     def rows(
         self,
@@ -150,7 +152,7 @@ class Client:
         job of the service, where it runs jobs: then this waits for its end, and `progress` is called with each line that it tells.
         """
         shown = _RECORD if values else _RECORD.replace(" values", "").replace(" line", "")
-        answer = f"{{ exact total records {{ {shown} }} selected {{ {shown} }} incomplete {{ what reason }} }}"
+        answer = f"{{ exact total records {{ {shown} }} selected {{ {shown} }} incomplete {{ what reason }} path {{ {_HOP} }} }}"
         declared = "$d: String!, $w: String, $r: [RowRef!], $c: String, $s: Semantics!, $f: Boolean!, $t: String, $l: Int!, $a: String"
         given = "dataset: $d, where: $w, rows: $r, column: $c, semantics: $s, forward: $f, to: $t, limit: $l, asOf: $a"
         places = [{"file": file, "row": row} for file, row in rows]
@@ -162,7 +164,7 @@ class Client:
             found = self._job(begun["startTrace"]["id"], answer, progress)
         reasons = [f"{entry['what']}: {entry['reason']}" for entry in found["incomplete"]]
         records, selected = ([record(one) for one in found[name]] for name in ("records", "selected"))
-        return Trace(found["exact"], reasons, records, selected, found["total"])
+        return Trace(found["exact"], reasons, records, selected, found["total"], hops(found["path"]))
 
     def _job(self, identifier: str, answer: str, progress: Callable[[str], None]) -> dict[str, Any]:
         """The answer of a trace that runs as a job. Whoever stops waiting for it ends it."""

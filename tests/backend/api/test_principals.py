@@ -696,8 +696,11 @@ def test_the_python_client_gives_typed_answers_and_tables(company: _Company) -> 
     assert (trace.exact, trace.reasons, trace.total) == (True, [], 1)
     assert trace.arrow().select(["file", "row", "salary"]).to_pylist() == [{"file": f"file:{ours.read}", "row": 0, "salary": SECRET}]
     assert trace.pandas().loc[0, "name"] == "ann"
+    assert [(hop.output, list(hop.inputs), hop.records) for hop in trace.path] == [(ours.sink, [ours.source], 1)]
+    assert SECRET in trace._repr_html_()
     assert client.trace(ours.sink, rows=place, values=False).records[0].values == {}
-    assert ours.source in [node.id for node in client.lineage(ours.sink, direction="UPSTREAM").nodes]
+    lineage = client.lineage(ours.sink, direction="UPSTREAM")
+    assert (ours.source in [node.id for node in lineage.nodes], lineage.hidden) == (True, False)
     assert ours.sink in [node.id for node in client.datasets("file")]
     assert client.node(ours.sink) in client.search("out.parquet", kinds=["DATASET"]) + client.search("pay", kinds=["DATASET"])
     job = next(job for job in client.jobs() if client.runs(job.id))
