@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
@@ -83,6 +83,11 @@ from headwater.graphql.access import Scope
 from headwater.graphql.context import Context
 from headwater.graphql.schema import build_router
 
+if TYPE_CHECKING:
+    from fastapi.telemetry import TelemetryConfig
+
+# FastAPI's own traces would tell addresses with all that a caller asks, wherever the process has a provider. Ours are in `tracing`.
+_NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 _SEGMENTS = "/api/v1/captures/"
 
 
@@ -140,8 +145,9 @@ def create_app(
 
     # No /docs: that page would load scripts of other sites beside the user's cookie.
     app = _Application(
-        title="Headwater", version=headwater.__version__, summary=headwater.__doc__, lifespan=lifespan, docs_url=None, redoc_url=None
-    )
+        title="Headwater", version=headwater.__version__, summary=headwater.__doc__, lifespan=lifespan, docs_url=None, redoc_url=None,
+        telemetry=_NO_TELEMETRY,
+    )  # fmt: skip
     for part in (lineage, impact, columns, declarations, captures, provenance, catalogs, audit_log, sessions, login, health):
         app.include_router(part.router)
     for router in (*marquez.ROUTERS, *cdap.ROUTERS):

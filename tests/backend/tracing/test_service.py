@@ -31,9 +31,11 @@ def traces() -> Iterator[Collector]:
 @pytest.fixture(scope="module")
 def service(traces: Collector, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
     home = tmp_path_factory.mktemp("traced")
+    # The last turns on traces of FastAPI's own, with all that was asked, in the processes that do not turn them off.
     with ServiceProcess(
-        home, OTEL_EXPORTER_OTLP_ENDPOINT=traces.url, OTEL_BSP_SCHEDULE_DELAY="100", OTEL_SERVICE_NAME="lineage"
-    ) as service:
+        home, OTEL_EXPORTER_OTLP_ENDPOINT=traces.url, OTEL_BSP_SCHEDULE_DELAY="100", OTEL_SERVICE_NAME="lineage",
+        FASTAPI_OTEL_AUTO_CONFIGURE="true",
+    ) as service:  # fmt: skip
         yield service
 
 
