@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--keep", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.keep:
-        print(json.dumps(_keep(Path(options.keep))))
+        print(json.dumps(keep(Path(options.keep))))
         return
     for case in options.cases.split(","):
         with TemporaryDirectory(prefix="headwater-keeping-") as folder:
@@ -68,7 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(json.dumps({"case": case, "associations": options.rows, **found}), flush=True)
 
 
-def _keep(folder: Path) -> dict[str, float]:
+def keep(folder: Path) -> dict[str, float]:
+    """Keep the capture of a folder, in the store `associations` in it; what that took."""
     import duckdb  # noqa: F401  # loading it is no part of keeping
 
     from headwater.graph.associations import Manifest
@@ -76,7 +77,7 @@ def _keep(folder: Path) -> dict[str, float]:
 
     manifest = Manifest.from_json(json.loads((folder / "manifest.json").read_text()))
     store = AssociationStore(folder / "associations", sources=ANYWHERE)
-    loaded, most = _peak(), _OwnMemory()
+    loaded, most = peak(), _OwnMemory()
     began, processor = time.perf_counter(), time.process_time()
     for entry in manifest.segments:
         store.stage_segment("default", manifest.capture, entry.name, folder / entry.name)
@@ -85,14 +86,14 @@ def _keep(folder: Path) -> dict[str, float]:
     store.close()
     kept = sum(path.stat().st_size for path in (folder / "associations" / "default").rglob("*.parquet"))
     return {name: round(value, 1) for name, value in found.items()} | {
-        "peak_megabytes": _peak(), "own_megabytes": most.megabytes, "before_megabytes": loaded, "kept_megabytes": kept // 1_000_000,
+        "peak_megabytes": peak(), "own_megabytes": most.megabytes, "before_megabytes": loaded, "kept_megabytes": kept // 1_000_000,
         "load": round(os.getloadavg()[0], 1),
     }  # fmt: skip
 
 
-def _peak() -> int:
-    """The most memory that this process has had, in megabytes: not of what it was made from, as `getrusage` says it."""
-    stated = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
+def peak(process: int | str = "self") -> int:
+    """The most memory that a process has had, in megabytes: not of what it was made from, as `getrusage` says it."""
+    stated = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text(encoding="ascii"))
     return int(stated[1]) // 1000 if stated else 0
 
 
@@ -202,31 +203,44 @@ CASES: Mapping[str, Callable[[int], list[Rows]]] = {
 }
 
 
-def make(folder: Path, case: str, rows: int) -> None:
-    """Write the manifest and the segments of a capture."""
+File = Callable[[str, int], Mapping[str, Any]]  # of a name and a number of rows, how a manifest states the file
+
+
+def _made_up(name: str, rows: int) -> Mapping[str, Any]:
+    """A file that is nowhere: keeping looks at none."""
+    del rows
+    return {"path": f"file:/{name}", "length": 1, "modified": 1}
+
+
+def make(folder: Path, case: str, rows: int, file: File = _made_up) -> None:
+    """Write the manifest and the segments of a capture. `file` makes the files that it read and wrote, `in/…` and `out/…`."""
     capture = str(uuid4())
     entries: list[dict[str, Any]] = []
     boundaries: list[dict[str, Any]] = []
     for number, part in enumerate(made := CASES[case](rows)):
         operator = 3 if part.kind == "sink" else 2
         boundaries.append({"boundary": number, "kind": part.kind, "operator": operator, "columns": part.columns})
-        entries += _segments(folder, capture, number, part)
+        entries += _segments(folder, capture, number, part, file)
     attributes = [{"attr": attr, "name": name, "type": "bigint"} for name, attr in _ATTRS.items()]
     scan = {"id": 1, "op": "Scan", "children": [], "source": 0, "columns": attributes}
     group = {"id": 2, "op": "Aggregate", "children": [1], "keys": [{"fn": "attr", "attr": 1, "type": "bigint", "name": "k"}], "boundary": 0}
     top = {"id": 3, "op": "Write", "children": [2 if len(made) > 1 else 1]}
     moment = "2026-01-01T00:00:00Z"
+    source = file("in/a.parquet", rows)
+    place = source["path"].removesuffix("/in/a.parquet")
     manifest = {
         "format": 1, "capture": capture, "run": {"namespace": "bench", "job": case, "runId": str(uuid4())},
         "application": {"id": "app", "name": "bench", "spark": "4.1.4"}, "started": moment, "ended": moment, "mode": "active",
         "status": "complete", "problems": [], "operators": [top, *([group] if len(made) > 1 else []), scan], "boundaries": boundaries,
         "sources": [{
-            "source": 0, "dataset": {"namespace": "file", "name": "/in"}, "path": "file:/in", "format": "parquet", "options": {},
+            "source": 0, "dataset": {"namespace": "file", "name": f"{place.removeprefix('file:')}/in"}, "path": f"{place}/in",
+            "format": "parquet", "options": {},
             "columns": [{"name": name, "type": "bigint"} for name in _ATTRS], "partition_columns": [], "splits": [],
-            "files": [{"ordinal": 0, "ordinals": 1, "path": "file:/in/a.parquet", "length": 1, "modified": 1, "partition": {}}],
+            "files": [{"ordinal": 0, "ordinals": 1, "partition": {}, **source}],
         }],
         "sink": {
-            "boundary": len(made) - 1, "dataset": {"namespace": "file", "name": "/out"}, "path": "file:/out", "format": "parquet",
+            "boundary": len(made) - 1, "dataset": {"namespace": "file", "name": f"{place.removeprefix('file:')}/out"},
+            "path": f"{place}/out", "format": "parquet",
             "mode": "overwrite", "options": {}, "columns": attributes, "partition_columns": [],
         },
         "segments": entries,
@@ -234,7 +248,7 @@ def make(folder: Path, case: str, rows: int) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
-def _segments(folder: Path, capture: str, boundary: int, rows: Rows) -> Iterator[dict[str, Any]]:
+def _segments(folder: Path, capture: str, boundary: int, rows: Rows, written: File) -> Iterator[dict[str, Any]]:
     """The segments of a boundary, one a task."""
     each = max(1, rows.segment // len(rows.columns))
     for task, begin in enumerate(range(0, rows.rows, each)):
@@ -243,8 +257,7 @@ def _segments(folder: Path, capture: str, boundary: int, rows: Rows) -> Iterator
         known = {"boundary": boundary, "stage": 1, "stage_attempt": 0, "partition": task, "attempt": task, "rows": count}
         footer = {**known, "capture": capture, "columns": rows.columns}
         if rows.kind == "sink":
-            written = {"path": f"file:/out/part-{task:05}.parquet", "length": 1, "modified": 1}
-            footer |= {"files": [written], "runs": [[0, count]]}
+            footer |= {"files": [written(f"out/part-{task:05}.parquet", count)], "runs": [[0, count]]}
         text = json.dumps(footer, separators=(",", ":")).encode()
         with (folder / name).open("w+b") as file:
             file.write(MAGIC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
@@ -13,13 +13,17 @@ _BUFFER = 1 << 16
 
 
 class Way:
-    """What the way does with the next requests: `fault` is one of the names below, or none. `requests` counts those that came."""
+    """What the way does with the next requests: `fault` is one of the names below, or none. `requests` counts those that came.
+
+    `meanwhile` is called once, before the first object is read: after whatever was listed or looked at.
+    """
 
     def __init__(self, endpoint: str) -> None:
         self.target = (urlsplit(endpoint).hostname or "", urlsplit(endpoint).port or 0)
         self.fault: str | None = None
         self.refused: str | None = None  # requests whose address holds this are answered by 403
         self.times = 1_000_000  # so often, then it goes well
+        self.meanwhile: Callable[[], object] | None = None
         self.requests = 0
         self.seen: list[str] = []
 
@@ -27,6 +31,9 @@ class Way:
         """What is answered in the server's place; None: let the server."""
         self.requests += 1
         self.seen.append(request.split(b"\r\n", 1)[0].decode("latin-1"))
+        if self.meanwhile is not None and self.seen[-1].startswith("GET ") and "list-type=" not in self.seen[-1]:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            meanwhile()
         if self.refused and self.refused in self.seen[-1]:
             return b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         if self.fault in (None, "half") or self.times <= 0:

@@ -19,6 +19,7 @@ import pytest
 from obstore.store import S3Store
 from pyarrow import orc
 
+from headwater.errors import SourceUnavailableError
 from headwater.graph.records import AssociationStore, DataRoots
 from headwater.graph.storage import Remote, read_roots
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
@@ -99,17 +100,20 @@ def lake(server: S3Server, tmp_path: Path) -> Iterator[Lake]:
         store.close()
 
 
+def _bucket(server: S3Server) -> S3Store:
+    options = {"allow_http": True}
+    return S3Store(
+        "lake", endpoint=server.endpoint, access_key_id=KEY, secret_access_key=SECRET, region="us-east-1", client_options=options
+    )
+
+
 def _made(lake: Lake, server: S3Server, format_: str) -> str:
     """Put a file of a format into the bucket, and capture two jobs over it: a copy, and the greatest of each group."""
     local, uri = lake.folder / "local.parquet", f"s3://lake/data/{format_}/t.{format_}"
     table = pa.table({"k": [k for k, _ in _ROWS], "v": pa.array([v for _, v in _ROWS], pa.int32())})
     pq.write_table(table, local)
     _WRITE[format_](table, lake.folder / "made")
-    options = {"allow_http": True}
-    bucket = S3Store(
-        "lake", endpoint=server.endpoint, access_key_id=KEY, secret_access_key=SECRET, region="us-east-1", client_options=options
-    )
-    obstore.put(bucket, uri.removeprefix("s3://lake/"), lake.folder / "made")
+    obstore.put(_bucket(server), uri.removeprefix("s3://lake/"), lake.folder / "made")
     found = DataRoots.of([], remote=lake.remote).look().block(uri)
     copy = _OnS3(lake.store, "copy", 1)
     copy.write(copy.over(local, uri, format_, found.length, found.modified), lake.folder / "copied", "parquet", list(_COLUMNS))
@@ -150,3 +154,26 @@ async def test_a_store_that_fails_once_is_asked_again(lake: Lake, server: S3Serv
     lake.way.fault, lake.way.times = fault, 1
     answer = await lake.ask("copied", where="v = 9")
     assert (answer.exact, [entry.values for entry in answer.records]) == (True, [{"k": "a", "v": 9}]), answer.incomplete
+
+
+@pytest.mark.parametrize("change", ["replaced", "removed", "added"])
+async def test_a_folder_that_changes_after_it_was_listed_gives_no_answer_of_two_versions(lake: Lake, server: S3Server, change: str) -> None:
+    """Records to begin with are chosen by their values, in the files that a list has told of."""
+    key, other = _made(lake, server, "parquet").removeprefix("s3://lake/"), "data/parquet/later.parquet"
+    changed = pa.table({"k": ["z", "z", "z", "z"], "v": pa.array([9, 9, 9, 9], pa.int32())})
+    pq.write_table(changed, lake.folder / "changed")
+    bucket = _bucket(server)
+    lake.way.meanwhile = {
+        "replaced": lambda: obstore.put(bucket, key, lake.folder / "changed"),
+        "removed": lambda: obstore.delete(bucket, key),
+        "added": lambda: obstore.put(bucket, other, lake.folder / "changed"),
+    }[change]
+    request = TraceRequest(dataset="s3://lake/data/parquet", where="v = 9", forward=True, to=str(lake.folder / "copied"))
+    if change == "added":
+        answer = await trace(None, lake.store, TENANT, request)
+        assert (answer.exact, [(record.file, record.row) for record in answer.selected]) == (True, [(f"s3://lake/{key}", 2)])
+    else:
+        with pytest.raises(SourceUnavailableError, match="replaced while it was read" if change == "replaced" else "not there any more"):
+            await trace(None, lake.store, TENANT, request)
+    assert lake.way.meanwhile is None, "it changed before it was read"
+    obstore.delete(bucket, other)
