@@ -94,7 +94,8 @@ class Checker:
         finding.refused = [f"{problem['operator']}: {problem['reason']}" for problem in capture["problems"] if problem["kind"] == "refused"]
         finding.wrong += [f"fault: {problem['reason']}" for problem in capture["problems"] if problem["kind"] == "fault"]
         if finding.status != "complete":
-            finding.inexact += [f"{problem['kind']}: {problem['reason']}" for problem in capture["problems"] if problem["kind"] != "refused"]
+            others = [problem for problem in capture["problems"] if problem["kind"] != "refused"]
+            finding.inexact += [f"{problem['kind']}: {problem['reason']}" for problem in others]
             return
         self._laboratory.publish(capture)
         for row in random.Random(finding.query).sample(answer, min(self._rows, len(answer))):
