@@ -12,6 +12,10 @@ The same as a round number:
 All figures of a suite that have a target, as a table, with what they say of it:
 
     <!-- targets tpch -->…<!-- /targets -->
+
+What was found of the queries of a suite whose tables and answers are not Parquet on this machine, a line a format and mode:
+
+    <!-- formats tpch -->…<!-- /formats -->
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ _MARK = re.compile(
     r"(<!-- figure (?P<suite>[\w-]+): (?P<case>[^:>]+?)(?:: (?P<measure>[^>]+?))? -->)(?P<text>.*?)(<!-- /figure -->)", re.DOTALL
 )
 _ROUNDED = re.compile(_MARK.pattern.replace("figure", "rounded"), re.DOTALL)
+_FORMATS = re.compile(r"(<!-- formats (?P<suite>[\w-]+) -->).*?(<!-- /formats -->)", re.DOTALL)
 _TARGETS = re.compile(r"(<!-- targets (?P<suite>[\w-]+) -->).*?(<!-- /targets -->)", re.DOTALL)
 
 
@@ -39,6 +44,7 @@ def filled(text: str, results: Path) -> str:
     """
     text = _MARK.sub(lambda mark: f"{mark[1]}{_shown(_find(mark, results))}{mark[6]}", text)
     text = _ROUNDED.sub(lambda mark: f"{mark[1]}{_rounded(_find(mark, results))}{mark[6]}", text)
+    text = _FORMATS.sub(lambda mark: f"{mark[1]}\n{_formats(mark['suite'], results)}\n{mark[3]}", text)
     return _TARGETS.sub(lambda mark: f"{mark[1]}\n{_table(mark['suite'], results)}\n{mark[3]}", text)
 
 
@@ -101,6 +107,17 @@ def _table(suite: str, results: Path) -> str:
             shown = _shown(case) if case["usable"] else "not usable"
             lines.append(f"| {what} | ≤ {case['target']:g}{unit} | {shown} | {_verdict(case)} |")
     return "\n".join([*lines, "", f"Commit {content['commit'].rstrip('+')}, {content['date'][:10]}, {_rounds(content)}."])
+
+
+def _formats(suite: str, results: Path) -> str:
+    lines = ["| tables and answers | mode | queries | captured | exact | wrong | another plan |", "|---|---|---|---|---|---|---|"]
+    for path in sorted(results.glob(f"truth-{suite}-*-*-*.json")):
+        kind, mode, scale = path.stem.removeprefix(f"truth-{suite}-").rsplit("-", 2)
+        found = json.loads(path.read_text(encoding="utf-8"))["summary"]
+        counts = [found[name] for name in ("queries", "captured", "exact", "wrong")]
+        cells = [f"[{kind}, {scale}](../bench/results/{path.name})", f"`{mode}`", *counts, found["queries"] - found["same_plan"]]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
 
 
 def _verdict(case: dict[str, Any]) -> str:

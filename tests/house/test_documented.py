@@ -131,6 +131,17 @@ def test_a_suite_without_results_says_how_to_measure_it(root: Path, results: Pat
     assert "Not measured yet: `make bench SUITE=start`." in filled
 
 
+def test_a_table_of_formats_says_what_was_found_of_each(root: Path, tmp_path: Path):
+    found = {"queries": 22, "captured": 21, "exact": 20, "wrong": 1, "same_plan": 19}
+    for name in ("hive-orc-active-0.01", "active-0.01"):  # that of no other format stands elsewhere
+        (tmp_path / f"truth-tpch-{name}.json").write_text(json.dumps({"summary": found}))
+    filled = load_script(root, "readme_figures").filled("<!-- formats tpch -->old<!-- /formats -->", tmp_path)
+    assert filled.splitlines()[3:] == [
+        "| [hive-orc, 0.01](../bench/results/truth-tpch-hive-orc-active-0.01.json) | `active` | 22 | 21 | 20 | 1 | 3 |",
+        "<!-- /formats -->",
+    ]
+
+
 @pytest.mark.parametrize(
     ("mark", "says"), [("other: a", "demo.json"), ("demo: nothing", "it has: all five jobs"), ("demo: t", "is 2 cases")]
 )
