@@ -68,7 +68,7 @@ class Objects(Store):
             options["if_match"] = stat.tag
         with self._faults_but(SourceUnavailableError):
             found = self._obstore.get(self._store, path, options=options)
-            if stat.tag and found.meta["e_tag"] not in (stat.tag, None):  # of a store that does not heed the condition
+            if stat.tag and _tag(found.meta["e_tag"]) not in (stat.tag, None):  # of a store that does not heed the condition
                 raise self._replaced()
             content = bytes(found.bytes())
         if len(content) != length:
@@ -157,7 +157,12 @@ class Objects(Store):
 
 
 def _stat(meta: Mapping[str, Any]) -> Stat:
-    return Stat(meta["size"], int(meta["last_modified"].timestamp()) * 1000, meta["e_tag"])
+    return Stat(meta["size"], int(meta["last_modified"].timestamp()) * 1000, _tag(meta["e_tag"]))
+
+
+def _tag(stated: str | None) -> str | None:
+    """An ETag as requests state it. Azure's lists leave its quotes out."""
+    return stated if stated is None or stated.endswith('"') else f'"{stated}"'
 
 
 def _opened(settings: RootSettings) -> ObjectStore:

@@ -13,6 +13,7 @@ import pytest
 from obstore import put
 from obstore.store import S3Store
 
+from tests.azure_server import azure
 from tests.backend.events import run_event
 from tests.backend.intakes.fetched import Fetching
 from tests.graph.storage.faulty import way_to
@@ -82,6 +83,21 @@ def test_objects_of_every_form_are_read_once_and_bad_ones_stop_nothing(server: S
         prefix.put("last.jsonl", lines(22))
         fetched.until(lambda: ids(22)[0] in fetched.runs())
         assert fetched.measured('headwater_intake_documents_total{intake="drop",outcome="accepted"}') == read + 1
+
+
+def test_objects_of_azure_are_read_too(tmp_path: Path) -> None:
+    with azure(tmp_path / "azure") as server:
+        home = tmp_path / "home"
+        home.mkdir()
+        (home / "storage.toml").write_text(server.root(seconds=5))
+        stated = f'[[intake]]\nkind = "s3"\nname = "drop"\nurl = "{server.url}/events"\nseconds = 0.2\n'
+        container = server.container()
+        put(container, "events/1.jsonl", lines(1, 2).encode())
+        with Fetching(home, stated, max_body_bytes=20_000) as fetched:
+            fetched.await_runs(ids(1, 2))
+            put(container, "events/2.jsonl.gz", gzip.compress(lines(3).encode()))
+            fetched.await_runs(ids(1, 2, 3))
+            assert fetched.intakes.state == "ok"
 
 
 def test_a_prefix_below_no_root_is_told(server: S3Server, tmp_path: Path) -> None:

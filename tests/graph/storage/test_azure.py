@@ -75,6 +75,11 @@ def test_a_dataset_is_its_data_files_below_a_folder(server: AzureServer, remote:
     listed = look.listed(f"{server.url}/data/table/")
     assert [block.path.removeprefix(f"{server.url}/data/table/") for block in listed or ()] == ["k=1/part-0.csv", "k=2/part-0.csv"]
     assert look.listed(f"{server.url}/data/nothing") is None
+    (file, *_) = remote.files(f"{server.url}/data/table")
+    alone = remote.file(file.uri)
+    assert alone is not None
+    assert file.stat == alone.stat, "lists write tags without quotes"
+    assert file.read(0, 1) == b"x"
 
 
 def test_a_file_that_is_replaced_while_it_is_read_is_never_mixed_with_the_new_one(server: AzureServer, remote: Remote) -> None:
