@@ -81,7 +81,7 @@ from headwater.errors import HeadwaterError, InvalidQueryError
 from headwater.graph.index import source_of
 from headwater.graphql.access import Scope
 from headwater.graphql.context import Context
-from headwater.graphql.schema import build_router
+from headwater.graphql.router import RequestContext, build_router
 
 if TYPE_CHECKING:
     from fastapi.telemetry import TelemetryConfig
@@ -246,7 +246,7 @@ async def _graphql_context(request: HTTPConnection) -> Context:
     who, service = await principal(request), request.app.state.service
     is_socket = request.scope["type"] == "websocket"
     workspace: Workspace = service.workspace
-    return Context(
+    return RequestContext(
         tenant=who.tenant, graph=graph_of(service, who), is_restricted=who.is_restricted(Scope.READ),
         require_whole=partial(_require_whole, request, who), records=workspace.records, require=partial(_require, request, who),
         auditor=await auditor(request), questions=questions_of(service, who),

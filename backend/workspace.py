@@ -21,7 +21,7 @@ from headwater.backend.ingest_log import IngestLog
 from headwater.backend.ingest_log.registry import open_log
 from headwater.backend.intake.staging_quota import StagingQuota
 from headwater.backend.tracing.log import traced
-from headwater.backend.worker.projector import Projector
+from headwater.backend.worker.pending import pending
 from headwater.backend.worker.role import ProjectorRole, Role
 from headwater.errors import DamagedError, HeadwaterError, UnavailableError
 from headwater.graph.records import AssociationStore, DataRoots
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from headwater.backend.intake.receive import EventIntake
     from headwater.backend.replay import Replays
     from headwater.backend.replay.service import Tracer
+    from headwater.backend.worker.projector import Projector
 
 T = TypeVar("T")
 _POLL = 0.1
@@ -52,7 +53,7 @@ _log = logging.getLogger("headwater.workspace")
 class Workspace:
     """The parts of one home. `async with await Workspace.open(settings) as workspace: …`.
 
-    What takes things in loads when it is asked for: a question on the command line begins sooner without it.
+    What takes things in and projects them loads when it is asked for: a question on the command line begins sooner without it.
     """
 
     settings: HomeSettings
@@ -60,7 +61,6 @@ class Workspace:
     log: IngestLog
     graph: GraphStore
     records: AssociationStore
-    projector: Projector
     role: Role = field(repr=False)
     staging_quota: StagingQuota = field(repr=False)
     registry: Registry = field(repr=False)
@@ -98,8 +98,7 @@ class Workspace:
             raise
         return cls(
             settings=settings, home=home, log=log, graph=graph, records=records,
-            projector=Projector(log, graph, records), role=role_of(settings, log),
-            staging_quota=StagingQuota(records, settings.staged_bytes), registry=registry,
+            role=role_of(settings, log), staging_quota=StagingQuota(records, settings.staged_bytes), registry=registry,
         )  # fmt: skip
 
     async def close(self) -> None:
@@ -115,6 +114,13 @@ class Workspace:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    @cached_property
+    def projector(self) -> Projector:
+        """Projects the log."""
+        from headwater.backend.worker.projector import Projector
+
+        return Projector(self.log, self.graph, self.records)
 
     @cached_property
     def events(self) -> EventIntake:
@@ -153,7 +159,7 @@ class Workspace:
                 await self._settle(tenant)
         except TimeoutError:
             pass  # said by the number that is returned
-        return await self.projector.pending(tenant)
+        return await pending(self.log, self.graph, tenant)
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
         """Which records a record came from, or where it went. Raises as `headwater.graph.trace.trace` says."""
@@ -180,7 +186,7 @@ class Workspace:
         return Replays(self.home.replays, self.graph, trace or self.trace, self.registry, self.records.sources)
 
     async def _settle(self, tenant: str) -> None:
-        while await self.projector.pending(tenant):
+        while await pending(self.log, self.graph, tenant):
             done = 0
             if self.role.take():
                 try:

@@ -10,8 +10,6 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
-from strawberry.fastapi import BaseContext
-
 from headwater.graph.model import Edge, EdgeKind, Node
 from headwater.graph.quality import outcome_of, without_values
 from headwater.graph.records import AssociationStore
@@ -38,7 +36,7 @@ class News(Protocol):
 
 
 @dataclass(kw_only=True)
-class Context(BaseContext):
+class Context:
     """`questions` answers what is asked of records, in this process unless it is given. `require` raises where the caller has not a scope.
 
     `pending` counts log entries that the graph has not taken in yet; `store` names the graph store.
@@ -90,7 +88,6 @@ class Context(BaseContext):
         return dict(values) if self.tells_values else outcome_of(values)
 
     def __post_init__(self) -> None:
-        super().__init__()
         self.loaders = Loaders(self.graph, self.tenant)
 
     @property

@@ -16,8 +16,8 @@ from headwater.graph.dataflow import reconstruct
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.quality import quality_of
 from headwater.graph.stores.protocol import Direction
+from headwater.graph.trace.answer import RowOrder as Order
 from headwater.graph.trace.answer import Semantics
-from headwater.graph.trace.preview import RowOrder as Order
 from headwater.graph.trace.questions import RowsRequest
 from headwater.graph.views.request import MAX_NAMES, at_most
 from headwater.graphql.admin_query import AdminQuery

@@ -1,24 +1,16 @@
-"""The schema, with its limits, and the router that serves it."""
+"""The schema, with its limits. `router` serves it; a command asks it without."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import strawberry
 from graphql import GraphQLError
-from starlette.requests import Request
-from starlette.responses import Response
-from strawberry.fastapi import GraphQLRouter
-from strawberry.http import GraphQLRequestData
 from strawberry.scalars import JSON
 from strawberry.schema.config import StrawberryConfig
 from strawberry.schema.schema import StreamResult
-from strawberry.subscriptions import GRAPHQL_TRANSPORT_WS_PROTOCOL
-from strawberry.types import ExecutionContext, ExecutionResult
+from strawberry.types import ExecutionContext
 from strawberry.types.execution import PreExecutionError
 from strawberry.types.graphql import OperationType
 
@@ -29,14 +21,10 @@ from headwater.graphql.context import Context
 from headwater.graphql.document import DocumentLimits
 from headwater.graphql.errors import DomainErrors, graphql_error, is_internal, logger
 from headwater.graphql.mutation import Mutation
-from headwater.graphql.persisted import PersistedQueries
 from headwater.graphql.query import Query
 from headwater.graphql.row_numbers import SCALAR, RowNumber
 from headwater.graphql.subscription import Subscription
 from headwater.graphql.values import to_json
-
-_INIT = timedelta(seconds=10)  # for a client to begin
-_SUBSCRIPTIONS = 16  # of one connection
 
 
 class _Schema(strawberry.Schema):
@@ -94,40 +82,3 @@ schema: strawberry.Schema = _Schema(
         DomainErrors,
     ],
 )
-
-
-class _Router(GraphQLRouter[Context, Any]):
-    read: Callable[[bytes], Any]
-    persisted: PersistedQueries
-
-    def decode_json(self, data: str | bytes) -> object:
-        """The body, variables and all, by the service's own reader."""
-        return self.read(data.encode() if isinstance(data, str) else data)
-
-    async def execute_single(
-        self, request: Request, request_adapter: Any, sub_response: Response, context: Context, root_value: Any | None,
-        request_data: GraphQLRequestData,
-    ) -> ExecutionResult:  # fmt: skip
-        """As its base, of the document that the request states or names."""
-        try:
-            document = self.persisted.document(context.tenant, request_data.query, request_data.extensions)
-        except GraphQLError as error:
-            return ExecutionResult(data=None, errors=[error])
-        named = replace(request_data, query=document)
-        return await super().execute_single(request, request_adapter, sub_response, context, root_value, named)
-
-
-def build_router(context_getter: Callable[..., Context | Awaitable[Context]], read: Callable[[bytes], Any]) -> GraphQLRouter[Context, Any]:
-    """The router of `POST /graphql`. `context_getter` is a FastAPI dependency that makes the context from the request's credential.
-
-    `read` parses a body, and raises what it refuses. Queries come by POST alone, so that no link can cause one, and subscriptions by
-    WebSocket alone; there is no console, since it would load scripts of others.
-    """
-    router = _Router(
-        schema, path="/graphql", context_getter=context_getter, graphql_ide=None, allow_queries_via_get=False,
-        subscription_protocols=[GRAPHQL_TRANSPORT_WS_PROTOCOL], connection_init_wait_timeout=_INIT,
-        max_subscriptions_per_connection=_SUBSCRIPTIONS,
-    )  # fmt: skip
-    router.read = read
-    router.persisted = PersistedQueries()
-    return router

@@ -24,8 +24,7 @@ from headwater.backend.replay.model import FAULT
 from headwater.backend.settings import DEFAULT_TENANT
 from headwater.graph.model.declaration import Aspect
 from headwater.graph.prov import ProvFormat
-from headwater.graph.trace.answer import TraceAnswer, TraceRequest
-from headwater.graph.trace.preview import RowPage
+from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 from headwater.graph.within.store import StoreWithin
 from headwater.graph.within.visible import NAMED, kind_named

@@ -25,8 +25,7 @@ from headwater.errors import (
     UnsupportedError,
 )
 from headwater.graph.storage.addresses import other_spellings
-from headwater.graph.trace.answer import Hop, Incomplete, Origin, TraceAnswer, TracedRecord, TraceRequest
-from headwater.graph.trace.preview import RowPage
+from headwater.graph.trace.answer import Hop, Incomplete, Origin, RowPage, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 from headwater.graph.within.store import StoreWithin
 

@@ -7,6 +7,9 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line."""
+    from headwater.backend.cli.brief import collect_rarely, end_at_once
+
+    collect_rarely(sys.argv[1:])
     if sys.argv[1:2] == ["run"]:
         from headwater.errors import HeadwaterError
 
@@ -22,6 +25,7 @@ def main() -> None:
 
         with telling_errors():
             if quick_trace(sys.argv[1:]):
+                end_at_once()
                 return
     from headwater.backend.cli.main import main as command_line
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
@@ -16,8 +17,6 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
-
-from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from headwater.backend.ingest_log.group_commit import GroupCommit
 from headwater.backend.ingest_log.model import DeadLetter, Draft, Entry, EntryKind, Receipt, Stage
@@ -31,6 +30,7 @@ _Write = Callable[[sqlite3.Connection], Any] | Append
 _BEYOND = (1 << 63) - 1  # greater than every offset
 _READ_BYTES = 64 << 20  # of entries, or dead letters, that are read at once
 _PATIENCE = 30.0  # seconds that a write waits for those of other processes
+_PAUSE = 0.02  # seconds between attempts
 _MIGRATIONS = (
     # 1: the log and its dead letters. `key` is the hash of the canonical document; AUTOINCREMENT never gives an offset twice.
     """
@@ -261,15 +261,17 @@ def _done(connection: sqlite3.Connection, writes: Sequence[_Write]) -> list[Any]
     return results + insert(connection, appends)
 
 
-@retry(
-    retry=retry_if_exception_message(match="database is locked"),
-    stop=stop_after_delay(_PATIENCE),
-    wait=wait_random(0.01, 0.05),
-    reraise=True,
-)
 def _use_wal(connection: sqlite3.Connection) -> None:
     """SQLite waits for other processes everywhere but here."""
-    connection.execute("PRAGMA journal_mode = WAL")
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if str(error) != "database is locked" or time.monotonic() > until:
+                raise
+        time.sleep(_PAUSE)
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 
 from headwater.backend.ingest_log import Draft, EntryKind, IngestLog
 from headwater.backend.intake.documents import document_key
-from headwater.backend.intake.redaction import redact
 from headwater.backend.projection.rehearsal import rehearse_declaration
 from headwater.errors import InvalidInputError
 from headwater.graph.integrity import check_declaration
@@ -48,6 +47,8 @@ class DeclarationIntake:
             NotFoundError: it speaks of a node that nobody knows.
             UnavailableError: the graph store, which is asked, does not answer.
         """
+        from headwater.backend.intake.redaction import redact  # its expressions take long to compile
+
         _require_known(document)
         declared = {**redact(dict(document)), "declared": datetime.now(UTC).isoformat(timespec="microseconds")}
         key = document_key(declared)

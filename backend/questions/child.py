@@ -35,8 +35,7 @@ from headwater.errors import HeadwaterError
 from headwater.graph.prov.model import Kind, Statement
 from headwater.graph.records import AssociationStore, Wanted
 from headwater.graph.stores import GraphStore
-from headwater.graph.trace.answer import TraceAnswer
-from headwater.graph.trace.preview import RowPage
+from headwater.graph.trace.answer import RowPage, TraceAnswer
 from headwater.graph.trace.questions import DirectQuestions, Questions, RowsRequest
 from headwater.graph.trace.tracer import Tracer, tracer_of
 

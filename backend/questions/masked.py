@@ -19,10 +19,9 @@ from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import NodeKind, node_id, parse_id
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
-from headwater.graph.trace.answer import Origin, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace.answer import Origin, RowPage, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graph.trace.origins import asked_of
 from headwater.graph.trace.predicate import checked, mentioned
-from headwater.graph.trace.preview import RowPage
 from headwater.graph.trace.questions import Questions, RowsRequest
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.views import Way, reaching_tags

@@ -25,8 +25,7 @@ from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.tracing import span
 from headwater.backend.worker import WantsTables
 from headwater.graph.prov import ProvFormat
-from headwater.graph.trace.answer import TraceAnswer, TraceRequest
-from headwater.graph.trace.preview import RowPage
+from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 
 _WAITING = 32  # questions of one caller that may wait

@@ -40,6 +40,7 @@ from headwater.backend.projection import (
 )
 from headwater.backend.tracing import links_to, span
 from headwater.backend.worker.leases import leased
+from headwater.backend.worker.pending import graph_offset, pending
 from headwater.errors import DamagedError, HeadwaterError, InvalidInputError
 from headwater.graph.associations import Manifest
 from headwater.graph.damage import is_of_disk
@@ -164,8 +165,7 @@ class Projector:
         Raises:
             DamagedError: the log lacks entries that the graph has.
         """
-        offset = await self._offset(tenant)
-        return await asyncio.to_thread(self._ingest.pending, tenant, after=offset)
+        return await pending(self._ingest, self._graph, tenant)
 
     async def _batches(self, tenant: str, until: Callable[[], bool]) -> AsyncGenerator[int, None]:
         """Project what waits of a tenant, a batch each time that the next is asked for; how many entries it had."""
@@ -187,11 +187,7 @@ class Projector:
         return await asyncio.to_thread(self._ingest.read, tenant, after=offset, limit=limit)
 
     async def _offset(self, tenant: str) -> int:
-        """How far the graph is."""
-        offset = await self._graph.offset(tenant)
-        if offset and offset > await asyncio.to_thread(self._ingest.given):
-            raise await asyncio.to_thread(self._ingest.lost_entries, offset)
-        return offset
+        return await graph_offset(self._ingest, self._graph, tenant)
 
     async def _project(self, tenant: str, entries: Sequence[Entry]) -> int:
         """Project the first of some entries, at least one, in one transaction; how many."""

@@ -44,6 +44,7 @@ from headwater.graph.trace.answer import (
     Hop,
     Incomplete,
     Made,
+    RowPage,
     Semantics,
     Step,
     TraceAnswer,
@@ -53,7 +54,7 @@ from headwater.graph.trace.answer import (
 
 if TYPE_CHECKING:
     from headwater.graph.trace.engine import trace
-    from headwater.graph.trace.preview import RowPage, preview
+    from headwater.graph.trace.preview import preview
 
 __all__ = [
     "AsOf",
@@ -72,7 +73,7 @@ __all__ = [
     "trace",
 ]
 
-_LAZY = {"RowPage": "preview", "preview": "preview", "trace": "engine"}
+_LAZY = {"preview": "preview", "trace": "engine"}
 
 
 def __getattr__(name: str) -> Any:

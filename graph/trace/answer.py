@@ -165,3 +165,37 @@ class TraceAnswer:
     storage_bytes: int = 0
     as_of: AsOf | None = None
     origins: Sequence[Origin] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RowOrder:
+    """An order of rows by the values of a column; rows that are equal stay by file and row."""
+
+    column: str
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A record: `row` is 0-based in its file, `line` 1-based, for text formats; `values` follow the page's columns."""
+
+    file: str
+    row: int
+    line: int | None
+    values: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage:
+    """A page of rows by file and row. `columns` are names and types; `total` counts all pages; `note` says what to know of the rows.
+
+    `origins` are all files that they were chosen from, where that was asked for.
+    """
+
+    dataset: str
+    columns: Sequence[tuple[str, str]]
+    rows: Sequence[Row]
+    total: int
+    has_record_lineage: bool
+    note: str | None
+    origins: Sequence[Origin] = ()

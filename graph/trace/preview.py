@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
-from typing import Any
 
 from headwater.errors import HeadwaterError, InvalidQueryError
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
-from headwater.graph.trace.answer import Origin, TracedRecord
+from headwater.graph.trace.answer import Row, RowOrder, RowPage, TracedRecord
 from headwater.graph.trace.database.sql import quoted
 from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, is_captured, readable_files, shape_of
 from headwater.graph.trace.files.footers import NoParquetError
@@ -22,40 +21,6 @@ from headwater.graph.trace.origins import origins_of
 from headwater.graph.trace.selection import column_types, records, select
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.graph.trace.tracer import tracer_of
-
-
-@dataclass(frozen=True, slots=True)
-class RowOrder:
-    """An order of rows by the values of a column; rows that are equal stay by file and row."""
-
-    column: str
-    descending: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A record: `row` is 0-based in its file, `line` 1-based, for text formats; `values` follow the page's columns."""
-
-    file: str
-    row: int
-    line: int | None
-    values: Sequence[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class RowPage:
-    """A page of rows by file and row. `columns` are names and types; `total` counts all pages; `note` says what to know of the rows.
-
-    `origins` are all files that they were chosen from, where that was asked for.
-    """
-
-    dataset: str
-    columns: Sequence[tuple[str, str]]
-    rows: Sequence[Row]
-    total: int
-    has_record_lineage: bool
-    note: str | None
-    origins: Sequence[Origin] = ()
 
 
 async def preview(

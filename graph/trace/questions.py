@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
-from headwater.graph.trace.answer import TraceAnswer, TraceRequest
-from headwater.graph.trace.engine import Elsewhere, trace
-from headwater.graph.trace.preview import RowOrder, RowPage, preview
+from headwater.graph.trace.answer import RowOrder, RowPage, TraceAnswer, TraceRequest
+
+if TYPE_CHECKING:
+    from headwater.graph.trace.engine import Elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,10 @@ class Questions(Protocol):
 
 
 class DirectQuestions:
-    """Answers in this process. `elsewhere` is for traces that are expected to look at more than `larger_than` rows, where that is given."""
+    """Answers in this process. `elsewhere` is for traces that are expected to look at more than `larger_than` rows, where that is given.
+
+    What answers loads with the first question: a command that asks about the graph alone does without.
+    """
 
     def __init__(
         self, graph: GraphStore, records: AssociationStore, *, elsewhere: Elsewhere = nullcontext, larger_than: int | None = None
@@ -55,10 +59,14 @@ class DirectQuestions:
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
         """See `Questions`."""
+        from headwater.graph.trace.engine import trace
+
         return await trace(self._graph, self._records, tenant, request, elsewhere=self._elsewhere, larger_than=self._larger_than)
 
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
         """See `Questions`."""
+        from headwater.graph.trace.preview import preview
+
         return await preview(
             self._graph,
             self._records,

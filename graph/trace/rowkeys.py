@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headwater.graph.records import FileBlock
@@ -90,6 +89,8 @@ class KeyBook:
         wanted = np.array(sorted(positions), np.int64)
         known = self._session.kept_tables.find(path, wanted, names, most=_MOST)
         if known is None:
+            import pyarrow.compute as pc  # it makes its functions as it loads, which takes a tenth of a short trace
+
             table = pq.read_table(path, columns=["key", *names], filters=pc.field("key").isin(wanted.tolist()))
             known = longs_of(table.column("key")), {name: longs_of(table.column(name)) for name in names}
         keys, columns = known

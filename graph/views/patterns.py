@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from fnmatch import translate
 from functools import lru_cache
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 _FEW = 100  # names that are looked at one by one
 
 
@@ -24,6 +21,9 @@ def all_like(values: tuple[str, ...], names: Sequence[str]) -> list[bool]:
     if expression is None:
         match = _pattern(values).match
         return [match(name) is not None for name in names]
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     column = pa.array(names, pa.large_string())
     try:
         found: list[bool] = pc.match_substring_regex(column, expression).to_pylist()

@@ -20,8 +20,13 @@ from headwater.backend.home_settings import DefaultSettings, settings_of
 from headwater.backend.settings import Settings, load_settings
 from tests.captured import capture_pipeline
 
-_LOADED = "import sys; sys.argv = ['headwater', *sys.argv[1:]]; from headwater.backend.cli import main; main()"
-_LOADED += "; print([name for name in ('typer', 'pydantic', 'pandas') if name in sys.modules], file=sys.stderr)"
+_LOADED = """
+import atexit, sys
+atexit.register(lambda: print([name for name in ('typer', 'pydantic', 'pandas') if name in sys.modules], file=sys.stderr))
+sys.argv = ['headwater', *sys.argv[1:]]
+from headwater.backend.cli import main
+main()
+"""
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,7 @@ from headwater.errors import InvalidProvenanceError, InvalidQueryError, Unavaila
 from headwater.graph.prov import ProvFormat
 from headwater.graph.prov.constraints import check
 from headwater.graph.prov.read import read
-from headwater.graph.trace.answer import TraceRequest
-from headwater.graph.trace.preview import RowPage
+from headwater.graph.trace.answer import RowPage, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 from tests.backend.questions.conftest import HARD, Opened
 from tests.graph.jobs import TENANT

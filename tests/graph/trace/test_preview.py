@@ -8,9 +8,9 @@ import pytest
 
 from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
 from headwater.graph.model import GraphBatch, Node, NodeKind, Stamp, node_id
-from headwater.graph.trace.answer import TraceRequest
+from headwater.graph.trace.answer import RowOrder, TraceRequest
 from headwater.graph.trace.engine import trace
-from headwater.graph.trace.preview import RowOrder, preview
+from headwater.graph.trace.preview import preview
 from tests.graph.jobs import TENANT
 from tests.graph.trace.small import copy
 
