@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from headwater.spark_listener import sql_secrets
 
@@ -67,43 +67,10 @@ _ADDRESS: tuple[Rule, ...] = (
 )
 _BRACKET = re.compile(r"[\[\]{}]")
 _GAP, _ESCAPED_QUOTE = r"\s{0,8}", r"\\*\""
-_BEFORE_CONTAINER = re.compile(
-    rf"(?i)(?:{_BROAD}{_TAIL}|(?:key|name|property|option){_ESCAPED_QUOTE}{_GAP}:{_GAP}{_ESCAPED_QUOTE}[^\"\\]{{0,64}}{_BROAD}[^\"\\]{{0,64}}"
-    rf"{_ESCAPED_QUOTE}{_GAP},{_GAP}{_ESCAPED_QUOTE}(?:value|val))(?:\\*[\"'`])?{_GAP}(?:=>|:=|=|:){_GAP}(?=[\[{{])"
-)
 _SCHEMES: tuple[Rule, ...] = (
     # Authorization: Basic …
     (re.compile(r"(?i)\b(bearer|basic)(\s+)[a-z0-9._~+/=-]{8,}"), rf"\1\2{MARK}"),
     (re.compile(rf"(?i)(\bidentified\s{{1,8}}by\s{{1,8}})({_QUOTED}|[^\s;\"'\[]+)"), _masked),
-)
-# A secret's name with its value: <password>…</password>, password=…, "password": "…", password => '…', OPTIONS (password '…')
-_NAMED: Rule = (
-    re.compile(
-        rf"(?i)({_BROAD}{_TAIL})(?:(>)([^<]{{1,1000}})(?=<)|((?:\\*[\"'`])?\s{{0,8}}(?:=>|:=|=|:|%3d)\s{{0,8}})({_VALUE})"
-        rf"|((?:\\*[\"'`])?\s{{1,8}})({_QUOTED}))"
-    ),
-    lambda found: f"{found[1]}{found[2] or found[4] or found[6]}{_mask(found[3] or found[5] or found[7])}",
-)
-# Rules for texts in which a secret's name stands.
-_TEXT: tuple[Rule, ...] = (
-    *sql_secrets.rules(_BROAD, _TAIL, _QUOTED, _mask),
-    _NAMED,
-    (re.compile(rf"(?i)((?<![\w-])--?[\w.\-]{{0,64}}?{_BROAD}{_TAIL}\s{{1,8}})(?!-)[^\s\"'\[]+"), rf"\1{MARK}"),
-    # {"key": "password", "value": …}, in either order
-    (
-        re.compile(
-            rf"(?i)(\\*\"(?:key|name|property|option)\\*\"\s{{0,8}}:\s{{0,8}}\\*\"[^\"\\]{{0,64}}{_BROAD}[^\"\\]{{0,64}}\\*\"\s{{0,8}},"
-            rf"\s{{0,8}}\\*\"(?:value|val)\\*\"\s{{0,8}}:\s{{0,8}})({_VALUE})"
-        ),
-        _masked,
-    ),
-    (
-        re.compile(
-            rf"(?i)(\\*\"(?:value|val)\\*\"\s{{0,8}}:\s{{0,8}})({_VALUE})(?=\s{{0,8}},\s{{0,8}}\\*\"(?:key|name|property|option)\\*\"\s{{0,8}}:\s{{0,8}}"
-            rf"\\*\"[^\"\\]{{0,64}}{_BROAD})"
-        ),
-        _masked,
-    ),
 )
 # No rule can match a text without one of these: most text is passed by one look.
 _SUSPECT_NAME = re.compile(r"[@?&;]|AKIA|ASIA|gh[pousr]_|github_pat|glpat|xox|eyJ|hw_|dapi|AIza|k_live|-----BEGIN")
@@ -120,6 +87,48 @@ _SUSPECT_KEY = re.compile("(?:api|access|account|private|encryption|signing)[-_.
 # Letters that a pattern which ignores case takes for those of ASCII, and that are no such letters in lower case.
 _ALIKE = str.maketrans({"\u017f": "s", "\u212a": "k", "\u0130": "i", "\u0131": "i"})
 _PIECE = 1 << 14  # characters that rules go through at once: they hold the interpreter
+
+
+@cache
+def _before_container() -> re.Pattern[str]:
+    """A secret's name, before the list or the object of what is kept secret."""
+    return re.compile(
+        rf"(?i)(?:{_BROAD}{_TAIL}|(?:key|name|property|option){_ESCAPED_QUOTE}{_GAP}:{_GAP}{_ESCAPED_QUOTE}[^\"\\]{{0,64}}{_BROAD}[^\"\\]{{0,64}}"
+        rf"{_ESCAPED_QUOTE}{_GAP},{_GAP}{_ESCAPED_QUOTE}(?:value|val))(?:\\*[\"'`])?{_GAP}(?:=>|:=|=|:){_GAP}(?=[\[{{])"
+    )
+
+
+@cache
+def _text_rules() -> tuple[Rule, ...]:
+    """Rules for texts in which a secret's name stands. Few programs have one, and to compile them takes long."""
+    # A secret's name with its value: <password>…</password>, password=…, "password": "…", password => '…', OPTIONS (password '…')
+    named: Rule = (
+        re.compile(
+            rf"(?i)({_BROAD}{_TAIL})(?:(>)([^<]{{1,1000}})(?=<)|((?:\\*[\"'`])?\s{{0,8}}(?:=>|:=|=|:|%3d)\s{{0,8}})({_VALUE})"
+            rf"|((?:\\*[\"'`])?\s{{1,8}})({_QUOTED}))"
+        ),
+        lambda found: f"{found[1]}{found[2] or found[4] or found[6]}{_mask(found[3] or found[5] or found[7])}",
+    )
+    return (
+        *sql_secrets.rules(_BROAD, _TAIL, _QUOTED, _mask),
+        named,
+        (re.compile(rf"(?i)((?<![\w-])--?[\w.\-]{{0,64}}?{_BROAD}{_TAIL}\s{{1,8}})(?!-)[^\s\"'\[]+"), rf"\1{MARK}"),
+        # {"key": "password", "value": …}, in either order
+        (
+            re.compile(
+                rf"(?i)(\\*\"(?:key|name|property|option)\\*\"\s{{0,8}}:\s{{0,8}}\\*\"[^\"\\]{{0,64}}{_BROAD}[^\"\\]{{0,64}}\\*\"\s{{0,8}},"
+                rf"\s{{0,8}}\\*\"(?:value|val)\\*\"\s{{0,8}}:\s{{0,8}})({_VALUE})"
+            ),
+            _masked,
+        ),
+        (
+            re.compile(
+                rf"(?i)(\\*\"(?:value|val)\\*\"\s{{0,8}}:\s{{0,8}})({_VALUE})(?=\s{{0,8}},\s{{0,8}}\\*\"(?:key|name|property|option)\\*\"\s{{0,8}}:\s{{0,8}}"
+                rf"\\*\"[^\"\\]{{0,64}}{_BROAD})"
+            ),
+            _masked,
+        ),
+    )
 
 
 @lru_cache(8_192)  # a producer's names are few
@@ -153,7 +162,7 @@ def without_secrets(text: str, instead: str | None = None) -> str:
     if len(text) <= _PIECE and not is_suspect(text):
         return text
     whole = _applied(text, _ANNOUNCED[:1]) if "-----BEGIN" in text else text
-    return _in_pieces(whole, (*_ANNOUNCED[1:], *_SCHEMES, *_ADDRESS), instead, _TEXT)
+    return _in_pieces(whole, (*_ANNOUNCED[1:], *_SCHEMES, *_ADDRESS), instead, named=True)
 
 
 def name_without_secrets(name: str) -> str:
@@ -170,31 +179,31 @@ def without_userinfo(address: str, instead: str | None = None) -> str:
     return _USERINFO.sub(replaced, address)
 
 
-def _in_pieces(text: str, rules: Sequence[Rule], instead: str | None = None, named: Sequence[Rule] = ()) -> str:
-    """The text after the rules, and after those of `named` where a secret's name stands."""
+def _in_pieces(text: str, rules: Sequence[Rule], instead: str | None = None, *, named: bool = False) -> str:
+    """The text after the rules; with `named`, also after those for texts in which a secret's name stands."""
     done, start = [], 0
     while start < len(text):
         end = start + _PIECE
         # Cut where a line or a word ends, so that no secret is cut in two.
         cut = max(text.rfind("\n", start + _PIECE // 2, end), text.rfind(" ", start + _PIECE // 2, end)) + 1 or end
         cut = len(text) if end >= len(text) else cut
-        done.append(_clean(text[start:cut], rules, instead, named))
+        done.append(_clean(text[start:cut], rules, instead, named=named))
         start = cut
     clean = "".join(done)
     return text if clean == text else clean
 
 
-def _clean(piece: str, rules: Sequence[Rule], instead: str | None, named: Sequence[Rule]) -> str:
+def _clean(piece: str, rules: Sequence[Rule], instead: str | None, *, named: bool) -> str:
     if not is_suspect(piece):
         return piece
     clean = _applied(without_userinfo(piece, instead), rules)
-    return _applied(_without_containers(clean), named) if named and _TEXT_NAME.search(clean) else clean
+    return _applied(_without_containers(clean), _text_rules()) if named and _TEXT_NAME.search(clean) else clean
 
 
 def _without_containers(text: str) -> str:
     """The text without the lists and objects that follow a secret's name, as `"password": ["…"]`."""
     done, start = [], 0
-    while (found := _BEFORE_CONTAINER.search(text, start)) is not None:
+    while (found := _before_container().search(text, start)) is not None:
         depth, end = 0, len(text)
         for bracket in _BRACKET.finditer(text, found.end()):
             depth += 1 if bracket[0] in "[{" else -1

@@ -81,7 +81,7 @@ class _ProgramTurns:
         command += [str(self._folder / "program.py"), str(self._folder / "readings.csv"), str(out)]
         before, began = _children_seconds(), time.perf_counter()
         with (self._folder / f"{arm}.log").open("wb") as log:
-            subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=_environment())
         seconds = time.perf_counter() - began
         _wait_for_rest()
         sample = {SECONDS: seconds, PROCESSOR: _children_seconds() - before}
@@ -93,6 +93,11 @@ class _ProgramTurns:
 
     def close(self) -> None:
         """Nothing is left."""
+
+
+def _environment() -> dict[str, str]:
+    """Ours, but that Python keeps the modules that it compiles, as in every install: else each start compiles all of them again."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _children_seconds() -> float:

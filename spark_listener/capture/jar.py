@@ -36,11 +36,19 @@ def compiled_jar(jvm: Any, spark_version: str) -> Path:
     """
     sources = java_sources(spark_version)
     java_version = str(jvm.java.lang.System.getProperty("java.version"))
-    digest = hashlib.sha256(repr((sorted(sources.items()), spark_version, java_version)).encode()).hexdigest()[:20]
-    jar = _cache() / f"headwater-{digest}.jar"
+    jar = _cache() / f"headwater-{_digest(sources, spark_version, java_version)}.jar"
     if not jar.is_file():
         _compile(jvm, sources, jar)
     return jar
+
+
+def _digest(sources: Mapping[str, str], *versions: str) -> str:
+    digest = hashlib.sha256()
+    for part in (*versions, *(part for source in sorted(sources.items()) for part in source)):
+        content = part.encode()
+        digest.update(b"%d:" % len(content))
+        digest.update(content)
+    return digest.hexdigest()[:20]
 
 
 def java_sources(spark_version: str) -> Mapping[str, str]:
