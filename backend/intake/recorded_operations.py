@@ -29,6 +29,7 @@ _COLUMN_LINEAGE = "https://openlineage.io/spec/facets/1-2-0/ColumnLineageDataset
 _MOST_OPERATIONS = 1_000
 _MOST_FIELDS = 10_000  # of one operation
 _MOST_DERIVATIONS = 20_000
+_MOST_STEPS = 2_000_000  # operations on the way of all derivations together
 _NAMED = 20  # operations that one derivation names
 _GREGORIAN = datetime(1582, 10, 15, tzinfo=UTC)  # from which UUIDs of version 1 count
 _UNIX = datetime(1970, 1, 1, tzinfo=UTC)
@@ -223,13 +224,19 @@ def _in_order(operations: Sequence[Operation]) -> list[Operation]:
     Raises:
         InvalidInputError: some take fields from each other, in a circle.
     """
-    waiting, known, found = list(operations), set[str](), list[Operation]()
+    waiting, found = list(operations), list[Operation]()
+    missing = {operation.name: {one.origin for one in operation.taken} for operation in operations}
+    takers: dict[str, list[str]] = {}
+    for name, origins in missing.items():
+        for origin in origins:
+            takers.setdefault(origin, []).append(name)
     while waiting:
         later = []
         for operation in waiting:
-            if all(one.origin in known for one in operation.taken):
-                known.add(operation.name)
+            if not missing[operation.name]:
                 found.append(operation)
+                for taker in takers.get(operation.name, ()):
+                    missing[taker].discard(operation.name)
             else:
                 later.append(operation)
         if len(later) == len(waiting):
@@ -257,17 +264,18 @@ def _inputs(operations: Iterable[Operation]) -> list[dict[str, Any]]:
 def _outputs(operations: Sequence[Operation]) -> list[dict[str, Any]]:
     """The datasets that are written, with their column lineage."""
     sources: list[tuple[EndPoint, str]] = []  # the fields that are read: bits of the masks
-    made_of: dict[str, int] = {}  # by operation: which sources what it takes is made of
+    made_of: dict[str, bytes] = {}  # by operation: which sources what it takes is made of, the lowest bits first
     field_of: dict[tuple[str, str], int] = {}
     through: dict[str, int] = {}  # by operation: those that what it gives went through, as bits of their places
+    ways: dict[str, list[str]] = {}  # by operation: the names of these
     written: dict[EndPoint, dict[str, dict[str, Any]]] = {}
-    count = 0
+    count = counted = 0
     for place, operation in enumerate(operations):
         mask = passed = 0
         for one in operation.taken:
             mask |= field_of[one.origin, one.name]
             passed |= through[one.origin]
-        made_of[operation.name] = mask
+        made_of[operation.name] = mask.to_bytes(mask.bit_length() // 8 + 1, "little")
         if operation.kind is Kind.READ:
             assert operation.inputs.end_point is not None  # noqa: S101 - so a read is told
             for name in dict.fromkeys(operation.given):
@@ -281,14 +289,14 @@ def _outputs(operations: Sequence[Operation]) -> list[dict[str, Any]]:
             assert operation.outputs.end_point is not None  # noqa: S101 - so a write is told
             fields = written.setdefault(operation.outputs.end_point, {})
             for one in operation.taken:
-                steps = [operations[bit] for bit in _bits(through[one.origin])]
-                made = [_made(sources[bit], bit, steps, made_of) for bit in _bits(field_of[one.origin, one.name])]
+                if one.origin not in ways:
+                    ways[one.origin] = [operations[bit].name for bit in _bits(through[one.origin])]
+                steps, of = ways[one.origin], field_of[one.origin, one.name]
+                pairs = of.bit_count()
+                count, counted = count + pairs, counted + pairs * len(steps)
+                _check_work(count, counted)
+                made = [_made(sources[bit], bit, steps, made_of) for bit in _bits(of)]
                 fields.setdefault(one.name, {"inputFields": []})["inputFields"] += made
-                count += len(made)
-                if count > _MOST_DERIVATIONS:
-                    raise InvalidInputError(
-                        f"More than {_MOST_DERIVATIONS:,} fields are made of fields.", field="$.operations", hint="Record fewer at once."
-                    )
     return [
         {
             **endpoint.model_dump(),
@@ -298,9 +306,22 @@ def _outputs(operations: Sequence[Operation]) -> list[dict[str, Any]]:
     ]
 
 
-def _made(source: tuple[EndPoint, str], bit: int, steps: Sequence[Operation], made_of: Mapping[str, int]) -> dict[str, Any]:
+def _check_work(pairs: int, steps: int) -> None:
+    """Before it is done: what a small recording states may be very much."""
+    if pairs > _MOST_DERIVATIONS:
+        raise InvalidInputError(
+            f"More than {_MOST_DERIVATIONS:,} fields are made of fields.", field="$.operations", hint="Record fewer at once."
+        )
+    if steps > _MOST_STEPS:
+        raise InvalidInputError(
+            f"The fields are made of each other by more than {_MOST_STEPS:,} steps.", field="$.operations", hint="Record fewer at once."
+        )
+
+
+def _made(source: tuple[EndPoint, str], bit: int, steps: Sequence[str], made_of: Mapping[str, bytes]) -> dict[str, Any]:
     """An input field: by which operations the output field was made of it."""
-    names = [step.name for step in steps if made_of[step.name] >> bit & 1]
+    at, place = bit >> 3, bit & 7
+    names = [step for step in steps if at < len(of := made_of[step]) and of[at] >> place & 1]
     more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return {
         **source[0].model_dump(), "field": source[1],

@@ -16,6 +16,7 @@ from headwater.backend.api.cdap.asking import Ask, Asked, Directions, subject_ro
 from headwater.backend.api.cdap.entities import endpoint, pipelines_of, program_entity
 from headwater.backend.api.cdap.fields import Field, Way, column_of, steps
 from headwater.backend.intake.recorded_operations import EndPoint, operations_about, recorded_of
+from headwater.errors import InvalidQueryError
 from headwater.graph.model import Edge, NodeKind, node_id, parse_id
 from headwater.graph.stores import Direction
 from headwater.graph.views.fields import operations_of
@@ -23,6 +24,8 @@ from headwater.graph.views.fields import operations_of
 router = subject_router()
 
 _MOST_RUNS = 200  # of a program, that are looked at for what they recorded
+_TOGETHER = 10  # of these that are in memory at a time: each may have recorded megabytes
+_MOST_OPERATIONS = 20_000  # that a program recorded, of which those about a field are looked for
 _Made = tuple[str, str, str]  # a transformation: its name, its description, and the column that it makes
 
 
@@ -60,17 +63,30 @@ async def _programs(ask: Asked, edges: Sequence[Edge], field: str, *, incoming: 
 
 
 async def _recorded(ask: Asked, job: str, field: str, *, incoming: bool) -> dict[str, int]:
-    """What the latest runs of a program in the time recorded about a field, with when it last did so, in seconds since 1970."""
-    listing = await ask.graph.latest(ask.tenant, job, NodeKind.RUN, until=ask.window.until, first=_MOST_RUNS)
+    """What the latest runs of a program in the time recorded about a field, with when it last did so, in seconds since 1970.
+
+    Raises:
+        InvalidQueryError: they recorded too much.
+    """
     endpoint = EndPoint(namespace=ask.namespace, name=ask.name)
     found: dict[str, int] = {}
-    for run in listing.nodes:
-        at = str(run.properties.get("updatedAt", ""))
-        operations = recorded_of(run.properties) if ask.window.since <= at < ask.window.until else []
-        about = operations_about(operations, endpoint, field, incoming=incoming)
-        if about:
-            told = json.dumps([operation.model_dump(by_alias=True, exclude_none=True) for operation in about])
-            found[told] = max(found.get(told, 0), int(datetime.fromisoformat(at).timestamp()))
+    count = 0
+    for skip in range(0, _MOST_RUNS, _TOGETHER):
+        listing = await ask.graph.latest(ask.tenant, job, NodeKind.RUN, until=ask.window.until, first=_TOGETHER, skip=skip)
+        for run in listing.nodes:
+            at = str(run.properties.get("updatedAt", ""))
+            operations = recorded_of(run.properties) if ask.window.since <= at < ask.window.until else []
+            count += len(operations)
+            if count > _MOST_OPERATIONS:
+                raise InvalidQueryError(
+                    f"The runs of {job} recorded more than {_MOST_OPERATIONS:,} operations in this time.", field="start",
+                    hint="Ask about a shorter time.",
+                )  # fmt: skip
+            if about := operations_about(operations, endpoint, field, incoming=incoming):
+                told = json.dumps([operation.model_dump(by_alias=True, exclude_none=True) for operation in about])
+                found[told] = max(found.get(told, 0), int(datetime.fromisoformat(at).timestamp()))
+        if skip + _TOGETHER >= listing.total:
+            break
     return found
 
 

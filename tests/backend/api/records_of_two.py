@@ -71,7 +71,7 @@ class Lake:
         columns = [column for column in of.columns if column != "k"]
         job.write(of, self.path(target), "parquet", ["k", *columns], files=1)
         self.captures[name] = job.capture
-        state = {"run": {"runId": job.run}, "job": {"namespace": jobs, "name": name}}
+        state: dict[str, Any] = {"run": {"runId": job.run}, "job": {"namespace": jobs, "name": name}}
         self.events.append(run_event(number, **state, inputs=[_named(source) for source in sources], outputs=[_named(target)]))
 
     def _scan(self, job: Job, source: str) -> Relation:
