@@ -42,7 +42,7 @@ def test_lineage_is_drawn_from_left_to_right_and_says_what_is_missing() -> None:
 def test_what_answers_hold_is_text_and_nothing_else() -> None:
     record = Record(_ODD, _ODD, 0, None, "RECORD", {_ODD: _ODD})
     hop = Hop(f"job:j:{_ODD}", "run:1", f"dataset:d:{_ODD}", [f"dataset:e:{_ODD}"], [], 1)
-    answers = [
+    answers: list[Any] = [
         Lineage([Node(_ODD, "DATASET", _ODD), Node("b", "JOB", _ODD)], [Edge(_ODD, "b", "READS")], 0),
         Rows(_ODD, [(_ODD, "string")], [record], 1, _ODD), Trace(False, [_ODD], [record], [], 1, [hop]),
     ]  # fmt: skip
