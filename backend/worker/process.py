@@ -96,7 +96,10 @@ class WorkerProcess:
         pause = _FIRST_PAUSE
         while not self._stopping.is_set():
             began = time.monotonic()
-            code = self._live()
+            try:
+                code = self._live()
+            except Exception as error:  # noqa: BLE001 - no file or memory may be left for it now: the next try may have some
+                code = f"{type(error).__name__}: {error}"
             if self._stopping.is_set():
                 break
             self.state, self.differences = "failed: the worker ended", ()

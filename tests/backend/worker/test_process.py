@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -166,3 +167,29 @@ def test_a_worker_hears_what_is_wanted_and_of_a_log_that_never_wakes(tmp_path: P
     log.close()
     assert worker.state == "stopped"
     assert _is_gone(pid)
+
+
+def test_a_service_that_has_no_file_left_for_its_worker_tries_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load_settings(home=tmp_path)
+    settings.folder.create()
+    log = open_log(settings)
+    ended: list[None] = []
+    worker = WorkerProcess(settings, log, on_restart=lambda: ended.append(None))
+    dup, faults = os.dup, iter([OSError(errno.EMFILE, "Too many open files")] * 2)
+
+    def scarce(number: int) -> int:
+        if fault := next(faults, None):
+            raise fault
+        return dup(number)
+
+    monkeypatch.setattr(os, "dup", scarce)
+    worker.start()
+    try:
+        deadline = time.monotonic() + _PATIENCE
+        while worker.state != "running":
+            assert time.monotonic() < deadline, worker.state
+            time.sleep(0.02)
+        assert len(ended) == 2
+    finally:
+        worker.stop()
+        log.close()
