@@ -60,15 +60,21 @@ def _count(check: int) -> int:
 
 def _marked(*declared: Any) -> Callable[[Any], Any]:
     def mark(function: Any) -> Any:
-        setattr(function, _DECLARED, declared)  # plain values: it goes to workers that may lack this module
+        setattr(function, _DECLARED, [*declared])  # plain values: it goes to workers that may lack this module. Each function has its own
         return function
 
     return mark
 
 
 def declared(function: Any) -> RowWise | MadeOf | None:
-    """What a program declared of a function; None: nothing."""
-    match getattr(function, _DECLARED, None):
+    """What a program declared of a function; None: nothing.
+
+    What `functools.wraps` copied was declared of the function inside: the one around it may do anything.
+    """
+    found = getattr(function, _DECLARED, None)
+    if found is not None and found is getattr(getattr(function, "__wrapped__", None), _DECLARED, None):
+        return None
+    match found:
         case ("row-wise", int(check)):
             return RowWise(check)
         case ("of", of, int(check)) if callable(of):
