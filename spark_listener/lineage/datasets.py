@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from headwater.spark_listener.lineage import subset
 from headwater.spark_listener.lineage.columns import WITHIN, ColumnLineage, Field, Fields, Sources, Step, column_accesses, column_lineage
@@ -17,10 +17,17 @@ from headwater.spark_listener.lineage.tables import database_hierarchy, table_fa
 from headwater.spark_listener.redact import redact_address
 from headwater.spark_listener.secrets import name_without_secrets
 
+Value = TypeVar("Value")
 _OPAQUE = "opaque: which columns this one is made of only the function knows; all that it sees are listed"
 _ANY = "opaque: there are too many columns to list them one by one; this one may have a part in any of them"
+_LONGEST_NAME = 8192  # of a column: as long as services take
 _MOST_LISTED = 50_000  # pairs of a column and one that it is made of: an event of some 10 MB
 _NOT_FOLLOWED = {"operator": None, "reason": "the plan is too large for its columns to be followed", "kind": "missing"}
+_UNNAMED = {
+    "operator": None,
+    "reason": "a column without a name, or with one of more than 8,192 characters, is not listed",
+    "kind": "missing",
+}
 _LISTED_ONCE = {"operator": None, "reason": "too many columns are made of too many: those are listed once, for all", "kind": "superset"}
 
 
@@ -56,6 +63,7 @@ def inputs_of(
     found: dict[tuple[str, str], Dataset] = {}
     parts = subset.inputs_of(plan)
     for source in plan.get("sources") or ():
+        _look_for_unnamed(source, problems)
         for dataset in source_datasets(source):
             if dataset in found:
                 found[dataset].part.pop("subset", None)  # it is read in another way, too
@@ -107,7 +115,7 @@ def _state_accesses(plan: Mapping[str, Any], inputs: Mapping[Name, Dataset], pro
         _add(problems, _NOT_FOLLOWED)
         return
     by_dataset: dict[Name, dict[str, set[str]]] = {}
-    for (namespace, name, path), ways in accesses.items():
+    for (namespace, name, path), ways in _named(accesses).items():
         fields = by_dataset.setdefault((namespace, name), {})
         fields.setdefault(path.partition(WITHIN)[0], set()).update(ways)
     for dataset, fields in by_dataset.items():
@@ -138,6 +146,7 @@ def output_of(
         return None
     namespace, name = named[0]
     facets = _common(namespace, name, sink)
+    _look_for_unnamed(sink, problems)
     change = _change(sink)
     if change and changed:
         facets["lifecycleStateChange"] = change
@@ -258,7 +267,9 @@ def _common(namespace: str, name: str, described: Mapping[str, Any]) -> dict[str
     of_result = found is not None and (found.by_query is not None or found.problem is not None)
     columns: Sequence[Mapping[str, Any]] = () if of_result else described.get("columns") or ()  # of a query's result, they are no table's
     if columns:
-        facets["schema"] = facet("schema", fields=[_field(column, place) for place, column in enumerate(columns, start=1)])
+        facets["schema"] = facet(
+            "schema", fields=[_field(column, place) for place, column in enumerate(columns, start=1) if _is_name(column["name"])]
+        )
     facets |= table_facets(described)
     if found is not None and found.by_query is None and (levels := database_hierarchy(namespace, name)) is not None:
         facets["hierarchy"] = levels
@@ -283,20 +294,34 @@ def _field(column: Mapping[str, Any], place: int) -> dict[str, Any]:
 
 def _column_lineage_facet(lineage: ColumnLineage) -> Facet:
     fields = {
-        column: {"inputFields": [_input_field(field, steps) for field, steps in found.items()]}
+        column: {"inputFields": [_input_field(field, steps) for field, steps in _named(found).items()]}
         for column, found in lineage.columns.items()
-        if found
+        if found and _is_name(column)
     }
-    return facet("columnLineage", fields=fields, dataset=[_input_field(field, steps) for field, steps in lineage.dataset.items()])
+    return facet("columnLineage", fields=fields, dataset=[_input_field(field, steps) for field, steps in _named(lineage.dataset).items()])
 
 
 def _listed_once(lineage: ColumnLineage) -> Facet:
     """Of more columns than an event holds: those that any of them is made of, with those that decide about rows."""
     distinct = {id(found): found for found in lineage.columns.values()}
-    made_of = sorted({field for found in distinct.values() for field in found})
+    made_of = sorted({field for found in distinct.values() for field in _named(found)})
     listed = [_input_field(field, frozenset({Step("DIRECT", "TRANSFORMATION", opaque=True)}), _ANY) for field in made_of]
-    listed += [_input_field(field, steps) for field, steps in lineage.dataset.items()]
+    listed += [_input_field(field, steps) for field, steps in _named(lineage.dataset).items()]
     return facet("columnLineage", fields={}, dataset=listed)
+
+
+def _is_name(name: str) -> bool:
+    return 0 < len(name) <= _LONGEST_NAME
+
+
+def _named(fields: Mapping[Field, Value]) -> dict[Field, Value]:
+    """Those of some fields that have names: pivots and programs make columns that are called nothing, which events have no place for."""
+    return {field: value for field, value in fields.items() if _is_name(field[2]) and field[2].partition(WITHIN)[0]}
+
+
+def _look_for_unnamed(described: Mapping[str, Any], problems: list[Mapping[str, Any]] | None) -> None:
+    if problems is not None and _UNNAMED not in problems and not all(_is_name(column["name"]) for column in described.get("columns") or ()):
+        problems.append(_UNNAMED)
 
 
 def _input_field(field: Field, steps: frozenset[Step], opaque: str = _OPAQUE) -> dict[str, Any]:

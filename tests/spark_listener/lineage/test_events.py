@@ -119,6 +119,22 @@ def test_a_written_dataset_carries_schema_columns_and_what_happened_to_it() -> N
     assert lineage["dataset"][0]["transformations"][0] == {"type": "INDIRECT", "subtype": "FILTER", "description": "", "masking": False}
 
 
+@pytest.mark.parametrize("name", ["", "case when " + "x" * 9000])
+def test_a_column_that_an_event_has_no_name_for_is_left_out_and_the_ledger_says_so(name: str) -> None:
+    of_pivot = plan(columns=[{"name": "wind", "type": "double", "attr": 1}, {"name": name, "type": "int", "attr": 2}])
+    of_pivot["operators"][2]["columns"][1]["name"] = name
+    of_pivot["sources"][0]["columns"][1]["name"] = name
+    for described in (of_pivot, {**of_pivot, "sink": None}):
+        query = query_of(ended(plan=described), STARTED, CONTEXT, run_id=str(uuid4()), segments=None)
+        assert query is not None
+        for event in (maker().work_start(query.work), maker().work_end(query.work)):
+            valid(event)
+        for dataset in (*event["inputs"], *event["outputs"]):
+            assert [field["name"] for field in dataset["facets"]["schema"]["fields"]] == ["wind"]
+        reasons = [problem["reason"] for problem in event["run"]["facets"]["headwater_capture"]["problems"]]
+        assert reasons.count("a column without a name, or with one of more than 8,192 characters, is not listed") == 1
+
+
 def test_a_failed_query_fails_with_its_message_and_without_secrets() -> None:
     query = query_of(
         ended(error="cannot open jdbc:x://u:pw@host/db?password=hunter2"), STARTED, CONTEXT, run_id=str(uuid4()), segments=None
