@@ -29,7 +29,7 @@ PROGRAM = """
     os.mkdir("in")
     context = SparkContext(appName="older")
     context.setLogLevel("OFF")
-    streams = StreamingContext(context, 1)
+    streams = StreamingContext(context, 4)  # seconds: a busy machine must keep up, since a graceful stop works off what waits
     counts = []
     words = streams.textFileStream("in").flatMap(str.split).map(lambda word: (word, 1)).reduceByKey(lambda one, other: one + other)
     words.foreachRDD(lambda rdd: counts.extend(rdd.collect()))
