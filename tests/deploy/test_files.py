@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +26,24 @@ def test_the_container_file_has_no_fault() -> None:
     lines = (DEPLOY / "Containerfile").read_text().splitlines()
     assert [line for line in lines if line.startswith("USER")] == ["USER 10001:10001"]
     assert any("--require-hashes" in line for line in lines)
+
+
+def test_the_bill_of_materials_lists_what_is_installed(tmp_path: Path) -> None:
+    """Of the same lock, with the same extras: each package once, with the hashes that its installation asks for."""
+    done = subprocess.run([str(DEPLOY / "image"), "lists", str(tmp_path)], capture_output=True, text=True, cwd=DEPLOY.parent)
+    assert done.returncode == 0, done.stdout + done.stderr
+    required = (tmp_path / "requirements.txt").read_text()
+    installed = set(re.findall(r"^([\w.-]+)(?:\[[^]]*])?==([^ \\]+)", required, re.MULTILINE))
+    bill = json.loads((tmp_path / "sbom.json").read_text())
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
+    assert len(installed) > 50
+    assert {(part["name"], part["version"]) for part in bill["components"]} == installed
+    assert len(bill["components"]) == len(installed)
+    for part in bill["components"]:
+        assert part["purl"] == f"pkg:pypi/{part['name']}@{part['version']}"
+        known = [one["content"] for of in part["externalReferences"] for one in of.get("hashes", ())]
+        assert any(f"sha256:{one}" in required for one in known), part["name"]
+    assert "COPY sbom.json" in (DEPLOY / "Containerfile").read_text()
 
 
 def test_what_compose_sets_are_settings() -> None:
