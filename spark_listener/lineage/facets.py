@@ -83,13 +83,14 @@ def facets(**made: Facet | None) -> dict[str, Facet]:
     return {key: value for key, value in made.items() if value is not None}
 
 
+_LEAVES = frozenset({str, int, float, bool})
+
+
 def _plain(value: Any) -> Any:
-    if isinstance(value, (str, int, float)):  # most are, and asking whether it is a mapping takes longer than all else
-        return value
-    if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items() if part is not None}
+    if isinstance(value, dict) or isinstance(value, Mapping):  # noqa: SIM101  # to ask for a mapping takes longer than all else
+        return {name: part if type(part) in _LEAVES else _plain(part) for name, part in value.items() if part is not None}
     if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value if part is not None]
+        return [part if type(part) in _LEAVES else _plain(part) for part in value if part is not None]
     return value
 
 

@@ -1,5 +1,7 @@
 """Secrets do not leave the process; everything else does."""
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -110,3 +112,15 @@ def test_an_invocation_records_allowed_variables_only(monkeypatch: pytest.Monkey
     assert "MY_TOKEN" not in taken.environment
     assert taken.script == script
     assert taken.script_sha256 is not None
+
+
+def test_rules_for_texts_with_secrets_are_compiled_when_one_comes():
+    """They take longer to compile than all else of a small program's start in Python."""
+    compiled = (
+        "from headwater.spark_listener import redact, secrets;"
+        "redact.redact_mapping({'spark.app.name': 'report', 'spark.master': 'local[2]'});"
+        "redact.redact_deep({'sql': 'SELECT * FROM t WHERE wind > 5', 'url': 'file:/data/raw?a=b&c=d;e'});"
+        "print(secrets._text_rules.cache_info().currsize, redact.redact(\"password = 'x'\"), secrets._text_rules.cache_info().currsize)"
+    )
+    done = subprocess.run([sys.executable, "-c", compiled], check=True, capture_output=True, text=True)
+    assert done.stdout == "0 password = '[redacted]' 1\n"
