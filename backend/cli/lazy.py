@@ -6,6 +6,7 @@ A module that holds a command has `app`, a `typer.Typer`: with one command it be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -13,9 +14,12 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 import typer
+from typer import BadParameter
 from typer.core import TyperGroup
 
 from headwater.errors import MissingExtraError
+
+_EXAMPLE = re.compile(r"^\s*(?:Example: )?(headwater .+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,20 @@ class LazyCommand:
 
 class NamingGroup(TyperGroup):
     """A group that says which commands it has, where one was asked for that it has not."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        own = {name for option in self.get_params(ctx) for name in option.opts}
+        first = args[0].partition("=")[0] if args else ""
+        if first.startswith("--") and first not in own:
+            ctx.fail(f"Name a command first, then {first}. There are: {', '.join(self.commands)}.")
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BadParameter as error:
+            _explain(error)
+            raise
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
@@ -50,6 +68,14 @@ class LazyGroup(NamingGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, stand_in, rest = super().resolve_command(ctx, args)
         return (name, _loaded(name, self.lazy[name]), rest) if name else (name, stand_in, rest)
+
+
+def _explain(error: BadParameter) -> None:
+    """Add what helps to the message: an example where an argument is missing; nothing of pydantic's own words where a value is wrong."""
+    error.message = error.message.removeprefix("Value error, ")
+    example = next(iter(_EXAMPLE.findall((error.ctx.command.help if error.ctx else None) or "")), None)
+    if example and type(error) is not BadParameter and not error.message:
+        error.message = f"For example: {example}"
 
 
 def _stand_in(name: str, entry: LazyCommand) -> Any:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from headwater.backend.cli.names import dataset_of, job_of, shown_name
-from headwater.backend.cli.output import Format, emit, emit_json, note, screen
+from headwater.backend.cli.output import Format, emit, emit_json, note, whole_lines
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.views.request import DATA
 
@@ -149,7 +149,7 @@ def _edge_text(edge: Item) -> str:
 def _print_trees(focus: Node, shown: Shown) -> None:
     from rich.tree import Tree
 
-    out = screen()
+    out = whole_lines()
     nodes = {item["id"]: item for item in shown.nodes}
     roots = [item["id"] for item in shown.nodes if item["focus"]]
     for direction in ("upstream", "downstream"):
@@ -164,14 +164,14 @@ def _print_trees(focus: Node, shown: Shown) -> None:
         _grow(tree, focus.id, kept, following, {focus.id})
         if not tree.children:
             tree.add(f"[dim]nothing that {_nothing(shown)}[/]")
-        out.print(tree, soft_wrap=True)
+        out.print(tree)
 
 
 def _print_between(shown: Shown) -> None:
     """What lies between some nodes, from where it begins; in a circle that nothing enters, from one of them."""
     from rich.tree import Tree
 
-    out = screen()
+    out = whole_lines()
     nodes = {item["id"]: item for item in shown.nodes}
     following = _following(shown.edges, nodes, upstream=False)
     entered = {far for steps in following.values() for far in steps}
@@ -181,7 +181,7 @@ def _print_between(shown: Shown) -> None:
         drawn.add(root)
         tree = Tree(_label(nodes[root]["kind"], nodes[root]["name"], ""), guide_style="dim")
         _grow(tree, root, nodes, following, drawn)
-        out.print(tree, soft_wrap=True)
+        out.print(tree)
     if not roots:
         note(f"Nothing between them {_nothing(shown)}.")
 

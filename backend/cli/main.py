@@ -27,7 +27,7 @@ _COMMANDS = {
     "export": LazyCommand(
         "headwater.backend.cli.export", "Write provenance as W3C PROV, or what is known for DataHub and OpenMetadata.", group=True
     ),
-    "import": LazyCommand("headwater.backend.cli.imports", "Import lineage that other tools wrote as W3C PROV.", group=True),
+    "import": LazyCommand("headwater.backend.cli.imports", "Import OpenLineage events and W3C PROV of other tools.", group=True),
     "prov": LazyCommand("headwater.backend.cli.prov", "Check PROV documents against the W3C's constraints.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),
     "audit": LazyCommand("headwater.backend.cli.audit", "List who asked the service what."),

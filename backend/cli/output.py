@@ -141,6 +141,14 @@ def screen(*, stderr: bool = False) -> Console:
     return _screen_type()(stderr=stderr, emoji=False)  # an id like actor:x:y holds what rich would take for an emoji
 
 
+def whole_lines() -> Console:
+    """A console whose lines a file or another program gets whole, so that no name is broken or cut off."""
+    console = screen()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _WIDE
+    return console
+
+
 @cache
 def _screen_type() -> type[Console]:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -167,10 +175,7 @@ def _table(rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str], title: 
         table.add_column(Text(column), overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(row.get(column))) for column in columns))
-    shown = screen()
-    if not shown.is_terminal and "COLUMNS" not in os.environ:
-        shown.width = _WIDE  # a file or another program gets each row on one line, so that no name is broken
-    shown.print(table)
+    whole_lines().print(table)
 
 
 def _cell(value: Any) -> str:

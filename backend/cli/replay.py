@@ -51,9 +51,15 @@ def replay(
         asyncio.run(_look(home, show, remove, format))
         return
     if output is None or without is None or (where is None and not row):
+        parts = {
+            "OUTPUT, the dataset to make again": output,
+            "--without, the dataset of the records to leave out": without,
+            "--where or --row, which records those are": where or row,
+        }
         raise InvalidQueryError(
-            "A replay needs an output and the records to leave out.",
-            hint='For example: headwater replay out/report --without raw/weather.csv --where "wind_speed > 1000"',
+            f"A replay lacks {'; '.join(part for part, given in parts.items() if not given)}.",
+            hint='For example: headwater replay out/report --without raw/weather.csv --where "wind_speed > 1000". '
+            "--list, --show and --remove are about earlier replays.",
         )
     if os.environ.get("HEADWATER_URL") and home is None:
         raise UnsupportedError("A replay starts programs on this machine; it works on a home.", hint="Name one with --home.")

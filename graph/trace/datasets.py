@@ -205,7 +205,7 @@ def _one(catalog: KnownDatasets, tenant: str, text: str, others: Sequence[Datase
         rest = max(catalog.count(tenant), len(there)) - _SHOWN
         hint = f"None is near. There are {', '.join(there[:_SHOWN])}{f' and {rest} more' if rest > 0 else ''}."
     else:
-        hint = "Nothing has been captured yet: run a program with `headwater run`."
+        hint = "No records have been captured yet: run a program with `headwater run`."
     raise NotFoundError(f"No dataset is called {text}.", hint=hint)
 
 

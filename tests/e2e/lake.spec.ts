@@ -55,7 +55,7 @@ test('changes of the view are steps of the history: Back undoes them one by one,
   page,
 }) => {
   await open(page, wide);
-  const jobs = page.getByRole('checkbox', { name: 'hide jobs' });
+  const jobs = page.getByRole('checkbox', { name: 'Hide jobs' });
   await jobs.check();
   await page.getByRole('combobox', { name: 'Data as' }).selectOption('platforms');
   await expect(page).toHaveURL(/level=platform/);

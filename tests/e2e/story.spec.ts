@@ -95,14 +95,14 @@ test('the address holds the question: reloaded, it gives the same answer', async
 test('the graph zooms and hides, and its address holds it', async ({ page }) => {
   await findReport(page);
   const graph = page.getByRole('region', { name: 'Lineage graph' });
-  await page.getByRole('checkbox', { name: 'hide jobs' }).check();
+  await page.getByRole('checkbox', { name: 'Hide jobs' }).check();
   await expect(graph.getByText(/^via \d/).first()).toBeVisible();
   await page.getByRole('textbox', { name: 'Hide names like' }).fill('*clean*');
   await page.keyboard.press('Enter');
   await expect(graph.getByRole('button', { name: /^weather\.csv/ })).toBeVisible();
   await expect(graph.getByRole('button', { name: /^clean/ })).toHaveCount(0);
   await page.reload();
-  await expect(page.getByRole('checkbox', { name: 'hide jobs' })).toBeChecked();
+  await expect(page.getByRole('checkbox', { name: 'Hide jobs' })).toBeChecked();
   await graph.getByRole('button', { name: /^report\s*dataset/ }).click();
   const panel = page.getByRole('region', { name: 'Details of report' });
   await panel.getByRole('button', { name: /^via/ }).first().click();

@@ -127,7 +127,7 @@ def test_the_corrected_report_differs_in_that_one_row(demo: Demo) -> None:
 
 def test_the_demo_says_what_it_found(demo: Demo) -> None:
     told = " ".join(demo.told.split())
-    for fact in ("1,048 mph", "weather.csv line 1011", "669", "records of", "exact", "PROV-JSON"):
+    for fact in ("1,048 mph", "weather.csv line 1011", "669", "records of", "exact", "PROV-JSON", f"HEADWATER_HOME={demo.home}"):
         assert fact in told, fact
 
 

@@ -96,6 +96,28 @@ def test_of_a_group_that_has_no_such_command_the_commands_are_named() -> None:
     assert "There are: access, lineage, tags." in headwater("column", "nowhere.a", code=2).stderr
 
 
+@pytest.mark.parametrize("arguments", [("column", "--home", "x"), ("--home", "x", "trace", "y")])
+def test_an_option_in_front_of_the_command_is_told_its_place(arguments: tuple[str, ...]) -> None:
+    assert "Name a command first, then --home." in headwater(*arguments, code=2).stderr
+
+
+@pytest.mark.parametrize("arguments", [("trace",), ("keys", "create"), ("run",)])
+def test_a_missing_argument_comes_with_an_example(arguments: tuple[str, ...]) -> None:
+    assert f"For example: headwater {' '.join(arguments)} " in headwater(*arguments, code=2).stderr
+
+
+def test_an_empty_home_is_named_where_something_is_looked_for(tmp_path: Path) -> None:
+    for asked in (("trace", "out/report", "--where", "true"), ("lineage", "out/report")):
+        shown = headwater(*asked, "--home", str(tmp_path / "new"), code=3, COLUMNS="300").stderr
+        assert "captured yet: run a program with `headwater run`." in shown
+        assert f"The home that was asked is {tmp_path / 'new'}; --home or HEADWATER_HOME names another." in shown
+
+
+def test_a_replay_names_what_it_lacks(tmp_path: Path) -> None:
+    shown = headwater("replay", "out/report", "--without", "raw", "--home", str(tmp_path), code=2).stderr
+    assert "A replay lacks --where or --row, which records those are." in shown
+
+
 def test_an_error_is_a_message_with_a_hint_and_with_debug_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     home = str(tmp_path / "file" / "home")

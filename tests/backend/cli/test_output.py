@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from headwater.backend.cli.lineage_text import LineageFormat, Shown, emit_lineage
 from headwater.backend.cli.output import Format, emit
+from headwater.graph.model import Node, NodeKind
 
 PATH = f"/warehouse/{'folder/' * 30}part-0.parquet"
 
@@ -17,3 +19,23 @@ def test_a_table_that_is_piped_breaks_no_name(monkeypatch: pytest.MonkeyPatch, c
     emit([{"file": PATH, "ok": True}], columns=("file", "ok"), format=Format.TABLE)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 60
+
+
+def test_a_tree_that_is_piped_cuts_no_name(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    ends = {"upstream": True, "downstream": False, "kind": "DATASET", "distance": 0, "focus": True, "members": 1}
+    source = {**ends, "id": "dataset:file:/raw", "name": PATH, "distance": 1, "focus": False}
+    shown = Shown(
+        [{**ends, "id": "dataset:file:/out", "name": "/out"}, source],
+        [{"src": source["id"], "dst": "dataset:file:/out", "weight": 1, "direct": True, "via": 0}],
+        {"masked": 0, "beyond": 0},
+        [],
+    )
+    focus = Node("dataset:file:/out", NodeKind.DATASET, "/out", {})
+    monkeypatch.delenv("COLUMNS", raising=False)
+    emit_lineage(focus, shown, LineageFormat.TREE)
+    assert PATH in capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "60")  # a name that is longer goes on in the next line
+    emit_lineage(focus, shown, LineageFormat.TREE)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert PATH in "".join(line.lstrip("└─ ") for line in lines[1:])

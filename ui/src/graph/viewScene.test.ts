@@ -98,3 +98,10 @@ test('no more boxes are drawn than the most, and no link to what is not', () => 
   expect(scene.nodes).toHaveLength(3);
   expect(scene.links).toHaveLength(2);
 });
+
+test('a dataset whose columns are drawn counts as drawn, and so do columns that had no room', () => {
+  const columns = Array.from({ length: 40 }, (_, index) => node(`column:file:/a:c${index}`, 'COLUMN', `c${index}`));
+  const shown = [node('dataset:file:/a', 'DATASET', '/a', { focus: true }), ...columns, node('job:x', 'JOB', 'x')];
+  expect(viewScene(shown, []).drawn).toBe(42);
+  expect(viewScene(shown, [], new Set(), 1).drawn).toBe(41);
+});

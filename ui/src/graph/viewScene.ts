@@ -57,6 +57,8 @@ export interface ViewLine {
 export interface ViewScene {
   nodes: ViewBox[];
   links: ViewLine[];
+  /** How many of the nodes that were given stand in a box, for themselves, as one of its lines or as one that had no room. */
+  drawn: number;
   width: number;
   height: number;
 }
@@ -95,7 +97,9 @@ export function viewScene(
     return { ...card, x, y };
   });
   nodes.sort((a, b) => a.x - b.x || a.y - b.y);
-  return { nodes, links: drawn, width, height };
+  const ids = new Set(cards.map((card) => card.id));
+  const inBoxes = shown.filter(({ node }) => ids.has(node.kind === 'COLUMN' ? datasetOfColumn(node.id) : node.id));
+  return { nodes, links: drawn, drawn: inBoxes.length, width, height };
 }
 
 /** What the details beside a view tell of: a box, or a column within one. */

@@ -39,13 +39,26 @@ export function useBeside(nodes: readonly string[], enabled: boolean): LineageGr
 export function useFacts(nodes: readonly string[]): ReadonlyMap<string, GraphNode> {
   const wanted = [...new Set(nodes)].sort();
   return useQueries({
-    queries: wanted.map((id) => ({
-      queryKey: ['facts', id],
-      queryFn: ({ signal }: { signal: AbortSignal }) =>
-        request(LineageDocument, { focus: [id], direction: 'BOTH', depth: 0, kinds: ['READS'] }, signal),
-    })),
+    queries: wanted.map(factsQuery),
     combine: byId,
   });
+}
+
+/** What is known of one node beside its name, or why that is not known. */
+export function useFact(node: string | undefined) {
+  return useQuery({
+    ...factsQuery(node ?? ''),
+    enabled: node !== undefined,
+    select: ({ lineage }): GraphNode | undefined => lineage.nodes.find(({ id }) => id === node),
+  });
+}
+
+function factsQuery(id: string) {
+  return {
+    queryKey: ['facts', id],
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      request(LineageDocument, { focus: [id], direction: 'BOTH', depth: 0, kinds: ['READS'] }, signal),
+  };
 }
 
 /** Combiners stand here, not inline: of one that is new with every render, so is the answer. */

@@ -9,7 +9,7 @@ test.each([
   ['Filter isnotnull(origin#0)', 'Filter origin IS NOT NULL'],
   [
     'Filter ((isnotnull(origin#26) AND isnotnull(year#3)) AND (month#4 = 2))',
-    'Filter (origin IS NOT NULL AND year IS NOT NULL) AND (month = 2)',
+    'Filter origin IS NOT NULL AND year IS NOT NULL AND month = 2',
   ],
   ['Project [origin#0, year#1, wind_speed#9]', 'Project to 3 columns'],
   [
@@ -23,8 +23,10 @@ test.each([
   ['Aggregate [sum(x#1) AS total#2]', 'Aggregate by sum(x) AS total'],
   [
     'Join LeftOuter, (((origin#63 = origin#26) AND (year#64 = year#3)) AND (month#65 = month#4))',
-    'Join left outer on ((origin = origin) AND (year = year)) AND (month = month)',
+    'Join left outer on origin = origin AND year = year AND month = month',
   ],
+  ['Filter ((a#1 = 1) AND ((b#2 = 2) OR (c#3 = 3)))', 'Filter a = 1 AND ((b = 2) OR (c = 3))'],
+  ['Filter NOT ((a#1 = 1) AND (b#2 = 2))', 'Filter NOT ((a = 1) AND (b = 2))'],
   ['Join Cross', 'Join cross'],
   ['Sort [origin#63 ASC NULLS FIRST, wind#64 DESC NULLS LAST], true', 'Sort by origin, wind descending'],
   [
@@ -55,6 +57,8 @@ test('a step tells what it makes of a column, and by what it decides', () => {
   expect(stepWords({ operator: 'Aggregate', made, by: ['origin', 'month'] }).detail).toBe(
     'worst = max(wind) by origin, month',
   );
-  expect(stepWords({ operator: 'Filter', made: [], by: ['(origin IS NOT NULL)'] }).detail).toBe('(origin IS NOT NULL)');
+  expect(stepWords({ operator: 'Filter', made: [], by: ['(origin IS NOT NULL)'] }).detail).toBe('origin IS NOT NULL');
+  const on = '(((a = a) AND (b = b)) AND (c = c))';
+  expect(stepWords({ operator: 'Join', made: [], by: [on] }).detail).toBe('a = a AND b = b AND c = c');
   expect(stepWords({ operator: 'Project', made, by: [] }).detail).toBe('worst = max(wind)');
 });

@@ -33,11 +33,9 @@ export function operationWords(text: string): OperationWords {
 
 /** What a step makes and by what it decides, in words. */
 export function stepWords({ operator, made, by }: Step): OperationWords {
-  const told = made.map(({ column, expression }) => `${column} = ${expression}`).join(', ');
-  return {
-    verb: operator,
-    detail: [told, by.length > 0 && (told ? `by ${by.join(', ')}` : by.join(', '))].filter(Boolean).join(' '),
-  };
+  const results = made.map(({ column, expression }) => `${column} = ${expression}`).join(', ');
+  const keys = by.map(condition).join(', ');
+  return { verb: operator, detail: [results, keys && (results ? `by ${keys}` : keys)].filter(Boolean).join(' ') };
 }
 
 /** Only what a projection computes is of interest; what it passes on is counted. */
@@ -77,9 +75,10 @@ function pythonWords(rest: string): string {
   return topLevel(bracket(rest).inner).join(', ');
 }
 
-/** An expression without the parentheses around all of it, and with SQL's words for nulls. */
+/** An expression without parentheses around all of it or around the parts of an AND, and with SQL's words for nulls. */
 function condition(text: string): string {
-  return withoutParentheses(text)
+  return conjuncts(text)
+    .join(' AND ')
     .replace(/isnotnull\(([^()]*)\)/g, '$1 IS NOT NULL')
     .replace(/isnull\(([^()]*)\)/g, '$1 IS NULL');
 }
@@ -115,17 +114,30 @@ function withoutParentheses(text: string): string {
   return whole ? withoutParentheses(trimmed.slice(1, -1)) : trimmed;
 }
 
+/** Conditions that are joined by AND, each without its own parentheses: Spark nests them in pairs. What holds an OR keeps them. */
+function conjuncts(text: string): string[] {
+  const plain = withoutParentheses(text);
+  const parts = splitAt(plain, ' AND ');
+  if (parts.length === 1) return [plain];
+  return parts.flatMap((part) => (part.includes(' OR ') ? [part] : conjuncts(part)));
+}
+
 /** The parts of a list, whose own parts may hold commas. */
 function topLevel(list: string): string[] {
+  return splitAt(list, ',');
+}
+
+/** What stands between separators that no parentheses enclose. */
+function splitAt(text: string, separator: string): string[] {
   const parts: string[] = [];
   let [depth, start] = [0, 0];
-  for (const [index, character] of [...list].entries()) {
-    depth += depthOf(character);
-    if (character !== ',' || depth > 0) continue;
-    parts.push(list.slice(start, index).trim());
-    start = index + 1;
+  for (let index = 0; index < text.length; index++) {
+    depth += depthOf(text[index] ?? '');
+    if (depth > 0 || !text.startsWith(separator, index)) continue;
+    parts.push(text.slice(start, index).trim());
+    start = index + separator.length;
   }
-  return [...parts, list.slice(start).trim()].filter(Boolean);
+  return [...parts, text.slice(start).trim()].filter(Boolean);
 }
 
 /** Where the parenthesis or bracket that opens at `start` closes; the end of the text where Spark has cut it short. */

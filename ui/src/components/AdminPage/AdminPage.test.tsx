@@ -52,7 +52,7 @@ test('the audit log is searched by person and verified', async () => {
   expect(await screen.findByText(/^No line was changed or removed from/)).toBeVisible();
   await user.type(screen.getByRole('textbox', { name: 'Person or key' }), 'bob');
   await user.click(screen.getByRole('button', { name: 'Search' }));
-  expect(await screen.findByText('Nothing of that is in the audit log.')).toBeVisible();
+  expect(await screen.findByText('No entry of the audit log matches.')).toBeVisible();
 });
 
 test('who signs out leaves to where the service says', async () => {

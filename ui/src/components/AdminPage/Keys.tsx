@@ -22,6 +22,9 @@ export function Keys() {
   return (
     <section className={styles.section} aria-labelledby="keys">
       <h2 id="keys">Keys</h2>
+      <p className={styles.lead}>
+        A program or a colleague asks the service with a key. A key is shown once, when it is made.
+      </p>
       <NewKey changes={changes} />
       {failed && <ErrorNote error={failed} />}
       {made && (
@@ -31,8 +34,8 @@ export function Keys() {
       )}
       {error && <ErrorNote error={error} onRetry={() => refetch()} />}
       <label className={styles.choice}>
-        <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> also expired and
-        revoked ones
+        <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> Show expired and
+        revoked keys too
       </label>
       {data?.length === 0 && <p className={styles.lead}>There are no named keys yet.</p>}
       {data && data.length > 0 && (

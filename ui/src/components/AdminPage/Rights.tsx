@@ -12,10 +12,12 @@ export function Rights() {
     <>
       <section className={styles.section} aria-labelledby="roles">
         <h2 id="roles">Roles</h2>
+        <p className={styles.lead}>What a key with the role may do. “records” means: see the values of records.</p>
         <Table label="Roles" titles={['Role', 'May']} rows={roles.map((role) => [role.name, role.scopes.join(', ')])} />
       </section>
       <section className={styles.section} aria-labelledby="tenants-known">
         <h2 id="tenants-known">Tenants</h2>
+        <p className={styles.lead}>Each tenant has its own lineage, and sees nothing of the others.</p>
         <Table
           label="Tenants"
           titles={['Tenant', 'Valid keys', 'Grants to people']}
@@ -30,7 +32,10 @@ export function Rights() {
           </Note>
         )}
         {!people.fault && people.issuer === null && (
-          <p className={styles.lead}>Nobody signs in here: people.toml of the service’s home names no issuer.</p>
+          <p className={styles.lead}>
+            Sign-in is off. To let people sign in by OpenID Connect, name the issuer in people.toml in the service’s
+            home.
+          </p>
         )}
         {people.issuer !== null && (
           <>

@@ -7,7 +7,7 @@ const sentence = () => screen.findByRole('heading', { level: 1 });
 
 test('before any data the page teaches the two commands', async () => {
   renderPage('/', { empty: true });
-  expect(await screen.findByText('Nothing has flowed yet')).toBeVisible();
+  expect(await screen.findByText('No lineage yet')).toBeVisible();
   expect(screen.getByText('headwater run mine.py')).toBeVisible();
   expect(screen.getByText('headwater demo')).toBeVisible();
 });
@@ -156,10 +156,20 @@ test('a service that does not answer is said, with what to do', async () => {
   expect(alerts[0]).toHaveTextContent('headwater serve');
 });
 
+test('details that cannot be loaded are said below the graph', async () => {
+  const user = userEvent.setup();
+  renderPage(`/?dataset=${REPORT}`);
+  const canvas = await screen.findByRole('region', { name: 'Lineage graph' });
+  const job = await within(canvas).findByRole('button', { name: /^report\s*job/ });
+  vi.stubGlobal('fetch', () => Promise.reject(new TypeError('refused')));
+  await user.click(job);
+  expect(await screen.findByRole('alert')).toHaveTextContent('The service does not answer.');
+});
+
 test('the lineage is drawn without jobs, at other levels, and the address follows', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}`);
-  await user.click(await screen.findByRole('checkbox', { name: 'hide jobs' }));
+  await user.click(await screen.findByRole('checkbox', { name: 'Hide jobs' }));
   expect(location.search).toContain('hide=kind%3Djob');
   const canvas = await screen.findByRole('region', { name: 'Lineage graph' });
   await user.click(await within(canvas).findByRole('button', { name: /^report\s*dataset/ }));
@@ -190,7 +200,7 @@ test('each change of the view is a step back in the history', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}`);
   const steps = history.length;
-  await user.click(await screen.findByRole('checkbox', { name: 'hide jobs' }));
+  await user.click(await screen.findByRole('checkbox', { name: 'Hide jobs' }));
   await user.selectOptions(screen.getByRole('combobox', { name: 'Data as' }), 'platforms');
   expect(history.length).toBe(steps + 2);
   history.back();

@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from 'react';
 import type { AuditLogQuery, AuditLogQueryVariables, Decision } from '../../api/generated/graphql';
 import { instantText } from '../../facts/time';
+import { parseId } from '../../graph/ids';
 import { useAudit, useAuditVerification } from '../../hooks/useAudit';
 import styles from '../AdminPage/AdminPage.module.css';
 import { Badge, type Tone } from '../Badge/Badge';
@@ -31,6 +32,10 @@ export function AuditLog() {
   return (
     <section className={styles.section} aria-labelledby="audit">
       <h2 id="audit">Audit log</h2>
+      <p className={styles.lead}>
+        Who read records, exported, declared or started a replay, and who was refused; latest first. Each line is linked
+        to the one before, so Verify finds a line that was changed or removed.
+      </p>
       <Verification />
       <form className={styles.form} onSubmit={submit} aria-label="Search the audit log">
         <label>
@@ -61,7 +66,7 @@ export function AuditLog() {
         <button type="submit">Search</button>
       </form>
       {error && <ErrorNote error={error} onRetry={() => refetch()} />}
-      {data?.entries.length === 0 && <p className={styles.lead}>Nothing of that is in the audit log.</p>}
+      {data?.entries.length === 0 && <p className={styles.lead}>No entry of the audit log matches.</p>}
       {data && data.entries.length > 0 && <Entries entries={data.entries} />}
       {earliest && (
         <p className={styles.actions}>
@@ -94,11 +99,11 @@ function Entries({ entries }: { entries: readonly Entry[] }) {
             // Entries have no id; the list is replaced as a whole.
             // biome-ignore lint/suspicious/noArrayIndexKey: see above
             <tr key={place}>
-              <td>{instantText(entry.at)}</td>
-              <td>{entry.who ?? 'the service'}</td>
-              <td>{entry.operation}</td>
-              <td>
-                {entry.subjects.join(', ')}
+              <td className={styles.whole}>{instantText(entry.at)}</td>
+              <td className={styles.whole}>{entry.who ?? 'the service'}</td>
+              <td className={styles.whole}>{entry.operation}</td>
+              <td className={styles.long}>
+                {entry.subjects.map(subjectText).join(', ')}
                 {entry.more > 0 && ` and ${entry.more.toLocaleString('en')} more`}
               </td>
               <td>{entry.records?.toLocaleString('en') ?? ''}</td>
@@ -119,7 +124,7 @@ function Entries({ entries }: { entries: readonly Entry[] }) {
 
 function Verification() {
   const { data, error, isFetching, refetch } = useAuditVerification();
-  const told = data?.lines == null ? '' : `${data.lines.toLocaleString('en')} lines. `;
+  const counted = data?.lines == null ? '' : `${data.lines.toLocaleString('en')} lines. `;
   const since = data?.since ? `from ${instantText(data.since)} on` : 'so far';
   return (
     <>
@@ -132,7 +137,7 @@ function Verification() {
       {data?.intact && (
         <Note title={`No line was changed or removed ${since}.`}>
           <p>
-            {told}
+            {counted}
             {!data.whole && 'Earlier files were not looked at: headwater audit --verify looks at all. '}
             {data.head && `Head: ${data.head}`}
           </p>
@@ -149,6 +154,12 @@ function Verification() {
       )}
     </>
   );
+}
+
+/** A dataset by its path; other things by their id. */
+function subjectText(subject: string): string {
+  const { kind, parts } = parseId(subject);
+  return kind === 'dataset' && parts[0] === 'file' ? (parts.at(-1) ?? subject) : subject;
 }
 
 /** What a field for a time says, in the browser's zone, as an instant. */

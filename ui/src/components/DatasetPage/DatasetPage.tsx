@@ -1,4 +1,5 @@
 import { hasFailed } from '../../facts/runs';
+import { instantText } from '../../facts/time';
 import { parseId } from '../../graph/ids';
 import { baseName } from '../../graph/names';
 import { useLastRun } from '../../hooks/useDatasets';
@@ -53,10 +54,10 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
           {first.data && isReadable && (
             <Facts page={first.data} filtered={location.where !== undefined} total={total} />
           )}
-          <Failure dataset={dataset} />
         </div>
         <p className={styles.path}>{path}</p>
       </header>
+      <Failure dataset={dataset} />
       {first.data?.note && (
         <Note tone="warn" {...(isReadable ? {} : { title: 'Its rows cannot be shown' })}>
           {first.data.note}
@@ -83,14 +84,18 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
   );
 }
 
-/** Says so where the last run that was to write the dataset failed: what stands here is older, or was lost. */
+/** A note where the last run that was to write the dataset failed: its rows are older, or were lost. */
 function Failure({ dataset }: { dataset: string }) {
   const run = useLastRun(dataset);
   if (!run || !hasFailed(run)) return null;
   return (
-    <Badge tone="bad" title={run.error ?? 'The run gave no reason. The rows shown here are older.'}>
-      last run failed
-    </Badge>
+    <Note tone="warn" title="The last run that was to write this dataset failed">
+      <p>{run.error ?? 'The run gave no reason.'}</p>
+      <p>
+        Rows that are here were written by an earlier run, or in part by this one
+        {run.started && `, which started at ${instantText(run.started)}`}.
+      </p>
+    </Note>
   );
 }
 

@@ -5,9 +5,9 @@ import styles from './EmptyState.module.css';
 export function EmptyState() {
   return (
     <div className={styles.page}>
-      <h1 className={styles.title}>Nothing has flowed yet</h1>
+      <h1 className={styles.title}>No lineage yet</h1>
       <p className={styles.lead}>
-        As soon as a job has run under Headwater, its datasets stand here, each value ready to be traced. Two ways to
+        Once a job has run under Headwater, its datasets appear here, and you can trace any of their values. Two ways to
         begin:
       </p>
       <ol className={styles.steps}>
@@ -24,7 +24,10 @@ export function EmptyState() {
           </p>
         </li>
       </ol>
-      <p className={styles.waiting}>What runs appears here by itself.</p>
+      <p className={styles.waiting}>
+        This page updates by itself. If a job has run and nothing appears, it wrote to another home: give the job and
+        “headwater serve” the same --home.
+      </p>
     </div>
   );
 }

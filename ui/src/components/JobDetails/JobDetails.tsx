@@ -27,7 +27,7 @@ export function JobDetails({ job, hop }: JobDetailsProps) {
     <>
       <PanelSection title={hop ? 'Operations of the traced run' : 'Operations of the last run'}>
         {operations.length === 0 && (
-          <p className={styles.hint}>No operations are known: the run was captured without its records.</p>
+          <p className={styles.hint}>No operations are known: the records of this run were not captured.</p>
         )}
         <ol className={styles.operations}>
           {operations.map((operation, index) => (

@@ -7,14 +7,14 @@ import { type Growth, MOST_BOXES } from '../../graph/neighbourhood';
 import type { Highlight } from '../../graph/path';
 import { anchorsOf, type SceneLink, type SceneNode, toggled } from '../../graph/scene';
 import type { LineageGraph as Graph, PathHop } from '../../graph/types';
-import { useFacts } from '../../hooks/useLineage';
+import { useFact } from '../../hooks/useLineage';
 import { useNeighbourhood } from '../../hooks/useNeighbourhood';
 import { useScene } from '../../hooks/useScene';
 import { DetailPanel } from '../DetailPanel/DetailPanel';
 import { cardNode, FlowCanvas, handleId } from '../FlowCanvas/FlowCanvas';
 import { type CardData, FlowCard } from '../FlowCard/FlowCard';
 import { Legend } from '../Legend/Legend';
-import { Note } from '../Note/Note';
+import { ErrorNote, Note } from '../Note/Note';
 import styles from './LineageGraph.module.css';
 
 interface LineageGraphProps {
@@ -76,7 +76,7 @@ function Canvas({
     () => shortNames(around.graph.nodes.filter((node) => node.kind === 'DATASET').map((node) => [node.id, node.name])),
     [around.graph],
   );
-  const node = useFacts(selected === undefined ? [] : [selected]).get(selected ?? '');
+  const { data: node, error, refetch } = useFact(selected);
   const isFull = scene.nodes.length >= MOST_BOXES;
   const nodes = useMemo(
     () =>
@@ -128,6 +128,11 @@ function Canvas({
         <div className={styles.tools}>{children}</div>
         <Legend links={scene.links} />
       </FlowCanvas>
+      {error && (
+        <div className={styles.full}>
+          <ErrorNote error={error} onRetry={() => refetch()} />
+        </div>
+      )}
       {isFull && (
         <div className={styles.full}>
           <Note>

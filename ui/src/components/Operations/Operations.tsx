@@ -2,6 +2,7 @@ import { parseId } from '../../graph/ids';
 import { jobTitle } from '../../graph/names';
 import { inDataOrder } from '../../graph/path';
 import type { PathHop } from '../../graph/types';
+import type { DirectionChoice } from '../../location/location';
 import { Badge } from '../Badge/Badge';
 import { Note } from '../Note/Note';
 import { Expression } from '../Operation/Expression';
@@ -12,13 +13,19 @@ interface OperationsProps {
   hops: readonly PathHop[];
   /** Short names of datasets by their id. */
   nameOf: (dataset: string) => string;
-  /** Whether a column was asked for: only what made it is told then. */
+  /** Whether a column was asked for: then only what made that column is shown. */
   behindColumn?: boolean;
+  direction: DirectionChoice;
 }
 
+const NO_HOP: Record<DirectionChoice, string> = {
+  backward: 'No captured job made this record: it is a source.',
+  forward: 'No captured job made anything of this record.',
+};
+
 /** What happened between the records on the left and those on the right, in the order in which data passed it. */
-export function Operations({ hops, nameOf, behindColumn = false }: OperationsProps) {
-  if (hops.length === 0) return <Note>No job is in between: this is a record of the source itself.</Note>;
+export function Operations({ hops, nameOf, behindColumn = false, direction }: OperationsProps) {
+  if (hops.length === 0) return <Note>{NO_HOP[direction]}</Note>;
   return (
     <ol className={styles.list}>
       {inDataOrder(hops).map((hop) => (

@@ -48,7 +48,7 @@ export function Records({ direction, selected, groups, total, hops, traced, clic
     <section className={styles.column}>
       <h2>{direction === 'backward' ? 'The records behind it' : 'What it went into'}</h2>
       {groups.length === 0 && (
-        <Note>No record was reached{direction === 'forward' ? ': no captured run read it' : ''}.</Note>
+        <Note>No record was reached{direction === 'forward' ? ': no captured run made anything of it' : ''}.</Note>
       )}
       {groups.map((group) => (
         <Group
@@ -70,7 +70,12 @@ export function Records({ direction, selected, groups, total, hops, traced, clic
   const between = (
     <section className={styles.column}>
       <h2>What happened between</h2>
-      <Operations hops={hops} nameOf={nameOf} behindColumn={direction === 'backward' && clicked !== undefined} />
+      <Operations
+        hops={hops}
+        nameOf={nameOf}
+        direction={direction}
+        behindColumn={direction === 'backward' && clicked !== undefined}
+      />
     </section>
   );
   return direction === 'backward' ? (

@@ -52,7 +52,10 @@ function ServiceState() {
   if (!data) return null;
   return (
     <>
-      <span className={styles.counts}>
+      <span
+        className={styles.counts}
+        title="Runs of jobs that are known, queries whose records were captured, and where the graph is kept"
+      >
         <b>{data.runs.toLocaleString('en')}</b> runs · <b>{data.captures.toLocaleString('en')}</b> captures ·{' '}
         {data.store}
       </span>

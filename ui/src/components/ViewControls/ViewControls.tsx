@@ -25,7 +25,7 @@ export function ViewControls({ choice, onChange }: ViewControlsProps) {
   return (
     <fieldset className={styles.controls}>
       <legend className="visually-hidden">How the lineage is drawn</legend>
-      <label>
+      <label title="Whole platforms, or down to single files and columns">
         Data as
         <select value={choice.data} onChange={(event) => onChange(atLevel(choice, event.target.value as DataLevel))}>
           {DATA_LEVELS.map(({ value, label }) => (
@@ -35,8 +35,8 @@ export function ViewControls({ choice, onChange }: ViewControlsProps) {
           ))}
         </select>
       </label>
-      <label>
-        work as
+      <label title="Whole systems and pipelines, or down to single stages and tasks">
+        Jobs as
         <select
           value={choice.actors}
           onChange={(event) => onChange({ ...choice, actors: event.target.value as ActorLevel })}
@@ -54,7 +54,7 @@ export function ViewControls({ choice, onChange }: ViewControlsProps) {
           checked={choice.masks.includes(HIDE_JOBS)}
           onChange={() => onChange(toggleMask(choice, HIDE_JOBS))}
         />
-        hide jobs
+        Hide jobs
       </label>
       <label title="Only what it begins with, what it ends with, and this dataset">
         <input
@@ -62,7 +62,7 @@ export function ViewControls({ choice, onChange }: ViewControlsProps) {
           checked={choice.ends}
           onChange={(event) => onChange({ ...choice, ends: event.target.checked })}
         />
-        ends only
+        Ends only
       </label>
       <HideNames onHide={(pattern) => onChange(toggleMask(choice, `name=${pattern}`))} />
       {named.map((mask) => (
@@ -77,8 +77,8 @@ export function ViewControls({ choice, onChange }: ViewControlsProps) {
           <Icon name="close" size={12} />
         </button>
       ))}
-      <label>
-        as of
+      <label title="Only what was reported up to the end of this day">
+        As of
         <input
           type="date"
           value={choice.asOf ?? ''}
@@ -110,7 +110,7 @@ function HideNames({ onHide }: { onHide: (pattern: string) => void }) {
       <input
         type="text"
         aria-label="Hide names like"
-        placeholder="hide names like *tmp*"
+        placeholder="Hide names like *tmp*"
         spellCheck={false}
         autoComplete="off"
         value={pattern}

@@ -31,21 +31,25 @@ export function ViewGraph({ shown, view }: ViewGraphProps) {
     [columns, derivations],
   );
   const scene = useMemo(() => viewScene(shown.nodes, shown.edges, keys), [shown, keys]);
-  const drawn = scene.nodes.reduce((sum, box) => sum + Math.max(1, box.lines.length + box.more), 0);
+  const { drawn } = scene;
   const { nodes, beyond } = shown.totals;
   return (
     <ReactFlowProvider>
       <Canvas scene={scene} view={view} />
-      {nodes > drawn && (
-        <Note tone="warn">
-          The nearest {drawn.toLocaleString('en')} of {nodes.toLocaleString('en')} nodes are drawn. Zoom out or hide
-          more to see the whole.
-        </Note>
-      )}
-      {beyond > 0 && <Note tone="warn">At least {beyond.toLocaleString('en')} more lie beyond what was followed.</Note>}
-      {shown.notes.map((note) => (
-        <Note key={note}>{note}</Note>
-      ))}
+      <div className={styles.notes}>
+        {nodes > drawn && (
+          <Note tone="warn">
+            The nearest {drawn.toLocaleString('en')} of {nodes.toLocaleString('en')} nodes are drawn. To see the rest,
+            choose a coarser level above, or hide what you do not need.
+          </Note>
+        )}
+        {beyond > 0 && (
+          <Note tone="warn">At least {beyond.toLocaleString('en')} more lie beyond what was followed.</Note>
+        )}
+        {shown.notes.map((note) => (
+          <Note key={note}>{note}</Note>
+        ))}
+      </div>
     </ReactFlowProvider>
   );
 }
