@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from headwater.errors import CaptureUnavailableError
 from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.checkpoints import TappedFrame
 from headwater.spark_listener.delivery.transport_config import transport_config
@@ -88,7 +89,8 @@ class Application:
         """A session was made in this application, new or cloned: its queries are ours to see."""
         began = time.perf_counter()
         self._listen()
-        self._bridge.adopt(session)
+        if self._bridge is not None:
+            self._bridge.adopt(session)
         self.tally.driver_seconds += time.perf_counter() - began
 
     def listen(self) -> None:
@@ -98,23 +100,35 @@ class Application:
             self._listen()
 
     def _listen(self) -> None:
-        if self._bridge is not None:
+        if self._bridge is not None or self.tally.unheard is not None:
             return
-        from headwater.spark_listener.capture import Bridge
+        try:
+            self._bridge = self._bridge_of(self.context)
+        except CaptureUnavailableError as error:  # for good: the classes would be compiled again for each session
+            self.tally.unheard = str(error).partition("\n")[0].rstrip(".")
+            self._problems.append({"operator": "capture", "reason": f"queries were not followed: {self.tally.unheard}", "kind": "missing"})
+            _log.warning("Queries of %s are not followed. %s", self.context.appName, error)
+            return
+        self._origins.describe = getattr(self._bridge, "described", None)
+        self._listener.drain_from(self._bridge)
 
-        mode = self._settings.mode if self._obstacle is None else Mode.COARSE
-        segments = self._settings.segments or str(self.folder.segments)
-        self._bridge = Bridge.listen(
-            self.context,
-            mode=str(mode),
-            segments=segments,
+    def _bridge_of(self, context: Any) -> Any:
+        from headwater.spark_listener.capture import Bridge
+        from headwater.spark_listener.capture.jar import untried
+
+        if untried(str(context.version)):
+            from headwater.spark_listener.capture.plain import PlainBridge
+
+            return PlainBridge.listen(context)
+        return Bridge.listen(
+            context,
+            mode=str(self._settings.mode if self._obstacle is None else Mode.COARSE),
+            segments=self._settings.segments or str(self.folder.segments),
             budget=self._settings.derivation_budget,
             readable=self._settings.readable,
             keys=dict(self._settings.jdbc_keys),
             look=self._settings.look_seconds,
         )
-        self._origins.describe = self._bridge.described
-        self._listener.drain_from(self._bridge)
 
     @property
     def program(self) -> Program | None:
@@ -234,7 +248,12 @@ class Application:
 
 
 def _obstacle(context: Any, settings: Settings) -> dict[str, Any] | None:
-    """Why record capture cannot work on this master at all, if it cannot."""
+    """Why record capture cannot work in this application at all, if it cannot."""
+    from headwater.spark_listener.capture.jar import untried
+
+    refusal = untried(str(context.version))
+    if refusal:
+        return {"operator": "capture", "reason": refusal, "kind": "refused"}
     if not settings.mode.records or _LOCAL.match(str(context.master)) or settings.segments:
         return None
     reason = f"executors of {context.master} may not share a disk with the driver; set HEADWATER_SEGMENTS to a location that all reach"

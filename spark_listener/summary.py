@@ -29,6 +29,8 @@ def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker, 
     lines = [_captured(tally, settings), _cost(tally)]
     lines += [f"refused, so known by dataset only: {line}" for line in reasons(tally.refused)]
     lines += [f"records may be missing: {line}" for line in reasons(tally.incomplete)]
+    if tally.unheard:
+        lines.append(f"queries were not followed, nor what they read and wrote: {tally.unheard}")
     if tally.left_out:
         lines.append("left out: " + ", ".join(_count(count, *_LEFT_OUT[what]) for what, count in tally.left_out.most_common()))
     if tally.dropped:

@@ -35,6 +35,7 @@ class Tally:
     task_seconds: float = 0.0
     thread_seconds: float = 0.0
     traceable: tuple[str, str] | None = None  # what was written last with record lineage
+    unheard: str | None = None  # why nobody told of queries; None: somebody did
     inputs: set[tuple[str, str]] = field(default_factory=set)
     outputs: set[tuple[str, str]] = field(default_factory=set)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -72,6 +73,7 @@ class Tally:
         for name in ("queries", "rdd_jobs", "streams", "operations", "failed", "captured", "dropped", "associations", "bytes", *_SECONDS):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.traceable = other.traceable or self.traceable
+        self.unheard = other.unheard or self.unheard
         self.inputs |= other.inputs
         self.outputs |= other.outputs
         self.refused += other.refused

@@ -152,8 +152,9 @@ def table_jars() -> Path:
 
 
 def avro_jars() -> Path:
-    """The folder of the jar by which Spark 4.1 reads and writes Avro."""
-    return _jars("avro-4.1", [("org.apache.spark", "spark-avro_2.13", "4.1.1", _BARE)])
+    """The folder of the jar by which this Spark reads and writes Avro."""
+    line = ".".join(pyspark.__version__.split(".")[:2])
+    return _jars(f"avro-{line}", [("org.apache.spark", "spark-avro_2.13", f"{line}.1", _BARE)])
 
 
 def hdfs_jars() -> Path:

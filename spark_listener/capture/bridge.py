@@ -14,13 +14,14 @@ from types import MappingProxyType
 from typing import Any
 
 from headwater.errors import CaptureUnavailableError
-from headwater.spark_listener.capture.jar import compiled_jar
+from headwater.spark_listener.capture.jar import compiled_jar, untried
 from headwater.spark_listener.python_functions.commands import enclosing_pickles
 from headwater.spark_listener.settings import Mode
 
 _log = logging.getLogger("headwater.capture")
 _FLUSH_MS = 5_000
 _ENTRY = "headwater.listen.CaptureBridge"
+PLAIN = "headwater.plain."  # the package that any Spark is given
 
 
 class Bridge:
@@ -77,7 +78,7 @@ class Bridge:
         except CaptureUnavailableError:
             raise
         except Exception as error:
-            raise CaptureUnavailableError(f"Capture cannot be installed in this Spark: {_first_line(error)}.") from error
+            raise CaptureUnavailableError(f"Capture cannot be installed in this Spark: {first_line(error)}.") from error
 
     @classmethod
     def _listen(
@@ -85,7 +86,7 @@ class Bridge:
     ) -> Bridge:
         jvm = _java_machine(context)
         location = jvm.org.apache.hadoop.fs.Path(segments)
-        file_system = location.getFileSystem(_java_context(context).hadoopConfiguration())
+        file_system = location.getFileSystem(java_context(context).hadoopConfiguration())
         place = file_system.makeQualified(location).toString()
         records = Mode(mode).records
         roots = jvm.java.util.ArrayList()
@@ -95,7 +96,7 @@ class Bridge:
         for table, column in keys.items():
             declared.put(table, column)
         java = java_object(
-            context, _ENTRY, _java_context(context).sc(), records, place, float(budget), roots, declared, float(look), in_executors=False
+            context, _ENTRY, java_context(context).sc(), records, place, float(budget), roots, declared, float(look), in_executors=False
         )
         if records:
             enclosing = jvm.java.util.HashMap()
@@ -108,7 +109,7 @@ class Bridge:
         """Capture the queries of a session of the same context, new or cloned; rewrite them where records are captured."""
         if not self._in_executors:
             self._in_executors = True
-            _java_context(self._context).sc().addJar(str(_jar(self._context)))
+            java_context(self._context).sc().addJar(str(_jar(self._context)))
         self._java.adopt(_java_session(spark))
 
     def checkpoint(self, frame: Any) -> Any | None:
@@ -174,13 +175,16 @@ def java_object(context: Any, name: str, *arguments: Any, in_executors: bool) ->
     """A new object of one of our Java classes, which has one constructor. `in_executors`: tasks need the classes too.
 
     Raises:
-        CaptureUnavailableError: the classes cannot be compiled or loaded in this JVM.
+        CaptureUnavailableError: the classes are not for this Spark, or cannot be compiled or loaded in this JVM.
     """
     jvm = _java_machine(context)
+    refusal = untried(str(context.version))
+    if refusal and not name.startswith(PLAIN):
+        raise CaptureUnavailableError(f"{refusal[0].upper()}{refusal[1:]}.")
     jar = _jar(context)
     _load(jvm, jar.as_uri())
     if in_executors:
-        _java_context(context).sc().addJar(str(jar))
+        java_context(context).sc().addJar(str(jar))
     entry = jvm.java.lang.Class.forName(name, True, jvm.java.lang.Thread.currentThread().getContextClassLoader())
     values = jvm.java.util.ArrayList()
     for argument in arguments:
@@ -203,7 +207,8 @@ def _java_session(spark: Any) -> Any:
     return spark._jsparkSession  # noqa: SLF001  # PySpark has no public way to the JVM's session
 
 
-def _java_context(context: Any) -> Any:
+def java_context(context: Any) -> Any:
+    """The JVM's context of PySpark's."""
     return context._jsc  # noqa: SLF001  # nor to its context
 
 
@@ -222,7 +227,8 @@ def _load(jvm: Any, uri: str) -> None:
     loader.addURL(jvm.java.net.URI(uri).toURL())
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What an error says first, of the JVM's own where it is one of its."""
     java = getattr(error, "java_exception", None)
     text = str(java) if java is not None else f"{type(error).__name__}: {error}"
     return text.splitlines()[0].rstrip(".") if text else type(error).__name__

@@ -25,7 +25,16 @@ from headwater.errors import CaptureUnavailableError
 _PACKAGE = "headwater.spark_listener.jvm"
 _PREFIX = "headwater"
 _LINES = "shim/v"  # folders below which something is for one line of Spark alone
-_TRIED = ("v41",)  # lines whose captures are tested; another gets the newest, and refuses capture where that does not compile
+_PLAIN = "plain/"  # all that there is for other lines
+_TRIED = ("v41",)  # lines whose captures are tested
+
+
+def untried(spark_version: str) -> str | None:
+    """Why neither records nor columns are followed on a version of Spark; None: they are."""
+    if _line(spark_version) in _TRIED:
+        return None
+    tried = " and ".join(f"{line[1]}.{line[2:]}" for line in _TRIED)
+    return f"records and columns are followed on Spark {tried} alone; this is Spark {spark_version}"
 
 
 def compiled_jar(jvm: Any, spark_version: str) -> Path:
@@ -54,16 +63,22 @@ def _digest(sources: Mapping[str, str], *versions: str) -> str:
 def java_sources(spark_version: str) -> Mapping[str, str]:
     """Our Java sources for a version of Spark, by the name of their resource (`headwater/tap/Tap.java`).
 
-    What differs between versions lies in a folder a line, `shim/v41`; of these one is taken, in the place of `shim`.
+    What differs between versions lies in a folder a line, `shim/v41`; of these one is taken, in the place of `shim`. A version that
+    is of no line here has the folder `plain` alone.
     """
-    line = "v" + "".join(spark_version.split(".")[:2])
     everything = dict(_walk(files(_PACKAGE), ""))
-    taken = f"shim/{line if line in _TRIED else max(_TRIED)}/"
+    if untried(spark_version):
+        return {f"{_PREFIX}/{name}": text for name, text in everything.items() if name.startswith(_PLAIN)}
+    taken = f"shim/{_line(spark_version)}/"
     return {
         f"{_PREFIX}/{name.replace(taken, 'shim/', 1)}": text
         for name, text in everything.items()
-        if name.startswith(taken) or not name.startswith(_LINES)
+        if name.startswith(taken) or not name.startswith((_LINES, _PLAIN))
     }
+
+
+def _line(spark_version: str) -> str:
+    return "v" + "".join(spark_version.split(".")[:2])
 
 
 def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:

@@ -133,10 +133,10 @@ def _ledger(
 ) -> Ledger:
     problems = [_problem(problem) for problem in ((manifest or event.get("capture") or {}).get("problems") or event.get("problems") or ())]
     unknown = [_problem(problem) for problem in of_datasets]
-    if not context.mode.records:
-        return Ledger(status="off", mode=context.mode, problems=problems + unknown)
     if context.obstacle:
         problems.append(_problem(context.obstacle))
+    if not context.mode.records:
+        return Ledger(status="off", mode=context.mode, problems=problems + unknown)
     if manifest is None:
         if writes and not problems and not event.get("error"):
             problems.append(_unseen((event.get("plan") or {}).get("command")))

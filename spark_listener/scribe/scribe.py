@@ -90,9 +90,10 @@ class Scribe:
             self._rdds.take(event)
         elif kind.startswith("stream_"):
             self._streams.take(event)
-        elif kind in ("dropped", "fault", "off"):
+        elif kind in ("dropped", "fault", "missing", "off"):
             reason = f"{event['count']} event(s) of Spark had no room" if kind == "dropped" else str(event.get("reason"))
-            self._tally.problems([{"operator": "capture", "reason": redact(reason), "kind": "missing" if kind == "dropped" else "fault"}])
+            known = "missing" if kind in ("dropped", "missing") else "fault"
+            self._tally.problems([{"operator": "capture", "reason": redact(reason), "kind": known}])
 
     @property
     def waiting(self) -> bool:

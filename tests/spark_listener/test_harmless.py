@@ -93,8 +93,9 @@ def test_a_wrong_option_of_attach_is_said_and_so_is_a_part_that_cannot_be_loaded
 class Context:
     """What `_obstacle` asks of a SparkContext."""
 
-    def __init__(self, master: str) -> None:
+    def __init__(self, master: str, version: str = "4.1.4") -> None:
         self.master = master
+        self.version = version
 
 
 @pytest.mark.parametrize(
@@ -116,6 +117,15 @@ def test_records_need_a_place_that_executors_and_driver_share(master: str, optio
     if obstacle:
         assert obstacle["kind"] == "refused"
         assert "HEADWATER_SEGMENTS" in obstacle["reason"]
+
+
+@pytest.mark.parametrize(("version", "works"), [("3.5.9", False), ("4.0.0", False), ("4.1.0", True), ("4.2.1", False), ("5.0.0", False)])
+@pytest.mark.parametrize("mode", ["auto", "coarse"])
+def test_records_are_followed_on_lines_of_spark_where_that_is_tested(version: str, mode: str, works: bool, tmp_path: Path) -> None:
+    obstacle = _obstacle(Context("local", version), load_settings({}, home=tmp_path, mode=mode))
+    assert (obstacle is None) == works
+    if obstacle:
+        assert version in obstacle["reason"]
 
 
 def test_the_breaker_keeps_faults_and_lets_what_the_user_does_pass(caplog: pytest.LogCaptureFixture) -> None:

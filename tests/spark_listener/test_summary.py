@@ -50,3 +50,10 @@ def test_applications_are_added_up():
     whole.add(one)
     whole.add(one)
     assert (whole.driver_seconds, whole.planning_seconds, whole.task_seconds, whole.thread_seconds) == (2.0, 4.0, 6.0, 8.0)
+
+
+def test_queries_of_which_nobody_told_are_not_passed_over(tmp_path: Path):
+    whole = Tally()
+    whole.add(Tally(unheard="its Java cannot be used"))
+    text = summary(whole, Report(str(tmp_path)), load_settings({}, home=str(tmp_path)), Breaker())
+    assert "headwater: queries were not followed, nor what they read and wrote: its Java cannot be used" in text.splitlines()

@@ -1,5 +1,6 @@
 package headwater.roundrobin;
 
+import headwater.shim.Differences;
 import headwater.shim.OwnExpression;
 import headwater.shim.Scala;
 import org.apache.spark.TaskContext;
@@ -16,16 +17,18 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.util.random.XORShiftRandom;
 
 /**
- * The partition that the next row goes to: one after the other, each task beginning where Spark lets it begin. Without the name
+ * The number of the partition that the next row goes to, as `Differences.byNumber` takes it: one after the other, each task beginning where Spark lets it begin. Without the name
  * `Unevaluable` the optimizer might evaluate it over a local relation while it plans, in no task.
  */
 public final class RoundRobinPartition extends OwnExpression implements Unevaluable {
     private final int partitions;
+    private final int[] numbers; // null: of the partitions themselves
     private transient boolean begun; // of the interpreted form; each task has its own copy of the expression
     private transient int last;
 
     public RoundRobinPartition(int partitions) {
         this.partitions = partitions;
+        numbers = Differences.numbersOfPartitions(partitions);
     }
 
     public scala.collection.immutable.Seq children() {
@@ -50,7 +53,7 @@ public final class RoundRobinPartition extends OwnExpression implements Unevalua
             last = new XORShiftRandom(TaskContext.getPartitionId()).nextInt(partitions);
         }
         last = (last + 1) % partitions;
-        return Integer.valueOf(last);
+        return Integer.valueOf(numbers == null ? last : numbers[last]);
     }
 
     public ExprCode doGenCode(CodegenContext context, ExprCode code) {
@@ -59,7 +62,11 @@ public final class RoundRobinPartition extends OwnExpression implements Unevalua
             dealt + " = new org.apache.spark.util.random.XORShiftRandom((long) org.apache.spark.TaskContext.getPartitionId()).nextInt("
             + partitions + ");");
         String result = context.freshName("dealtPartition");
-        String text = "int " + result + " = " + dealt + " = (" + dealt + " + 1) % " + partitions + ";\n";
+        String next = dealt + " = (" + dealt + " + 1) % " + partitions;
+        if (numbers != null) {
+            next = context.addReferenceObj("numbers", numbers, "int[]") + "[" + next + "]";
+        }
+        String text = "int " + result + " = " + next + ";\n";
         return new ExprCode(
             new CodeBlock(Scala.seq((Object) text), Scala.empty()), FalseLiteral$.MODULE$, JavaCode$.MODULE$.variable(result, DataTypes.IntegerType));
     }

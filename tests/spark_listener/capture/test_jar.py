@@ -37,7 +37,16 @@ def test_a_folder_that_others_may_write_is_not_trusted(spark: SparkSession, tmp_
     assert list(folder.iterdir()) == []
 
 
-def test_every_source_is_in_the_package_of_its_folder() -> None:
-    for name, text in java_sources("4.1.0").items():
+@pytest.mark.parametrize("version", ["3.5.9", "4.0.5", "4.1.0", "4.3.0"])
+def test_every_source_is_in_the_package_of_its_folder(version: str) -> None:
+    sources = java_sources(version)
+    assert sources
+    for name, text in sources.items():
         package = name.rsplit("/", 1)[0].replace("/", ".")
         assert f"package {package};" in text
+
+
+def test_a_line_of_spark_has_its_own_classes_and_one_that_is_not_tested_the_plain_ones() -> None:
+    assert "headwater/plain/PlainBridge.java" not in java_sources("4.1.0")
+    assert "getOuterAttrs" in java_sources("4.1.0")["headwater/shim/Differences.java"]
+    assert {name.split("/")[1] for name in java_sources("4.2.0")} == {"plain"}

@@ -1,5 +1,7 @@
 package headwater.rewrite.core;
 
+import headwater.shim.Differences;
+
 /** Record lineage of a query cannot be captured exactly: the operator's name, and why. The query runs as it is. */
 public final class Refused extends RuntimeException {
     public final String operator;
@@ -7,6 +9,14 @@ public final class Refused extends RuntimeException {
     public Refused(String operator, String reason) {
         super(reason);
         this.operator = operator;
+    }
+
+    /** Throws where the connector was not tried on this Spark. */
+    public static void untried(String operator, String connector) {
+        String reason = Differences.untried(connector);
+        if (reason != null) {
+            throw new Refused(operator, reason);
+        }
     }
 
     public Throwable fillInStackTrace() {

@@ -129,6 +129,7 @@ public final class DeltaWrite {
     }
 
     private static void check(LogicalPlan plan, TableCommit commit, List partition) {
+        Refused.untried(NAME, "Delta");
         SQLConf conf = SQLConf.get();
         Map properties = commit.properties();
         if (commit.path() == null) {

@@ -1,12 +1,12 @@
 package headwater.rewrite.families;
 
-import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenProject;
 import headwater.roundrobin.RoundRobinPartition;
 import headwater.roundrobin.RowBytes;
 import headwater.roundrobin.RowHash;
+import headwater.shim.Differences;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,8 +27,6 @@ import scala.collection.immutable.Seq;
  * another. So the sort and the dealing are done here, by the visible columns, as Spark does them.
  */
 final class RoundRobin {
-    private static final String BY_NUMBER = "org.apache.spark.sql.catalyst.expressions.DirectShufflePartitionID"; // since 4.1
-
     private RoundRobin() {}
 
     /** Whether Spark would deal rows by what is in them. */
@@ -49,7 +47,7 @@ final class RoundRobin {
         List dealt = new ArrayList(columns);
         dealt.add(partition);
         LogicalPlan numbered = new HiddenProject(Scala.seq(dealt), sorted, node.child());
-        Expression place = byNumber(partition.toAttribute());
+        Expression place = Differences.byNumber(partition.toAttribute());
         LogicalPlan placed = new RepartitionByExpression(
             Scala.seq((Object) place), numbered, Scala.some(Integer.valueOf(node.numPartitions())), Scala.none());
         return new HiddenProject(Scala.seq(columns), placed, node);
@@ -57,13 +55,5 @@ final class RoundRobin {
 
     private static SortOrder ascending(Expression by) {
         return new SortOrder(by, Ascending$.MODULE$, Ascending$.MODULE$.defaultNullOrdering(), Scala.empty());
-    }
-
-    private static Expression byNumber(Expression partition) {
-        try {
-            return (Expression) Class.forName(BY_NUMBER).getConstructors()[0].newInstance(new Object[] {partition});
-        } catch (ReflectiveOperationException missing) {
-            throw new Refused("Repartition", "this Spark cannot be told which partition a row goes to");
-        }
     }
 }

@@ -34,6 +34,7 @@ public final class TableScans {
         if (!is(scan)) {
             throw new Refused(name, "records are not followed through this operator yet");
         }
+        Refused.untried(name, "Iceberg");
         if (!KNOWN.contains(scan.getClass().getSimpleName())) {
             throw new Refused(name, "records of this kind of scan are not followed yet: " + scan.getClass().getSimpleName());
         }

@@ -40,6 +40,7 @@ public final class TableWrites {
 
     /** Throws Refused where the records that a command writes cannot be told. */
     public static void check(LogicalPlan command) {
+        Refused.untried(NAME, "Iceberg");
         if (!Inputs.subqueries(command).isEmpty()) {
             throw new Refused(NAME, "the command's own condition has a subquery, which is not followed yet");
         }

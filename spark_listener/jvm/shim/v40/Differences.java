@@ -3,6 +3,7 @@ package headwater.shim;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Exists;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.LateralSubquery;
 import org.apache.spark.sql.catalyst.expressions.ListQuery;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
@@ -11,10 +12,13 @@ import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.python.EvaluatePython;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 import scala.collection.immutable.Seq;
 
 /** What is otherwise in other versions of Spark: 4.0. */
 public final class Differences {
+    private static final int SEED = 42; // of the hash by which Spark repartitions
+
     private Differences() {}
 
     /** A reference to a common table expression with another output. */
@@ -49,5 +53,34 @@ public final class Differences {
     /** Whether a session gives binary values to Python as `bytes`: a setting of later versions. */
     public static boolean givesBytes(SparkSession session) {
         return false;
+    }
+
+    /**
+     * For each partition the number by which `byNumber` sends a row there. This Spark repartitions by hashes alone, so it is the first
+     * number whose hash leads there.
+     */
+    public static int[] numbersOfPartitions(int partitions) {
+        int[] numbers = new int[partitions];
+        boolean[] found = new boolean[partitions];
+        int left = partitions;
+        for (int number = 0; left > 0; number++) {
+            int partition = Math.floorMod(Murmur3_x86_32.hashInt(number, SEED), partitions);
+            if (!found[partition]) {
+                found[partition] = true;
+                numbers[partition] = number;
+                left--;
+            }
+        }
+        return numbers;
+    }
+
+    /** What to repartition by, so that each row goes to the partition whose number it has. */
+    public static Expression byNumber(Expression number) {
+        return number;
+    }
+
+    /** Why records of a connector's tables or topics are not followed on this Spark; null: they are. */
+    public static String untried(String connector) {
+        return "records of " + connector + " are followed on Spark 4.1, and not on 4.0 yet: its lineage is by dataset";
     }
 }

@@ -2,6 +2,8 @@ package headwater.shim;
 
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.DirectShufflePartitionID;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.execution.datasources.FileFormat;
@@ -36,5 +38,20 @@ public final class Differences {
     /** Whether a session gives binary values to Python as `bytes`. */
     public static boolean givesBytes(SparkSession session) {
         return session.sessionState().conf().pysparkBinaryAsBytes();
+    }
+
+    /** For each partition the number by which `byNumber` sends a row there; null: its own. */
+    public static int[] numbersOfPartitions(int partitions) {
+        return null;
+    }
+
+    /** What to repartition by, so that each row goes to the partition whose number it has. */
+    public static Expression byNumber(Expression number) {
+        return new DirectShufflePartitionID(number);
+    }
+
+    /** Why records of a connector's tables or topics are not followed on this Spark; null: they are. */
+    public static String untried(String connector) {
+        return null;
     }
 }

@@ -42,6 +42,7 @@ final class DeltaRecords extends RecordFormat {
     }
 
     public void check(String scan, HadoopFsRelation relation, Map options) {
+        Refused.untried(scan, "Delta");
         if (!LISTS.contains(relation.location().getClass().getSimpleName())) {
             throw new Refused(scan, "which rows of a Delta table " + relation.location().getClass().getSimpleName() + " gives is not understood");
         }

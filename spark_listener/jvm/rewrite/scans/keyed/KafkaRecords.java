@@ -28,6 +28,7 @@ final class KafkaRecords extends KeyedSource {
     }
 
     public Keyed keyed(LogicalRelation scan, int operator, Rewriter rewriter) {
+        Refused.untried(NAME, "Kafka");
         Capture capture = rewriter.capture;
         if (scan.isStreaming()) {
             throw new Refused(NAME, "streams are not captured yet");

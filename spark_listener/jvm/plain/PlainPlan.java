@@ -1,0 +1,246 @@
+package headwater.plain;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand;
+import org.apache.spark.sql.execution.command.DataWritingCommand;
+import org.apache.spark.sql.execution.command.DataWritingCommandExec;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
+import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.AccumulatorV2;
+import scala.Option;
+import scala.collection.Iterator;
+
+/** What a query reads and writes, by dataset: files by their folders, tables of files by theirs. What is not known is a problem, by its name. */
+final class PlainPlan {
+    private static final Set NO_DATASETS = new HashSet(Arrays.asList(new Object[] {
+        "LocalRelation", "OneRowRelation", "Range", "CommandResult", "CTERelationRef", "LogicalRDD", "ExternalRDD", "ResolvedIdentifier",
+        "ResolvedNamespace", "ResolvedFunc", "ResolvedNonPersistentFunc", "ResolvedPersistentFunc", "ResolvedTempView", "ResolvedPersistentView",
+    }));
+    private static final Set TABLE_WRITES = new HashSet(Arrays.asList(new Object[] {"InsertIntoHiveTable"}));
+
+    private final QueryExecution query;
+    private final List problems;
+    private final List operators = new ArrayList();
+    private final List sources = new ArrayList();
+    private Map sink;
+    private String command;
+
+    PlainPlan(QueryExecution query, List problems) {
+        this.query = query;
+        this.problems = problems;
+        LogicalPlan root = query.analyzed();
+        if (root instanceof Command) {
+            command = "execute " + root.getClass().getSimpleName();
+            write(root);
+        }
+        Map operator = operator(root);
+        List leaves = new ArrayList();
+        visit(root, leaves);
+        for (int i = 0; i < leaves.size(); i++) {
+            ((List) operator.get("children")).add(((Map) leaves.get(i)).get("id"));
+        }
+    }
+
+    static Map problem(String reason) {
+        Map result = new LinkedHashMap();
+        result.put("operator", "capture");
+        result.put("reason", reason);
+        result.put("kind", "refused");
+        return result;
+    }
+
+    Map parts() {
+        Map result = new LinkedHashMap();
+        result.put("operators", operators);
+        result.put("sources", sources);
+        result.put("sink", sink);
+        result.put("command", command);
+        result.put("output", new ArrayList());
+        return result;
+    }
+
+    /** Rows, bytes and files, as Spark counted them. */
+    Map metrics() {
+        Map result = new LinkedHashMap();
+        Object root = query.executedPlan();
+        if (root instanceof AdaptiveSparkPlanExec) {
+            root = ((AdaptiveSparkPlanExec) root).executedPlan();
+        }
+        if (root instanceof DataWritingCommandExec) {
+            scala.collection.Map known = ((DataWritingCommandExec) root).cmd().metrics();
+            put(result, "rows", known.get("numOutputRows"));
+            put(result, "bytes", known.get("numOutputBytes"));
+            put(result, "files", known.get("numFiles"));
+        }
+        return result;
+    }
+
+    private static void put(Map result, String name, Option metric) {
+        if (metric.isDefined()) {
+            result.put(name, ((AccumulatorV2) metric.get()).value());
+        }
+    }
+
+    private Map operator(LogicalPlan node) {
+        Map operator = new LinkedHashMap();
+        operator.put("id", Integer.valueOf(operators.size()));
+        operator.put("op", node.nodeName());
+        operator.put("children", new ArrayList());
+        operators.add(operator);
+        return operator;
+    }
+
+    private void visit(LogicalPlan node, List leaves) {
+        Iterator below = node.subqueries().iterator();
+        while (below.hasNext()) {
+            visit((LogicalPlan) below.next(), leaves);
+        }
+        LogicalPlan written = null; // of commands whose query is no child
+        if (node instanceof SaveIntoDataSourceCommand) {
+            written = ((SaveIntoDataSourceCommand) node).query();
+        } else if (node instanceof CreateDataSourceTableAsSelectCommand) {
+            written = ((CreateDataSourceTableAsSelectCommand) node).query();
+        }
+        if (written != null && !node.children().iterator().hasNext()) {
+            visit(written, leaves);
+            return;
+        }
+        Iterator children = node.children().iterator();
+        if (!children.hasNext()) {
+            leaf(node, leaves);
+        }
+        while (children.hasNext()) {
+            visit((LogicalPlan) children.next(), leaves);
+        }
+    }
+
+    private void leaf(LogicalPlan node, List leaves) {
+        Map described = null;
+        if (node instanceof LogicalRelation && ((LogicalRelation) node).relation() instanceof HadoopFsRelation) {
+            described = files((LogicalRelation) node, (HadoopFsRelation) ((LogicalRelation) node).relation());
+        } else if (node instanceof HiveTableRelation) {
+            described = table(((HiveTableRelation) node).tableMeta());
+        } else if (node instanceof Command || NO_DATASETS.contains(node.getClass().getSimpleName())) {
+            Map operator = operator(node);
+            leaves.add(operator);
+            List columns = new ArrayList(); // by these what an RDD read is known
+            Iterator output = node.output().iterator();
+            while (output.hasNext()) {
+                Attribute attribute = (Attribute) output.next();
+                Map column = new LinkedHashMap();
+                column.put("attr", Long.valueOf(attribute.exprId().id()));
+                column.put("name", attribute.name());
+                columns.add(column);
+            }
+            operator.put("columns", columns);
+            return;
+        }
+        if (described == null) {
+            String name = node instanceof LogicalRelation ? ((LogicalRelation) node).relation().getClass().getSimpleName() : node.nodeName();
+            problems.add(problem("what " + name + " reads is not known on this Spark"));
+            return;
+        }
+        described.put("source", Integer.valueOf(sources.size()));
+        described.put("columns", columns(node.schema()));
+        sources.add(described);
+    }
+
+    private static Map files(LogicalRelation leaf, HadoopFsRelation relation) {
+        Map result = leaf.catalogTable().isDefined() ? table((CatalogTable) leaf.catalogTable().get()) : null;
+        if (result == null) {
+            result = new LinkedHashMap();
+            List paths = new ArrayList();
+            Iterator roots = relation.location().rootPaths().iterator();
+            while (roots.hasNext()) {
+                paths.add(roots.next().toString());
+            }
+            if (paths.isEmpty()) {
+                return null;
+            }
+            result.put("path", paths.get(0));
+            result.put("paths", paths);
+        }
+        result.put("format", format(relation.fileFormat()));
+        return result;
+    }
+
+    private static Map table(CatalogTable table) {
+        if (!table.storage().locationUri().isDefined()) {
+            return null;
+        }
+        Map result = new LinkedHashMap();
+        result.put("path", table.storage().locationUri().get().toString());
+        result.put("table", table.identifier().unquotedString());
+        return result;
+    }
+
+    private void write(LogicalPlan root) {
+        String name = root.getClass().getSimpleName();
+        if (root instanceof InsertIntoHadoopFsRelationCommand) {
+            InsertIntoHadoopFsRelationCommand write = (InsertIntoHadoopFsRelationCommand) root;
+            sink = write.catalogTable().isDefined() ? table((CatalogTable) write.catalogTable().get()) : null;
+            sink = sink == null ? new LinkedHashMap() : sink;
+            sink.put("path", write.outputPath().toString());
+            sink.put("format", format(write.fileFormat()));
+            sink.put("mode", write.mode() == SaveMode.Append ? "append" : "overwrite");
+            sink.put("creates", Boolean.valueOf(write.mode() == SaveMode.ErrorIfExists || write.mode() == SaveMode.Ignore));
+            sink.put("columns", columns(write.query().schema()));
+        } else if (root instanceof CreateDataSourceTableAsSelectCommand) {
+            CreateDataSourceTableAsSelectCommand made = (CreateDataSourceTableAsSelectCommand) root;
+            try {
+                sink = table(query.sparkSession().sessionState().catalog().getTableMetadata(made.table().identifier()));
+                sink.put("creates", Boolean.TRUE);
+                sink.put("columns", columns(made.query().schema()));
+            } catch (Throwable unknown) {
+                sink = null;
+            }
+        } else if (TABLE_WRITES.contains(name)) {
+            try {
+                sink = table((CatalogTable) root.getClass().getMethod("table", new Class[0]).invoke(root, new Object[0]));
+                sink.put("columns", columns(((DataWritingCommand) root).query().schema()));
+            } catch (Throwable unknown) {
+                sink = null;
+            }
+        }
+        if (sink == null && (root instanceof DataWritingCommand || root instanceof SaveIntoDataSourceCommand || root.children().iterator().hasNext())) {
+            problems.add(problem("what " + name + " writes is not known on this Spark"));
+        }
+    }
+
+    private static String format(FileFormat format) {
+        return format instanceof DataSourceRegister ? ((DataSourceRegister) format).shortName() : format.toString().toLowerCase(Locale.ROOT);
+    }
+
+    private static List columns(StructType schema) {
+        List result = new ArrayList();
+        StructField[] fields = schema.fields();
+        for (int i = 0; i < fields.length; i++) {
+            Map column = new LinkedHashMap();
+            column.put("name", fields[i].name());
+            column.put("type", fields[i].dataType().catalogString());
+            result.add(column);
+        }
+        return result;
+    }
+}
