@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _HEAP = "512m"
 _DUCKDB = "duckdb"
+_PARTITIONS = 16  # of a shuffle; the usual 200 are for more executors than this machine has, and take minutes to start
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
