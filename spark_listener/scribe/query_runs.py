@@ -12,7 +12,7 @@ from headwater.spark_listener.lineage.events import Work, instant
 from headwater.spark_listener.lineage.queries import Query, QueryContext, query_of, running_of
 from headwater.spark_listener.rdd import Origins
 from headwater.spark_listener.scribe.framing import Framed, is_step
-from headwater.spark_listener.scribe.running import Running, RunningQueries, is_look
+from headwater.spark_listener.scribe.running import Running, RunningQueries, is_look, may_look
 from headwater.spark_listener.scribe.stream_runs import StreamRuns
 from headwater.spark_listener.scribe.streams import Stream, did
 from headwater.spark_listener.scribe.writer import Writer
@@ -89,6 +89,8 @@ class QueryRuns:
         sink = plan.get("sink") or {}
         if found is None or not plan or (plan.get("command") and not sink) or sink.get("staged"):
             return None  # a command may only frame the query that writes, or be a part of another; what it came to is known at its end
+        if query.is_by_sql and may_look(plan):
+            return None  # the text tells at its end
         return running_of(plan, found["stages"], query.started, self._context, query.run_id)
 
     def _ended(self, event: Mapping[str, Any]) -> None:

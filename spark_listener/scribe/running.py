@@ -69,13 +69,13 @@ class Running:
 
 def is_look(sql: str, plan: Mapping[str, Any]) -> bool:
     """Whether a query within `spark.sql` finds out which columns CSV or JSON files have that the text names: it reads them as lines."""
+    return may_look(plan) and bool(_READ_BY_SQL.search(sql))
+
+
+def may_look(plan: Mapping[str, Any]) -> bool:
+    """Whether a query within `spark.sql` may be such a look, as long as the text is not known."""
     sources = plan.get("sources") or ()
-    return (
-        bool(sources)
-        and not plan.get("command")
-        and bool(_READ_BY_SQL.search(sql))
-        and all(known.get("format") == "text" for known in sources)
-    )
+    return bool(sources) and not plan.get("command") and all(known.get("format") == "text" for known in sources)
 
 
 def is_reader(call: str) -> bool:

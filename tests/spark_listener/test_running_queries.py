@@ -71,6 +71,20 @@ def test_a_query_that_lasts_is_told_while_it_runs_and_ends_once(tmp_path: Path, 
     assert list(told.folder.open_runs()) == []
 
 
+def test_a_look_for_columns_in_sql_is_no_run_however_long_it_lasts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told, call = Told(tmp_path), "org.apache.spark.sql.classic.SparkSession.sql(SparkSession.scala:1)"
+    lines = {**_PLAN, "sources": [{**_PLAN["sources"][0], "format": "text"}]}
+    told.begin(1, call=call)
+    told.begin(2, call=call)
+    _later(monkeypatch, TELL_AFTER)
+    told.scribe.start_lasting(lambda _: {"plan": lines, "stages": None})
+    assert told.events() == [("START", "report")]
+    told.end(1, lines, sql="SELECT * FROM csv.`/data`")
+    assert told.events() == [("START", "report")]
+    told.end(2, lines, sql="SELECT * FROM text.`/data`")
+    assert told.events()[1:] == [("START", "report.scan"), ("COMPLETE", "report.scan")]
+
+
 def test_the_query_that_fills_a_table_is_told_as_a_part_of_the_command_that_creates_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
