@@ -208,7 +208,7 @@ class Application:
         if self._program is None:
             return parts
         try:
-            return self._program.recording.completed(parts)
+            return self._program.completed(parts)
         except Exception as error:  # noqa: BLE001  # the query is known by its datasets
             self._breaker.fault("telling what a DataFrame of an RDD was made of", error)
             problem = {"operator": "RDD", "reason": f"what its rows are made of could not be told: {error}", "kind": "fault"}

@@ -187,6 +187,12 @@ class Recording:
             if known.described["operator"] in below:
                 known.count()
 
+    def counts_below(self, roots: Iterable[int]) -> list[Callable[[], int | None]]:
+        """What counts the tasks that write what is recorded at and below some operators."""
+        below = self._below(roots)
+        known = list(self._boundaries.values())
+        return [one.partitions for one in known if one.partitions is not None and one.described["operator"] in below]
+
     def problem(self, operator: int, reason: str, kind: str) -> None:
         """Whatever reads from this operator says so."""
         text = str(self._operators[operator]["text"])

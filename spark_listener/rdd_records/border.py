@@ -14,6 +14,7 @@ from typing import Any
 
 from headwater.spark_listener.rdd_records.calls import call_site
 from headwater.spark_listener.rdd_records.known import Known, Refused
+from headwater.spark_listener.rdd_records.operators import rows_made
 from headwater.spark_listener.rdd_records.program import VALUE, Program, inner, pipelined, tapped
 from headwater.spark_listener.rdd_records.starts import Carried
 from headwater.spark_listener.rdd_records.taps import Carrying
@@ -40,6 +41,7 @@ def rdd_of(program: Program, bridge: Any, frame: Any) -> HandedOver | None:
     """
     if program.sparing is not None:
         return HandedOver(None, None, Refused(str(Mode.AUTO), "rows are not followed from DataFrames to RDDs; mode active does it"))
+    program.frames_run()
     java = bridge.handed_over(frame._jdf)  # noqa: SLF001  # there is no public way to the JVM's object
     if java is None:
         return None
@@ -70,11 +72,13 @@ def frame_of(program: Program, bridge: Any, rows: Any, frame: Any) -> Any:
     if isinstance(known, Refused) or program.sparing is not None:
         return frame
     about = known[0]
-    program.runs(rows, about)
     pairs = tapped(rows, Carrying(about.start, inner(rows), reads=about.reads, shape="record"))
-    java = bridge.recorded(frame._jdf, pairs._to_java_object_rdd().rdd(), about.top, list(about.operators))  # noqa: SLF001  # as above
+    with rows_made():  # no job runs yet
+        of_pairs = pairs._to_java_object_rdd().rdd()  # noqa: SLF001  # as above
+    java = bridge.recorded(frame._jdf, of_pairs, about.top, list(about.operators))  # noqa: SLF001  # as above
     if java is None:
         return frame
+    program.will_run(rows, about)
     made = type(frame)(java, frame.sparkSession)
     made._schema = frame._schema  # noqa: SLF001  # PySpark notes there what the program stated
     return made

@@ -19,6 +19,10 @@ SIDES = "_headwater_sides"  # the RDDs that a shuffle or union made it of, and
 LISTED = "_headwater_listed"  # whether it is known what all sources below it read
 
 
+class NotListedError(Exception):
+    """Spark cannot list what a source reads: its folder is not there, or may not be read. The program's own job says so."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
     """Nothing is known of the records of an RDD, and why."""

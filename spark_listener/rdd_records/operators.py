@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.spark_listener.declared import MadeOf, declared
 from headwater.spark_listener.rdd_records import sources
 from headwater.spark_listener.rdd_records.calls import call_site
-from headwater.spark_listener.rdd_records.known import Refused, Step
+from headwater.spark_listener.rdd_records.known import NotListedError, Refused, Step
 
 if TYPE_CHECKING:
     from headwater.spark_listener.rdd_records.program import Program
@@ -105,7 +105,8 @@ class Hooks:
         def hooked(self: Any) -> Any:
             if getattr(_inside, "rows", None) is not None:
                 _inside.rows.append(self)
-            hooks._about_to_run(self, name)
+            else:  # rows of a DataFrame are computed when a query asks for them
+                hooks._about_to_run(self, name)
             return original(self)
 
         hooks = self
@@ -197,13 +198,13 @@ class Hooks:
             program = hooks._begun(self.rdd)
             if program is None:
                 return original(self, *args, **kwargs)
-            step: Step | Refused = hooks._guarded("barrier", lambda: program.whole_partition(self.rdd, together=True), _FAULT)
+            step: Step | Refused = hooks._guarded(name, lambda: program.whole_partition(self.rdd, together=True), _FAULT)
 
             def called(given: Sequence[Any], _more: Mapping[str, Any]) -> Any:
                 with _nested():
                     return original(type(self)(given[0]), *args, **kwargs)
 
-            return hooks._stepped(program, "barrier", step, [self.rdd], called)
+            return hooks._stepped(program, name, step, [self.rdd], called)
 
         hooks = self
         setattr(barrier, name, hooked)
@@ -287,6 +288,8 @@ class Hooks:
         try:
             with _nested():
                 return part()
+        except NotListedError:  # no fault of ours
+            return otherwise
         except Exception as error:  # noqa: BLE001  # the promise of this module; the reason is kept for the ledger
             self._fault(f"following the records of {doing}", error)
             return otherwise

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from headwater.spark_listener.rdd_records.checked import Checked
 from headwater.spark_listener.rdd_records.chosen import Chosen, Wanted
 from headwater.spark_listener.rdd_records.known import KNOWN as _KNOWN
 from headwater.spark_listener.rdd_records.known import PERSISTED as _PERSISTED
-from headwater.spark_listener.rdd_records.known import SIDES, Known, Refused, Step
+from headwater.spark_listener.rdd_records.known import SIDES, Known, NotListedError, Refused, Step
 from headwater.spark_listener.rdd_records.placed import Placed, Pulling
 from headwater.spark_listener.rdd_records.source_files import SourceFiles
 from headwater.spark_listener.rdd_records.sources import FileSource
@@ -67,6 +68,7 @@ class Program:
         self.recording = Recording(folder, limit)
         self.sparing = sparing
         self.files = SourceFiles(self.recording, files_read, bytes_read, sparing)
+        self._awaited: dict[int, tuple[Any, Known, list[Any]]] = {}  # of DataFrames that no query has read yet, by what made them
         self._reports = reports_to(context, self._add_report)
 
     def _add_report(self, report: tuple[Any, ...]) -> None:
@@ -137,6 +139,29 @@ class Program:
         self.files.reads(rdd)
         self.recording.count([known.top])
 
+    def will_run(self, rdd: Any, known: Known) -> None:
+        """The same will be so when a query of a DataFrame runs: only then does Spark look for files. See `completed`."""
+        held = [rdds.alive() for rdds in self.recording.counts_below([known.top]) if isinstance(rdds, _Partitions)]
+        self._awaited[known.top] = rdd, known, held
+
+    def frames_run(self) -> None:
+        """A DataFrame is about to run that may be made of any others."""
+        for top in list(self._awaited):
+            self._has_run(top)
+
+    def completed(self, parts: Mapping[str, Any]) -> dict[str, Any]:
+        """The parts of a manifest of a query of Spark SQL that has run, with what is known of the RDDs that its rows are made of."""
+        for operator in parts["operators"]:
+            self._has_run(int(operator.get("recorded", 0)))
+        return self.recording.completed(parts)
+
+    def _has_run(self, top: int) -> None:
+        awaited = self._awaited.get(top)
+        if awaited is not None:
+            with suppress(NotListedError):  # nor could the query: what it read is refused by name
+                self.runs(*awaited[:2])
+                self._awaited.pop(top, None)
+
     # what transformations make
 
     def row_wise(self, rdd: Any, made: Any, operator: int | None = None) -> Any:
@@ -154,7 +179,7 @@ class Program:
             return known
         operator = self.recording.operator("RDD", self._text(), [side.top for side in known], **_group())
         columns: list[dict[str, Any]] = [{"role": "key"}, *({"role": "ref", "operator": one} for side in known for one in side.operators)]
-        report = self._boundary("group", operator, columns, _partitions(*sides))
+        report = self._boundary("group", operator, columns, _Partitions(*sides))
         total = sum(side.width for side in known)
         taps, first = [], 0
         for number, (side, about) in enumerate(zip(sides, known, strict=True)):
@@ -166,7 +191,7 @@ class Program:
             first += about.width
 
         def finish(made: Any) -> Any:
-            start = Keyed(self._boundary("check", operator, [{"role": "key"}, {"role": "check"}], _partitions(made)))
+            start = Keyed(self._boundary("check", operator, [{"role": "key"}, {"role": "check"}], _Partitions(made)))
             return self.mark(_made_of(sides, pipelined(made, start)), Known((operator,), start, reads=False, top=operator))
 
         return Step(taps, finish)
@@ -218,7 +243,7 @@ class Program:
             reason = f"a function over a whole partition does not say which records a result is made of; {whose} that it pulled are given"
             self.recording.problem(operator, reason, "superset")
         columns: list[dict[str, Any]] = [{"role": "key"}, *({"role": "ref", "operator": one} for one in about.operators)]
-        report = self._boundary("group", operator, columns, _partitions(rdd))
+        report = self._boundary("group", operator, columns, _Partitions(rdd))
         tap = tapped(rdd, Gathering(about.start, inner(rdd), report, reads=about.reads, together=together))
 
         def finish(made: Any) -> Any:
@@ -249,7 +274,7 @@ class Program:
         about = known[0]
         operator = self.recording.operator("RDD", self._text(), [about.top], **_group())
         columns: list[dict[str, Any]] = [{"role": "key"}, *({"role": "ref", "operator": one} for one in about.operators)]
-        report = self._boundary("group", operator, columns, _partitions(rdd))
+        report = self._boundary("group", operator, columns, _Partitions(rdd))
         start = Placed(declared.of, function, report, about.width, check=declared.check, indexed=indexed)
         tap = tapped(rdd, Pulling(about.start, inner(rdd), start, reads=about.reads))
 
@@ -276,7 +301,7 @@ class Program:
             setattr(rdd, _PERSISTED, Refused("persist", reason))
             return
         operator = self.recording.operator("RDD", self._text(), [known.top], behaviour="kept")
-        report = self._boundary("rows", operator, [{"role": "ref", "operator": one} for one in known.operators], _partitions(rdd))
+        report = self._boundary("rows", operator, [{"role": "ref", "operator": one} for one in known.operators], _Partitions(rdd))
         rdd._headwater_plain = rdd.func  # noqa: SLF001  # ours
         rdd.func = Kept(known.start, rdd.func, report, reads=known.reads)
         setattr(rdd, _PERSISTED, Known((operator,), Numbered(), reads=True, top=operator))
@@ -296,7 +321,7 @@ class Program:
         self.runs(rdd, known)
         operator = self.recording.operator("Write", self._text(), [known.top], behaviour="passes", columns=[])
         columns = [{"role": "ref", "operator": one} for one in known.operators]
-        report = self._boundary("sink", operator, columns, _partitions(rdd))
+        report = self._boundary("sink", operator, columns, _Partitions(rdd))
         return tapped(rdd, written(known.start, inner(rdd), report, reads=known.reads)), report.boundary
 
     def chosen(
@@ -398,15 +423,19 @@ def pipelined(rdd: Any, function: Any) -> Any:
     return sys.modules[type(rdd).__module__].PipelinedRDD(rdd, function, True)  # pyspark.rdd, from Spark 4 on pyspark.core.rdd
 
 
-def _partitions(*rdds: Any) -> Callable[[], int | None]:
+class _Partitions:
     """How many partitions RDDs have, to be asked when they were computed: before, Spark may not have looked for their files."""
-    alive: list[Callable[[], Any]] = [weakref.ref(rdd) for rdd in rdds]
 
-    def count() -> int | None:
-        rdds = [one() for one in alive]
+    def __init__(self, *rdds: Any) -> None:
+        self._rdds: list[Callable[[], Any]] = [weakref.ref(rdd) for rdd in rdds]
+
+    def alive(self) -> list[Any]:
+        """The RDDs that there are still."""
+        return [one() for one in self._rdds]
+
+    def __call__(self) -> int | None:
+        rdds = self.alive()
         try:
             return None if None in rdds else sum(int(rdd.getNumPartitions()) for rdd in rdds)
         except Exception:  # noqa: BLE001  # a folder that is not there: the program hears of it when it runs
             return None
-
-    return count

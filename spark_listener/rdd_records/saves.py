@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from headwater.spark_listener.rdd import SavedRDD
-from headwater.spark_listener.rdd_records.known import Refused
+from headwater.spark_listener.rdd_records.known import NotListedError, Refused
 from headwater.spark_listener.rdd_records.program import ATTR, Program
 from headwater.spark_listener.rdd_records.taps import Kept, Written
 from headwater.spark_listener.recording import Written as WrittenFile
@@ -21,7 +21,10 @@ def begin_save(program: Program, saved: SavedRDD, rdd: Any) -> SavedRDD:
     """The save, with the RDD to write instead, or with the reason why its records are not captured."""
     if saved.operation not in _FORMATS:
         return replace(saved, refused={"operator": saved.operation, "reason": "records that it writes are not captured", "kind": "refused"})
-    found = program.saved(rdd, Written if saved.operation == "saveAsTextFile" else Kept)
+    try:
+        found = program.saved(rdd, Written if saved.operation == "saveAsTextFile" else Kept)
+    except NotListedError:
+        found = Refused(saved.operation, "Spark could not list the files that it reads")
     if isinstance(found, Refused):
         return replace(saved, refused={"operator": found.operator, "reason": found.reason, "kind": "refused"})
     return replace(saved, rdd=found[0], sink=found[1])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate, chain
 from typing import Any
 
-from headwater.spark_listener.rdd_records.known import KNOWN, LISTED, SIDES, Known
+from headwater.spark_listener.rdd_records.known import KNOWN, LISTED, SIDES, Known, NotListedError
 from headwater.spark_listener.rdd_records.sources import FileSource
 from headwater.spark_listener.rdd_records.sparing import LITTLE, Sparing
 from headwater.spark_listener.rdd_records.starts import Numbered
@@ -36,7 +36,11 @@ class SourceFiles:
         self._unlisted[scan] = (weakref.ref(rdd), source, start)
 
     def reads(self, rdd: Any) -> None:
-        """Records of an RDD are about to be computed: note what its sources read. Before, Spark would not have looked for files either."""
+        """Records of an RDD are about to be computed: note what its sources read. Before, Spark would not have looked for files either.
+
+        Raises:
+            NotListedError: Spark cannot list one of them now. It is tried again when this is next called.
+        """
         if not self._unlisted:
             return
         waiting = [rdd]
@@ -58,13 +62,18 @@ class SourceFiles:
 
     def list_of(self, scans: Iterable[int]) -> None:
         """Note what some sources read, if that is not known yet."""
+        from py4j.protocol import Py4JJavaError  # comes with PySpark
+
         for scan in dict.fromkeys(scans):
             entry = self._unlisted.get(scan)
             if entry is None:
                 continue
             made, source, start = entry
             rdd = made()
-            found = {"problem": "it is gone"} if rdd is None else self._files_read(_jvm(rdd), source.lines)
+            try:
+                found = {"problem": "it is gone"} if rdd is None else self._files_read(_jvm(rdd), source.lines)
+            except Py4JJavaError as error:
+                raise NotListedError(str(error.java_exception)) from error
             self._unlisted.pop(scan, None)
             if "parts" in found and not source.whole:
                 found = {"problem": "its partitions have parts of several files"}

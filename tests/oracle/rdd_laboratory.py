@@ -97,7 +97,7 @@ class RddLaboratory:
         events = self.bridge.drain(10_000)
         assert not [event for event in events if event["event"] == "fault"], events
         captures = [event["capture"] for event in events if event["event"] == "query_end" and event.get("capture")]
-        return out, self.program.recording.completed(captures[-1])
+        return out, self.program.completed(captures[-1])
 
     def keep(self, capture: Mapping[str, Any]) -> None:
         """Keep what was captured, for traces."""

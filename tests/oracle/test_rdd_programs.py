@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
+from py4j.protocol import Py4JJavaError
 
 import headwater
 from headwater.lineages import lineage
@@ -280,8 +281,11 @@ def _computed_before(lines: Any) -> Any:
 
 
 def test_functions_that_run_together_are_of_all_that_they_pulled_and_say_so(laboratory: RddLaboratory, six: Any) -> None:
-    made, exact = _made(laboratory, six.barrier().mapPartitions(lambda lines: [",".join(lines)]).filter(len))
-    assert (made, exact) == (Counter({("0,1,2,3", frozenset(range(6))): 1, ("4,5", frozenset(range(6))): 1}), False)
+    out, capture = laboratory.save(six.barrier().mapPartitions(lambda lines: [",".join(lines)]).filter(len))
+    assert isinstance(capture, dict), capture
+    assert capture["problems"][0]["operator"].startswith("mapPartitions at ")
+    both = frozenset(("six.txt", n) for n in range(6))
+    assert laboratory.lineage(out, capture) == (Counter({("0,1,2,3", both): 1, ("4,5", both): 1}), False)
 
 
 def test_a_function_that_stops_early_is_of_what_it_pulled(laboratory: RddLaboratory, six: Any) -> None:
@@ -340,6 +344,40 @@ def test_files_that_come_before_the_first_action_are_read_as_without_capture(lab
     found, exact = laboratory.lineage(out, capture)
     even = frozenset({("a", 0), ("a", 2), ("b", 0)})
     assert (found, exact) == (Counter({("(0, 6)", even): 2, ("(1, 2)", frozenset({("a", 1)})): 2}), True)
+
+
+def test_files_that_come_before_a_query_of_a_frame_are_read_as_without_capture(laboratory: RddLaboratory) -> None:
+    laboratory.renew()
+    folder = laboratory.new_folder()
+    folder.mkdir()
+    (folder / "a").write_text("0\n1\n")
+    lines = laboratory.context.textFile(str(folder), 1).map(lambda x: (int(x) % 2, int(x))).reduceByKey(lambda a, b: a + b, 1)
+    frame = laboratory.framed(lines.map(lambda pair: (str(pair[1]),)), "value string")
+    (folder / "b").write_text("4\n")
+    out, capture = laboratory.write(frame)
+    found, exact = laboratory.lineage(out, capture)
+    assert (found, exact) == (Counter({("4", frozenset({("a", 0), ("b", 0)})): 1, ("1", frozenset({("a", 1)})): 1}), True)
+
+
+def test_a_source_that_is_not_there_yet_is_no_fault_of_ours(laboratory: RddLaboratory) -> None:
+    laboratory.renew()
+    folder = laboratory.new_folder()
+    lines = laboratory.context.textFile(f"{folder}/*", 1)
+    whole = laboratory.context.wholeTextFiles(f"{folder}/*", 1)
+    for rdd in (lines, lines.map(int), lines.map(lambda x: (x, 1)).reduceByKey(max, 1), whole.map(lambda file: file[1])):
+        for action in (rdd.collect, rdd.count, lambda rdd=rdd: laboratory.save(rdd)):
+            with pytest.raises(Py4JJavaError, match="matches 0 files"):
+                action()
+    with pytest.raises(Py4JJavaError, match="matches 0 files"):
+        laboratory.write(laboratory.framed(lines.map(lambda line: (line,)), "value string"))
+    laboratory.bridge.flush()
+    laboratory.bridge.drain(0)
+    assert laboratory.faults == []
+    folder.mkdir()
+    (folder / "a").write_text("7\n")
+    out, capture = laboratory.save(lines)
+    assert isinstance(capture, dict), capture
+    assert laboratory.lineage(out, capture) == (Counter({("7", frozenset({("a", 0)})): 1}), True)
 
 
 @pytest.fixture
