@@ -23,7 +23,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 HEAD_BYTES = 16 * 1024
 _WAITING = 8  # requests that wait for the answer to one before them: with the last of them the connection ends
-_HELD_BYTES = 4096  # of a piece that may wait for the next
+_GATHERED_BYTES = 4096  # of a piece that may wait for the next
 _VERSIONS = frozenset({"1.0", "1.1"})
 
 
@@ -222,7 +222,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """What came is no request. Where an answer is on its way to one before it, that is the last one."""
         if self._is_deaf:
             return
-        refused = self._refused or _RefusedError(400, f"This is no request of HTTP/1.1: {_told(error)}.")
+        refused = self._refused or _RefusedError(400, f"This is no request of HTTP/1.1: {_reason(error)}.")
         if self._place is _Place.BODY and not self.cycle.response_started and not self.pipeline:
             self._refuse(refused.status, refused.message)  # the body of the only request there is
         elif self._is_idle_before_this():
@@ -338,29 +338,29 @@ class _Gathering:
     def __init__(self, inner: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self.inner = inner
         self._loop = loop
-        self._held = b""
+        self._unwritten = b""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
     def write(self, data: bytes) -> None:
         """Write soon: with what is written next, or once whoever writes has paused."""
-        if self._held or len(data) > _HELD_BYTES:
-            self.inner.write(self._held + data)
-            self._held = b""
+        if self._unwritten or len(data) > _GATHERED_BYTES:
+            self.inner.write(self._unwritten + data)
+            self._unwritten = b""
         else:
-            self._held = data
-            self._loop.call_soon(self._write_held)
+            self._unwritten = data
+            self._loop.call_soon(self._write_rest)
 
     def close(self) -> None:
         """Close when all is written."""
-        self._write_held()
+        self._write_rest()
         self.inner.close()
 
-    def _write_held(self) -> None:
-        held, self._held = self._held, b""
-        if held and not self.inner.is_closing():
-            self.inner.write(held)
+    def _write_rest(self) -> None:
+        rest, self._unwritten = self._unwritten, b""
+        if rest and not self.inner.is_closing():
+            self.inner.write(rest)
 
 
 class _OneAtATime(FlowControl):
@@ -395,7 +395,7 @@ def _fault_of(method: bytes, version: str, target: bytes, headers: list[tuple[by
     return _RefusedError(400, "A request has one Transfer-Encoding at most.") if encodings > 1 else None
 
 
-def _told(error: httptools.HttpParserError) -> str:
+def _reason(error: httptools.HttpParserError) -> str:
     """What llhttp says, which quotes nothing of what was sent."""
     return str(error)[:100].encode("ascii", "replace").decode("ascii").rstrip(".")
 

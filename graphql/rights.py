@@ -99,16 +99,16 @@ def _role(text: str, refuse: Refuse) -> Rights:
 
 
 def _within(scopes: Collection[Scope], text: str, pattern: str) -> Rights:
-    held = frozenset(scopes)
+    granted = frozenset(scopes)
     if ":" not in text or pattern == EVERY:
-        return Rights(held)
-    if whole := sorted(held - RESTRICTABLE):
+        return Rights(granted)
+    if whole := sorted(granted - RESTRICTABLE):
         raise InvalidInputError(
             f"{text[:80]!r} restricts {whole[0]}, which is of the whole tenant.", field="namespaces",
             hint=f"These may be restricted: {', '.join(sorted(RESTRICTABLE))}.",
         )  # fmt: skip
     namespaces = Namespaces.of([pattern])
-    return Rights(held, dict.fromkeys(held, namespaces))
+    return Rights(granted, dict.fromkeys(granted, namespaces))
 
 
 def _unknown(_: str, name: str) -> Exception:

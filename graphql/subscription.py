@@ -60,8 +60,8 @@ class Subscription:
         def state_of(node: model.Node) -> Any:
             return node.properties if not wanted or str(node.properties.get("state", "")).upper() in wanted else None
 
-        async with aclosing(_changed(info.context, job or None, state_of)) as told:
-            async for nodes in told:
+        async with aclosing(_changed(info.context, job or None, state_of)) as changes:
+            async for nodes in changes:
                 yield nodes
 
     @strawberry.subscription(
@@ -69,8 +69,8 @@ class Subscription:
     )
     async def captures(self, info: Info, job: strawberry.ID | None = UNSET) -> AsyncGenerator[list[Node], None]:
         """`job` is the id of the job that they are of."""
-        async with aclosing(_changed(info.context, job or None, lambda node: node.properties.get("capture"))) as told:
-            async for nodes in told:
+        async with aclosing(_changed(info.context, job or None, lambda node: node.properties.get("capture"))) as changes:
+            async for nodes in changes:
                 yield nodes
 
     @strawberry.subscription(description="The latest replays, each when it is new or has come further; first as they stand.")
@@ -97,14 +97,14 @@ class Subscription:
     @strawberry.subscription(description="How far the service has come, at once and each time that it has come further.")
     async def progress(self, info: Info) -> AsyncGenerator[Progress, None]:
         """Of the tenant."""
-        told: Progress | None = None
+        sent: Progress | None = None
         while True:
             context = info.context
             captures = 0 if context.is_restricted else await asyncio.to_thread(context.records.count, context.tenant)
             now = Progress(pending=await context.pending(), captures=captures)
-            if now != told:
+            if now != sent:
                 yield now
-            told = now
+            sent = now
             await asyncio.sleep(_PAUSE)
             await _refreshed(context)
 

@@ -33,11 +33,11 @@ class Subscriptions:
     def replays(self, identifier: str | None) -> Subscribed[Replay]:
         """Replays as they come further."""
         document = f"subscription ($i: ID) {{ replays(id: $i) {{ {REPLAY} }} }}"
-        return self._subscribed(document, lambda told: map(replay, told), i=identifier)
+        return self._subscribed(document, lambda data: map(replay, data), i=identifier)
 
     def progress(self) -> Subscribed[Progress]:
         """How far the service has come."""
-        return self._subscribed("subscription { progress { pending captures } }", lambda told: [Progress(**told)])
+        return self._subscribed("subscription { progress { pending captures } }", lambda data: [Progress(**data)])
 
     def _subscribed(self, document: str, read: Callable[[Any], Iterable[T]], **variables: Any) -> Subscribed[T]:
         return Subscribed(self._url, self._key, self._timeout, document, variables, read)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Watcher(Protocol):
-    """Who is told. None of its methods may raise."""
+    """Receives what the hooks see. None of its methods may raise."""
 
     @property
     def watching(self) -> bool: ...
@@ -58,7 +58,7 @@ class Watcher(Protocol):
 
 
 class Unmoved:
-    """A watcher whom nothing moves: what is not overridden does nothing."""
+    """A watcher that ignores everything; a subclass overrides what it needs."""
 
     watching = False
 
@@ -92,13 +92,13 @@ class Unmoved:
     def rdd_fault(self, doing: str, error: Exception) -> None: ...
 
 
-class _Told:
-    """Who is told now: PySpark's classes are hooked once a process, and keep to this."""
+class _Current:
+    """The watcher of this process: PySpark's classes are hooked once, and ask here for it at each call."""
 
     def __init__(self) -> None:
         self.to: Watcher = Unmoved()
 
-    # Handed on as functions, once: they ask who is told at the time.
+    # Handed on as functions, once: they ask for the current watcher at each call.
     def program(self, context: Any) -> Program | None:
         return self.to.program(context)
 
@@ -109,7 +109,7 @@ class _Told:
         return getattr(self.to, name)
 
 
-_TOLD = _Told()
+_CURRENT = _Current()
 _SAVES = (
     "saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile", "saveAsHadoopFile", "saveAsNewAPIHadoopFile", "saveAsHadoopDataset",
     "saveAsNewAPIHadoopDataset",
@@ -119,10 +119,10 @@ _HOOKED = "__headwater_hooked__"
 
 def install(watcher: Watcher) -> None:
     """Hook PySpark's classes now, where they are loaded, or when they will be. A later watcher takes the place of an earlier one."""
-    hooked = not isinstance(_TOLD.to, Unmoved) or _TOLD.to.watching
-    _TOLD.to = watcher
+    hooked = not isinstance(_CURRENT.to, Unmoved) or _CURRENT.to.watching
+    _CURRENT.to = watcher
     if not hooked:
-        _hook(cast("Watcher", _TOLD))
+        _hook(cast("Watcher", _CURRENT))
 
 
 def _hook(watcher: Watcher) -> None:

@@ -1,7 +1,7 @@
 """The listener: one daemon thread of an application that turns what happened into OpenLineage and writes the spool.
 
-It may be slow, it may fail at one query; it must never be felt. A query that cannot be turned into events is counted as a fault,
-and the ledger says so. When the program ends it gets a chance to finish, as long as the settings allow.
+The listener may be slow, and it may fail at one query, but the program must never notice. It counts a query that cannot be turned into
+events as a fault, and the ledger says so. When the program ends, the listener has the time that the settings allow to finish.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Listener:
                     scribe.saved_rdd(seen)
 
     def _read_operations(self, scribe: Scribe) -> None:
-        """Tell those that the program declared after its SparkContext had stopped."""
+        """Write down the operations that the program declared after its SparkContext had stopped."""
         while not self._notes.empty():
             seen = self._notes.get()
             if isinstance(seen, DeclaredOperation):

@@ -107,8 +107,8 @@ def note(text: str, *, label: str = "") -> None:
     """
     from rich.text import Text
 
-    told = Text.assemble((f"{label}: ", "red" if label == "error" else "yellow"), text) if label else Text(text)
-    console().print(told, highlight=False, soft_wrap=True)
+    line = Text.assemble((f"{label}: ", "red" if label == "error" else "yellow"), text) if label else Text(text)
+    console().print(line, highlight=False, soft_wrap=True)
 
 
 def report(error: HeadwaterError) -> None:

@@ -1,8 +1,8 @@
 """The intake: the one way into the log, for the service's endpoints and for the spool of an application on this machine.
 
-For anything that sends events, manifests and segments. It must keep nothing that it cannot vouch for, must refuse with the name of the
-field, must keep what it refused as a dead letter without its secrets, and must say "accepted" only of what is durable. Of a body with many
-faults it tells and keeps the first hundred and counts the others.
+For anything that sends events, manifests and segments. The intake keeps only valid documents. A refusal names the wrong field, and the
+refused document is kept as a dead letter without its secrets. "Accepted" means durable. Of a body with many faults, the first hundred are
+reported and kept, and the others are counted.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def draft(kind: EntryKind, document: Document) -> Draft:
 
 
 def dead_letter(body: bytes, error: InvalidInputError) -> DeadLetter:
-    """What is kept of a refused body, and why it was: without secrets, and in bounds."""
+    """Return what is kept of a refused body, with the reason of the refusal: without secrets, and of bounded size."""
     return DeadLetter(
         Stage.INTAKE, redact_text(error.message)[:_LONGEST], kept_of(body), error.field and redact_text(error.field)[:_LONGEST]
     )

@@ -52,14 +52,14 @@ class _Reports:
 
 
 async def _work(settings: Settings, requests: BinaryIO, reports: BinaryIO) -> None:
-    told = _Reports(reports)
+    sender = _Reports(reports)
     ended = asyncio.Event()
     async with await Workspace.open(settings, for_worker=True) as workspace:
         worker = Worker(
             workspace,
             policy=policy_of(settings),
-            on_projected=lambda entries: told.tell(projected=entries),
-            on_state=told.tell,
+            on_projected=lambda entries: sender.tell(projected=entries),
+            on_state=sender.tell,
         )
         loop = asyncio.get_running_loop()
 
@@ -78,7 +78,7 @@ async def _work(settings: Settings, requests: BinaryIO, reports: BinaryIO) -> No
         Thread(target=listen, name="headwater-listener", daemon=True).start()
         worker.start()
         while not ended.is_set():
-            told.tell(differences=tuple(worker.differences))
+            sender.tell(differences=tuple(worker.differences))
             try:
                 async with asyncio.timeout(_LOOK):
                     await ended.wait()

@@ -94,10 +94,10 @@ class Segment:
             InvalidCaptureError: the file is cut off or is no segment.
             OSError: the file cannot be read.
         """
-        held = data if isinstance(data, Path) else memoryview(data)
-        size = held.stat().st_size if isinstance(held, Path) else len(held)
+        source = data if isinstance(data, Path) else memoryview(data)
+        size = source.stat().st_size if isinstance(source, Path) else len(source)
         tail = LENGTH.size + len(MAGIC)
-        with _reading(held) as read:
+        with _reading(source) as read:
             last = bytes(read(max(0, size - tail), tail))
             if size < len(MAGIC) + LENGTH.size + tail or read(0, len(MAGIC)) != MAGIC or last[-len(MAGIC) :] != MAGIC:
                 raise _damaged(name, f"it does not begin and end with {MAGIC.decode()}; it has {size} bytes")
@@ -110,7 +110,7 @@ class Segment:
             known: Mapping[str, Any] = json.loads(text)
         except (ValueError, RecursionError) as error:  # the latter: nested too deeply
             raise _damaged(name, f"its footer is not JSON: {error}") from error
-        return cls(name=name, data=held, footer=Footer.from_json(known, f"{name}.footer"), end=begin - LENGTH.size)
+        return cls(name=name, data=source, footer=Footer.from_json(known, f"{name}.footer"), end=begin - LENGTH.size)
 
     def blocks(self) -> Iterator[Block]:
         """The blocks in their order, each checked.

@@ -1,9 +1,10 @@
-"""Staged segments → the kept form: one sorted Parquet file a boundary.
+"""Turns staged segments into the kept form: one sorted Parquet file for each boundary.
 
-Rows are read some at a time, and memory has a bound however many there are, and however wide. What comes in order is written as it comes.
-Groups whose records come in order are sorted by their numbers (`grouping`). Of the others, what fits is sorted in memory; what does not
-goes through DuckDB, which spills to disk (`spilling`). Sorted runs with DELTA_BINARY_PACKED and zstd take 0.1 to 3 bytes an edge, and the
-statistics of small row groups lead a trace to the few that it needs.
+Rows are read in batches, so memory is bounded, however many rows there are and however wide they are. Rows that come in order are written
+as they come. Groups whose records come in order are sorted by their numbers (`grouping`). Other rows are sorted in memory if they fit;
+otherwise DuckDB sorts them, which spills to disk (`spilling`).
+Sorted runs with DELTA_BINARY_PACKED and zstd take 0.1 to 3 bytes an edge. The statistics of small row groups lead a trace to the few
+that it needs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Tracing records, upstream or downstream, to the records that they came from or went into.
 
-For the service and the command line. An answer equals the table in docs: semantics, or says by what it is more or less: an
-operator that made a superset, a file that changed, a hop known only coarsely. It reads the kept associations, and the source files
-for values; it writes nothing.
+For the service and the command line. An answer equals the table of operators in docs/guide/semantics.md, or says why it holds more or
+less: an operator that made a superset, a file that changed, a hop that is known by datasets only. A trace reads the kept associations,
+and the source files for values. It writes nothing.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ async def trace(
 ) -> TraceAnswer:
     """Answer a request. Without a graph, coarse hops are not followed. `elsewhere` gives the session in which records are followed.
 
-    With `larger_than`, only those of traces are that are expected to look at more rows.
+    With `larger_than`, only a trace that is expected to look at more rows than that uses `elsewhere`.
 
     Raises:
         NotFoundError: a dataset or file that the request names is not known.
@@ -110,7 +110,7 @@ def _is_larger(session: Session, begin: str, towards: Collection[str] | None, re
 
 
 def _origins(session: Session, dataset: Dataset, records: Iterable[TracedRecord]) -> list[Origin]:
-    """The files of the records that are told, as the trace met them."""
+    """Return the files of the records in the answer, under the names by which the trace met them."""
     paths = {record.file for record in records}
     return origins_of(session, [file for file in session.files if file.block.path in paths], dataset)
 

@@ -1,7 +1,7 @@
 """The walk upstream: from records to the records that they came from, capture by capture, the latest first.
 
-A file block that a capture wrote is followed into that capture; one that nobody known wrote holds source records. Every table of
-the walk is `origin, file, row`, `file` being a number of the session.
+If a capture wrote a file block, the walk goes on into that capture. If no known run wrote it, its records are sources. Every table of the
+walk has the columns `origin, file, row`; `file` is the number that the session gave the file.
 """
 
 from __future__ import annotations

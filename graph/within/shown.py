@@ -48,8 +48,8 @@ def named_by(properties: Mapping[str, Any]) -> set[str]:
 
 def shown_node(node: Node, seen: Seen) -> Node:
     """The node with what the caller is told of it; `seen` tells of each id that `named_by` gives whether he sees it."""
-    told = {name: shown for name, value in node.properties.items() if (shown := _shown(node.kind, name, value, seen)) is not None}
-    return Node(node.id, node.kind, node.name, told)
+    visible = {name: shown for name, value in node.properties.items() if (shown := _shown(node.kind, name, value, seen)) is not None}
+    return Node(node.id, node.kind, node.name, visible)
 
 
 def _shown(kind: NodeKind, name: str, value: Any, seen: Seen) -> Any:
@@ -89,20 +89,20 @@ def jobs_of(edge: Edge) -> list[str]:
 
 def shown_edge(edge: Edge, seen: Collection[str]) -> Edge | None:
     """The edge with what the caller is told of it; None where nobody states it whom he sees. `seen` are jobs and runs (as `run:…`)."""
-    told: dict[str, Any] = {}
+    visible: dict[str, Any] = {}
     if edge.kind is EdgeKind.CHECKS:
-        told = dict(edge.properties)
+        visible = dict(edge.properties)
     elif edge.kind is EdgeKind.ACCESSES:
-        told = {name: value for name, value in edge.properties.items() if name.startswith(_HOW)}
+        visible = {name: value for name, value in edge.properties.items() if name.startswith(_HOW)}
     elif edge.kind is EdgeKind.DERIVES:
         jobs = jobs_of(edge)
         permitted = [job for job in jobs if job in seen]
         if jobs and not permitted:
             return None
-        told = {f"{_BY}{job}": _steps(edge.properties[f"{_BY}{job}"]) for job in permitted}
+        visible = {f"{_BY}{job}": _steps(edge.properties[f"{_BY}{job}"]) for job in permitted}
         if "transformations" in edge.properties and len(permitted) == len(jobs):
-            told["transformations"] = _steps(edge.properties["transformations"])
-    return Edge(edge.src, edge.dst, edge.kind, told, {}, _statement(edge.first, seen), _statement(edge.last, seen))
+            visible["transformations"] = _steps(edge.properties["transformations"])
+    return Edge(edge.src, edge.dst, edge.kind, visible, {}, _statement(edge.first, seen), _statement(edge.last, seen))
 
 
 def runs_of(edges: Iterable[Edge]) -> set[str]:
@@ -137,22 +137,22 @@ def _input(value: Any) -> dict[str, Any]:
 def _lineage(facet: Any, seen: Seen) -> dict[str, Any]:
     """The facet `columnLineage` of what the caller sees, without descriptions."""
     fields = facet.get("fields") if isinstance(facet, Mapping) else None
-    told: dict[str, Any] = {}
+    visible: dict[str, Any] = {}
     for column, field in fields.items() if isinstance(fields, Mapping) else ():
         sources = field.get("inputFields") if isinstance(field, Mapping) else None
-        told[column] = {"inputFields": _inputs(sources, seen)}
+        visible[column] = {"inputFields": _inputs(sources, seen)}
     whole = _inputs(facet.get("dataset"), seen) if isinstance(facet, Mapping) else []
-    return {"fields": told} | ({"dataset": whole} if whole else {})
+    return {"fields": visible} | ({"dataset": whole} if whole else {})
 
 
 def _inputs(sources: Any, seen: Seen) -> list[dict[str, Any]]:
-    told = []
+    visible = []
     for source in sources if isinstance(sources, list) else ():
         dataset = _dataset(source)
         if dataset is not None and seen(dataset):
             parts = {part: source[part] for part in ("namespace", "name", "field") if isinstance(source.get(part), str)}
-            told.append(parts | ({"transformations": _steps(source["transformations"])} if "transformations" in source else {}))
-    return told
+            visible.append(parts | ({"transformations": _steps(source["transformations"])} if "transformations" in source else {}))
+    return visible
 
 
 def _sources(facet: Any) -> list[tuple[Any, str]]:

@@ -69,8 +69,8 @@ def _outermost(expression: Mapping[str, Any], keeps: bool, makes: str) -> Mappin
     if text is None:
         return clean
     hides = clean is not expression or _holds_secret(expression, makes)
-    told = MARK if hides else redact(str(text))
-    return {**clean, "sql": told} if told != text else clean
+    redacted = MARK if hides else redact(str(text))
+    return {**clean, "sql": redacted} if redacted != text else clean
 
 
 def _holds_secret(expression: Mapping[str, Any], makes: str) -> bool:
