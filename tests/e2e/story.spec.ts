@@ -156,7 +156,12 @@ test('nothing is wider than a narrow window, nor is the name of an unknown datas
   await page.getByRole('heading', { name: 'Replays' }).waitFor();
   expect(await beyond()).toBe(0);
   await traceTheWrongNumber(page);
+  const search = await page.getByRole('banner').getByRole('combobox').boundingBox();
+  expect(search?.width).toBeGreaterThan(200);
   const graph = page.getByRole('region', { name: 'Lineage graph' });
+  const choice = await graph.getByRole('radiogroup').boundingBox();
+  const zoom = await graph.getByRole('button', { name: 'Zoom In' }).boundingBox();
+  expect(Math.abs((zoom?.y ?? 0) - (choice?.y ?? 0))).toBeGreaterThan(30); // neither covers the other
   await graph.getByRole('button', { name: 'Show the whole' }).click();
   await graph.getByRole('button', { name: /^hourly_weather\s*job/ }).click();
   await page.getByRole('complementary', { name: 'Details of hourly_weather' }).waitFor();
