@@ -170,12 +170,15 @@ def _table(rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str], title: 
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=None if title is None else Text(title), title_justify="left")
+    table = Table()
     for column in columns:
         table.add_column(Text(column), overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(row.get(column))) for column in columns))
-    whole_lines().print(table)
+    console = whole_lines()
+    if title is not None:  # above the table, not in it: a narrow table would break the names in its title
+        console.print(Text(title, style="italic"), soft_wrap=True)
+    console.print(table)
 
 
 def _cell(value: Any) -> str:

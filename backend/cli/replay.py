@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.backend.cli.names import dataset_name
+from headwater.backend.cli.names import dataset_name, dataset_of
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note, progress
 from headwater.backend.cli.trace_command import reference
@@ -124,7 +124,7 @@ def _print(done: Replay, format: Format) -> None:
         note("The output is the same without those records.")
         return
     amount = "1 row of {} differs" if done.differing == 1 else f"{done.differing} rows of {{}} differ"
-    title = amount.format(dataset_name(done.output))
+    title = amount.format(dataset_of(dataset_name(done.output)))
     for change in done.differences:
         before, after = change.before or {}, change.after or {}
         names = dict.fromkeys((*before, *after))

@@ -39,3 +39,8 @@ def test_a_tree_that_is_piped_cuts_no_name(monkeypatch: pytest.MonkeyPatch, caps
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 60
     assert PATH in "".join(line.lstrip("└─ ") for line in lines[1:])
+
+
+def test_the_title_of_a_table_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    emit([{"a": 1}], columns=("a",), format=Format.TABLE, title=f"1 row of {PATH} differs")
+    assert capsys.readouterr().out.splitlines()[0] == f"1 row of {PATH} differs"
