@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import requests
 
 from headwater.errors import ConfigurationError, SourceUnavailableError, UnsupportedError
 from headwater.graph.records import DataRoots
@@ -34,7 +35,10 @@ def opened(folder: Path, url: str, **more: str) -> Remote:
 @pytest.fixture(scope="module")
 def url(hdfs_url: str) -> str:
     put(hdfs_url, "/http/a.bin", CONTENT)
-    return f"webhdfs://{OVER_HTTP[hdfs_url][0]}"
+    name_node = OVER_HTTP[hdfs_url][0]
+    # Their first answers over HTTP take seconds, on a busy machine more than these tests give them.
+    assert requests.get(f"http://{name_node}/webhdfs/v1/http/a.bin", params={"op": "OPEN"}, timeout=120).content == CONTENT
+    return f"webhdfs://{name_node}"
 
 
 @pytest.fixture
