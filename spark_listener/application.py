@@ -64,7 +64,7 @@ class Application:
             id=application_id, name=str(context.appName), spark_version=str(context.version), started=time.time(),
             obstacle=self._obstacle, conf=conf,
         )  # fmt: skip
-        config = transport_config(conf.theirs, os.environ)
+        config = None if settings.apart else transport_config(conf.theirs, os.environ)
         self.transports = None if config is None else Transports(config)
         self._bridge: Any = None
         self._tried = False

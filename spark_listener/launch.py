@@ -5,7 +5,8 @@ not ours. For `headwater run`, and for spark-submit, which is given this file an
 
     spark-submit "$(python -m headwater.spark_listener)" job.py …
 
-The settings come from the environment there. A replay (`HEADWATER_REPLAY`) leads the program's paths to a shadow before it starts.
+The settings come from the environment there. A replay (`HEADWATER_REPLAY`) leads the program's paths to a shadow before it starts; one
+that recaptures the program has its capture on, too, and delivers nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.machinery import SourceFileLoader
 from io import open_code
 from types import CodeType, ModuleType, TracebackType
@@ -30,7 +32,7 @@ from headwater.spark_listener.attach import claim
 from headwater.spark_listener.hooks import install
 from headwater.spark_listener.invocation import take_invocation
 from headwater.spark_listener.outcome import Outcome
-from headwater.spark_listener.replay import Replayer, ReplayOrder, lead_paths
+from headwater.spark_listener.replay import CapturingReplayer, Replayer, ReplayOrder, lead_paths
 from headwater.spark_listener.settings import Mode, Settings, load_settings
 
 _OURS = os.path.dirname(os.path.realpath(__file__))
@@ -70,15 +72,17 @@ def run(program: str, arguments: Sequence[str], settings: Settings, *, module: b
             f"There is no script {os.path.abspath(program)}.", hint="Usage: headwater run [OPTIONS] SCRIPT [ARGUMENTS]."
         )
     argv = [program, *arguments]
+    order = ReplayOrder.from_environment()
+    if order is not None:
+        settings = replace(settings, apart=order.captures)
     invocation = take_invocation(script=None if module else program, argv=argv, extra_variables=settings.environment)
     agent = Agent(settings, invocation, loading_seconds=time.process_time())
     ending = _Ending(agent)
     atexit.register(ending)
-    order = ReplayOrder.from_environment()
     claim(agent)
     if order is not None:
-        lead_paths(order)
-        install(Replayer(order))
+        install(CapturingReplayer(order, agent) if order.captures else Replayer(order))
+        lead_paths(order)  # last, so that whoever watches hears of the paths that are used
     elif settings.mode is not Mode.OFF:
         install(agent)
     sys.excepthook = sys.__excepthook__  # a command line's own would change the look of the program's errors

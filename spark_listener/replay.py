@@ -6,6 +6,8 @@ to leave out are filtered at the scans (by the capture bridge). A program that t
 replay must never touch the data it repeats.
 
 What a program does through plain Python files, JDBC or other services is not led anywhere; the guide says so.
+
+A recapture is a replay that leaves nothing out and captures what the program does: `headwater recapture` compares what it wrote.
 """
 
 from __future__ import annotations
@@ -20,11 +22,15 @@ from pathlib import Path
 from typing import Any
 
 from headwater.errors import ConfigurationError, UnsupportedError
-from headwater.spark_listener.hooks import Unmoved
+from headwater.spark_listener.hooks import Unmoved, Watcher
 from headwater.spark_listener.shadow_paths import ShadowPaths
 
 VARIABLE = "HEADWATER_REPLAY"
 _ENTRY = "headwater.replay.ReplayBridge"
+_RDD_READS = (
+    "textFile", "wholeTextFiles", "binaryFiles", "binaryRecords", "pickleFile", "sequenceFile", "hadoopFile", "newAPIHadoopFile",
+)  # fmt: skip
+_RDD_WRITES = ("saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile", "saveAsHadoopFile", "saveAsNewAPIHadoopFile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +38,14 @@ class ReplayOrder:
     """What one replayed program is told. `exclude` maps a file to the 0-based numbers of the records to leave out.
 
     A file is called as an answer calls it: `file:/a/b`, `s3://b/k`.
-    `script_sha256` is the hash of the only script that may run.
+    `script_sha256` is the hash of the only script that may run. `captures`: capture is on, and delivers nothing.
     """
 
     replay: str
     shadow: str
     exclude: Mapping[str, Sequence[int]]
     script_sha256: str
+    captures: bool = False
 
     @classmethod
     def load(cls, path: str | Path) -> ReplayOrder:
@@ -49,7 +56,10 @@ class ReplayOrder:
         """
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
-            return cls(replay=raw["replay"], shadow=raw["shadow"], exclude=raw["exclude"], script_sha256=raw["script_sha256"])
+            captures = raw.get("captures", False) is True
+            return cls(
+                replay=raw["replay"], shadow=raw["shadow"], exclude=raw["exclude"], script_sha256=raw["script_sha256"], captures=captures
+            )  # fmt: skip
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(f"{path} is not a replay order: {error!r}.", hint="Start replays with `headwater replay`.") from error
 
@@ -62,7 +72,7 @@ class ReplayOrder:
     def save(self, path: Path) -> None:
         """Write the order where `load` finds it."""
         order = {"replay": self.replay, "shadow": self.shadow, "exclude": dict(self.exclude), "script_sha256": self.script_sha256}
-        path.write_text(json.dumps(order), encoding="utf-8")
+        path.write_text(json.dumps({**order, "captures": self.captures}), encoding="utf-8")
 
     def note_met(self, file: str) -> None:
         """Say that records of a file are left out: who started the replay looks whether those of all files were."""
@@ -98,10 +108,12 @@ def lead_paths(order: ReplayOrder) -> None:
         _lead(DataFrameReader, method, paths.read)
     for method in ("save", "parquet", "csv", "json", "text", "orc", "xml"):
         _lead(DataFrameWriter, method, paths.write)
-    for method in ("textFile", "wholeTextFiles", "binaryFiles", "pickleFile"):
+    for method in _RDD_READS:
         _lead(SparkContext, method, functools.partial(_read_text, order, paths))
-    for method in ("saveAsTextFile", "saveAsPickleFile"):
+    for method in _RDD_WRITES:
         _lead(RDD, method, paths.write)
+    for method in ("saveAsHadoopDataset", "saveAsNewAPIHadoopDataset"):
+        _refuse(RDD, method)
     for method in ("saveAsTable", "insertInto", "jdbc"):
         _refuse(DataFrameWriter, method)
     for method in ("start", "toTable"):
@@ -130,6 +142,29 @@ class Replayer(Unmoved):
             excluded = json.dumps({file: list(rows) for file, rows in self._order.exclude.items()})
             self._bridge = java_object(self._context, _ENTRY, self._order.shadow, excluded, in_executors=True)
         self._bridge.adopt(session._jsparkSession)  # noqa: SLF001  # PySpark has no public name for it
+
+
+class CapturingReplayer:
+    """Tells a replayer of each session, and an agent of everything. Whatever becomes of capture, each session has the replay's rule."""
+
+    watching = True
+
+    def __init__(self, order: ReplayOrder, agent: Watcher) -> None:
+        self._replayer = Replayer(order)
+        self._agent = agent
+        self._nobody = Unmoved()
+
+    def session_made(self, session: Any) -> None:
+        """Install the rule of the replay in this session, then capture."""
+        self._replayer.session_made(session)
+        self._told.session_made(session)
+
+    @property
+    def _told(self) -> Watcher:
+        return self._agent if self._agent.watching else self._nobody
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._told, name)
 
 
 def _read_text(order: ReplayOrder, paths: ShadowPaths, path: str) -> str:

@@ -74,6 +74,7 @@ class Settings:
     leave_out: tuple[LeaveOut, ...] = tuple(LeaveOut)  # HEADWATER_LEAVE_OUT: queries that are counted instead of told
     source_code: bool = False  # HEADWATER_SOURCE_CODE: whether the text of the program is told, as far as it shows no secrets
     quiet: bool = False  # HEADWATER_QUIET: no summary
+    apart: bool = False  # set by a recapture alone: what is captured stays in the spool, and Spark's configuration changes nothing of this
     chosen: frozenset[str] = frozenset()  # the settings that an option or a variable has set: Spark's configuration does not change them
 
     @property

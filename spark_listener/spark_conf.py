@@ -59,6 +59,8 @@ class SparkConf:
 
     def over(self, settings: Settings) -> Settings:
         """The settings, with what the configuration says where nobody else has said anything."""
+        if settings.apart:
+            return settings
         wanted = {field: self.theirs[name] for name, field in _THEIRS.items() if self.theirs.get(name)}
         wanted |= {field: self.ours[name] for name, field in _OURS.items() if self.ours.get(name)}
         for field, value in wanted.items():

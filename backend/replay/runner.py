@@ -10,11 +10,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from headwater.backend.replay.invocations import check
-from headwater.backend.replay.model import Invocation, Replay, ReplayState, Step
+from headwater.backend.replay.model import Invocation, Replay, ReplayState
 from headwater.errors import HeadwaterError
 from headwater.spark_listener.replay import VARIABLE, ReplayOrder
 
@@ -41,20 +41,26 @@ def run_steps(replay: Replay, folder: Path, changed: Callable[[Replay], None]) -
         changed(replay)
         began = time.monotonic()
         log = folder / f"step-{number}.log"
-        code = _run(step.invocation, order, log)
+        code = run_program(step.invocation, order, log)
         step.seconds = round(time.monotonic() - began, 2)
         step.state = ReplayState.FAILED if code else ReplayState.COMPLETE
         changed(replay)
         if code:
-            raise ReplayFailedError(_story(step, code, log), hint=f"The whole log is {log}.")
+            raise ReplayFailedError(story(step.invocation, code, log), hint=f"The whole log is {log}.")
 
 
-def _run(invocation: Invocation, order: Path, log: Path) -> int:
+def run_program(invocation: Invocation, order: Path, log: Path, *, capturing: Mapping[str, str] | None = None) -> int:
+    """Run a registered program by an order; its exit code. With `capturing`, variables of ours, it is captured as they say."""
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     environment |= dict(invocation.environment)
+    options = ["--mode", "off"]
+    if capturing is not None:  # what was registered may name a service, or another receiver of events
+        environment = {name: value for name, value in environment.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE_"))}
+        environment |= capturing
+        options = ["--quiet"]
     environment[VARIABLE] = str(order)
     environment["PYTHONUNBUFFERED"] = "1"
-    command = [sys.executable, "-m", "headwater", "run", "--mode", "off", invocation.script, *invocation.argv[1:]]
+    command = [sys.executable, "-m", "headwater", "run", *options, invocation.script, *invocation.argv[1:]]
     with log.open("wb") as output:
         return subprocess.run(
             command,
@@ -67,6 +73,7 @@ def _run(invocation: Invocation, order: Path, log: Path) -> int:
         ).returncode
 
 
-def _story(step: Step, code: int, log: Path) -> str:
+def story(invocation: Invocation, code: int, log: Path) -> str:
+    """How a program failed: its exit code, and the end of its log."""
     tail = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-8:]
-    return f"{Path(step.invocation.script).name} ended with exit code {code}: " + "\n  ".join(["", *tail])
+    return f"{Path(invocation.script).name} ended with exit code {code}: " + "\n  ".join(["", *tail])

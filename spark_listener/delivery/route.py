@@ -39,6 +39,8 @@ class Route:
     @classmethod
     def choose(cls, settings: Settings) -> Route:
         """The route that the settings and the home's state ask for."""
+        if settings.apart:
+            return cls(settings, None, None)
         if settings.url:
             return cls(settings, settings.url, settings.api_key)
         live = live_service(settings.home)
@@ -80,6 +82,8 @@ class Route:
 
     def _store(self, much: bool) -> Report:
         home = str(self._settings.home)
+        if self._settings.apart:
+            return Report(home)
         if not can_store():
             return Report(
                 home, left=f'It waits in {self._spool}: set HEADWATER_URL to send it, or pip install "headwater[server]" to keep it here.'

@@ -1,5 +1,7 @@
 """Where a replayed program's paths lead."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,3 +89,39 @@ def test_an_order_survives_its_file_and_a_broken_one_is_named(tmp_path: Path) ->
     (tmp_path / "broken.json").write_text("{}")
     with pytest.raises(ConfigurationError, match="not a replay order"):
         ReplayOrder.load(tmp_path / "broken.json")
+
+
+def test_an_order_says_whether_the_program_is_captured(tmp_path: Path) -> None:
+    for captures in (False, True):
+        order = ReplayOrder(replay="1", shadow="/s", exclude={}, script_sha256="0", captures=captures)
+        order.save(tmp_path / "order.json")
+        assert ReplayOrder.load(tmp_path / "order.json") == order
+    (tmp_path / "order.json").write_text('{"replay": "1", "shadow": "/s", "exclude": {}, "script_sha256": "0"}')
+    assert not ReplayOrder.load(tmp_path / "order.json").captures
+
+
+LED = """
+import sys
+from headwater.spark_listener.replay import ReplayOrder, lead_paths
+from pyspark import RDD, SparkContext
+from headwater.errors import UnsupportedError
+for owner in (RDD, SparkContext):
+    for name in dir(owner):
+        if name.startswith(("saveAs", "new", "hadoop", "text", "whole", "binary", "pickle", "sequence")):
+            setattr(owner, name, lambda self, path=None, *more, name=name, **named: print(name, path))
+lead_paths(ReplayOrder("1", sys.argv[1], {}, "0"))
+for name in sorted(vars(RDD)):
+    if name.startswith("saveAs"):
+        try:
+            getattr(RDD, name)(None, "/lake/out")
+        except UnsupportedError:
+            print(name, "refused")
+"""
+
+
+def test_every_way_in_which_an_rdd_is_saved_is_led_or_refused(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", LED, str(tmp_path)], capture_output=True, text=True, check=True, timeout=300)
+    saved = dict(line.split() for line in done.stdout.splitlines())
+    assert set(saved.values()) == {f"{tmp_path}/lake/out", "refused"}
+    assert {name for name, path in saved.items() if path == "refused"} == {"saveAsHadoopDataset", "saveAsNewAPIHadoopDataset"}
+    assert {"saveAsTextFile", "saveAsSequenceFile", "saveAsHadoopFile", "saveAsNewAPIHadoopFile", "saveAsPickleFile"} <= set(saved)

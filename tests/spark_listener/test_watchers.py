@@ -6,7 +6,7 @@ import pytest
 
 from headwater.spark_listener.agent import Agent
 from headwater.spark_listener.hooks import Unmoved, Watcher
-from headwater.spark_listener.replay import Replayer
+from headwater.spark_listener.replay import CapturingReplayer, Replayer, ReplayOrder
 from headwater.spark_listener.switch import Switch
 
 
@@ -15,3 +15,38 @@ def test_a_watcher_takes_all_that_is_told(kind: type) -> None:
     told = {name for name in vars(Watcher) if not name.startswith("_")}
     assert {"session_made", "program", "rdd_fault"} <= told
     assert not [name for name in told if not hasattr(kind, name)]
+
+
+class _Sessions(Unmoved):
+    """An agent that says which sessions it was told of."""
+
+    def __init__(self, watching: bool) -> None:
+        self.watching = watching
+        self.told: list[str] = []
+
+    def session_made(self, session: str) -> None:
+        self.told.append(session)
+
+
+@pytest.mark.parametrize("watching", [True, False])
+def test_a_recaptured_program_keeps_the_replays_rule_whatever_becomes_of_capture(watching: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    ruled: list[str] = []
+    monkeypatch.setattr(Replayer, "session_made", lambda _, session: ruled.append(session))
+    agent = _Sessions(watching)
+    watcher = CapturingReplayer(ReplayOrder("1", "/shadow", {}, "0", captures=True), agent)
+    assert watcher.watching
+    watcher.session_made("session")
+    assert (ruled, agent.told) == (["session"], ["session"] if watching else [])
+    assert watcher.rdd_became_frame("rdd", "rows", "frame") == "frame"
+    assert not [name for name in vars(Watcher) if not name.startswith("_") and not hasattr(watcher, name)]
+
+
+def test_a_session_without_the_replays_rule_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Replayer, session: str) -> None:
+        raise RuntimeError(session)
+
+    monkeypatch.setattr(Replayer, "session_made", refuse)
+    agent = _Sessions(watching=True)
+    with pytest.raises(RuntimeError):
+        CapturingReplayer(ReplayOrder("1", "/shadow", {}, "0", captures=True), agent).session_made("session")
+    assert agent.told == []
