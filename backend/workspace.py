@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from headwater.backend.intake.captures import CaptureIntake
     from headwater.backend.intake.prov import ProvIntake
     from headwater.backend.intake.receive import EventIntake
+    from headwater.backend.recapture.service import Recaptures
     from headwater.backend.replay import Replays
     from headwater.backend.replay.service import Tracer
     from headwater.backend.worker.projector import Projector
@@ -184,6 +185,14 @@ class Workspace:
         from headwater.backend.replay import Replays  # DuckDB loads with it
 
         return Replays(self.home.replays, self.graph, trace or self.trace, self.registry, self.records.sources)
+
+    def recaptures(self, tenant: str = DEFAULT_TENANT) -> Recaptures:
+        """What runs programs of this home again for the lineage of their records, and takes that in."""
+        from headwater.backend.delivery import LogDelivery
+        from headwater.backend.recapture.service import Recaptures
+
+        delivery = LogDelivery(tenant, self.events, self.captures, self.home.associations, self.records.sources.remote)
+        return Recaptures(self.home.replays, self.graph, self.registry, self.records, delivery)
 
     async def _settle(self, tenant: str) -> None:
         while await pending(self.log, self.graph, tenant):

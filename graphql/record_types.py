@@ -126,7 +126,10 @@ class Step:
 
 @strawberry.type(description="One run on the path of a trace: what it wrote from what, and the operations between, outermost first.")
 class Hop:
-    """`records` counts the run's output records that are part of the trace. `expressions` are those behind the column asked for, or all."""
+    """`records` counts the run's output records that are part of the trace. `expressions` are those behind the column asked for, or all.
+
+    `recaptured`: when the program was run again to find this, and wrote the same files.
+    """
 
     job: strawberry.ID
     run: strawberry.ID
@@ -136,6 +139,7 @@ class Hop:
     records: int
     grain: Grain
     expressions: list[Step]
+    recaptured: str | None
 
     @classmethod
     def of(cls, hop: DomainHop) -> Hop:
@@ -156,6 +160,7 @@ class Hop:
                 )
                 for step in hop.expressions
             ],
+            recaptured=hop.recaptured,
         )
 
 

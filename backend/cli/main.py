@@ -30,6 +30,7 @@ _COMMANDS = {
     "import": LazyCommand("headwater.backend.cli.imports", "Import OpenLineage events and W3C PROV of other tools.", group=True),
     "prov": LazyCommand("headwater.backend.cli.prov", "Check PROV documents against the W3C's constraints.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),
+    "recapture": LazyCommand("headwater.backend.cli.recapture", "Find record lineage after the fact: run a program again, and compare."),
     "audit": LazyCommand("headwater.backend.cli.audit", "List who asked the service what."),
     "keys": LazyCommand("headwater.backend.cli.keys", "Give others a key to the service, and take it back.", group=True),
     "jobs": LazyCommand("headwater.backend.cli.jobs", "Register programs for replay. Nothing else is ever replayed.", group=True),

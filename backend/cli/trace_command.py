@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import duckdb  # noqa: F401 - traces run on it: where it is missing, the command line says which extra to install
 
-from headwater.backend.cli.answers import open_answers
+from headwater.backend.cli.answers import Answers, open_answers
 from headwater.backend.cli.names import dataset_name
-from headwater.backend.cli.output import Format, emit, emit_json
+from headwater.backend.cli.output import Format, emit, emit_json, note
 from headwater.errors import InvalidQueryError
 from headwater.graph.model.instants import instant_of
-from headwater.graph.trace import AsOf, Semantics, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace import AsOf, Grain, Semantics, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graphql.values import to_json
 
 LIMIT = 10_000  # records listed, if nobody says how many
@@ -68,7 +71,24 @@ def _here(as_of: str | None) -> str | None:
 
 async def _ask(request: TraceRequest, home: Path | None, on_spark: str | None) -> TraceAnswer:
     async with open_answers(home) as answers:
-        return await (answers.trace(request) if on_spark is None else answers.trace_on_spark(request, on_spark))
+        answer = await (answers.trace(request) if on_spark is None else answers.trace_on_spark(request, on_spark))
+        if home is not None or not os.environ.get("HEADWATER_URL"):
+            await _hint(answers, answer, home)
+        return answer
+
+
+async def _hint(answers: Answers, answer: TraceAnswer, home: Path | None) -> None:
+    """Say how records can be followed where the trace went on by datasets, if a program of this home wrote them."""
+    coarse = [hop.output for hop in answer.path if hop.grain is Grain.DATASET]
+    if not coarse:
+        return
+    from headwater.backend.home import Home
+    from headwater.backend.recapture.original import with_registered_program
+
+    with closing(Home.at(home).registry) as registry:
+        for dataset in await with_registered_program(answers.graph, answers.tenant, coarse, registry):
+            named = dataset_name(dataset)
+            note(f"running the program of {named} again may tell which of its records had a part: headwater recapture {quote(named)}")
 
 
 def as_json(answer: TraceAnswer) -> dict[str, Any]:
@@ -94,6 +114,7 @@ def as_json(answer: TraceAnswer) -> dict[str, Any]:
                 ],
                 "records": hop.records,
                 "grain": hop.grain.value,
+                "recaptured": hop.recaptured,
             }
             for hop in answer.path
         ],

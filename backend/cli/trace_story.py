@@ -162,6 +162,9 @@ def _path(answer: TraceAnswer) -> Tree:
             branch.add(Text.assemble(("from ", "dim"), dataset_of(dataset_name(source))))
         if answer.exact and _is_made(hop):
             branch.add(Text("from no record", "dim"))
+        if hop.recaptured is not None:
+            when = shown_instant(hop.recaptured)
+            branch.add(Text(f"found by running the program again on {when}, which wrote the same files", "dim"))
     return tree
 
 

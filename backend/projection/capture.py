@@ -20,6 +20,7 @@ from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id
 from headwater.graph.records import block_at
 from headwater.graph.storage.addresses import is_remote
 
+_LEDGER = ("capture", "mode", "status", "problems", "cost", "started", "ended", "recaptured")
 _BLOCKS = {"overwrite": "base", "append": "delta"}
 
 
@@ -67,10 +68,10 @@ def _state(statement: Statement, manifest: Mapping[str, Any], files: Sequence[Wr
         for index, source in enumerate(objects(manifest.get("sources")))
         if source.get("format") != "local"  # rows of the program itself: no dataset that another job could read
     }
-    ledger = {name: manifest[name] for name in ("capture", "mode", "status", "problems", "cost", "started", "ended") if name in manifest}
+    ledger = {name: manifest[name] for name in _LEDGER if name in manifest}
     # Rank −1: an event may know more of the same input than that it was read.
     inputs: dict[str, Any] = {f"input:{dataset}": {} for dataset in reads}
-    statement.describe(run, {"capture": ledger, **inputs}, ranks=dict.fromkeys(inputs, -1))
+    statement.describe(run, {"capture": ledger, **inputs}, ranks={**dict.fromkeys(inputs, -1), **_rank(manifest)})
     _state_operators(statement, manifest, run, capture)
     state_tasks(statement, manifest, run, capture, _made(files))
     if manifest.get("sink"):
@@ -106,11 +107,16 @@ def _state_sink(
     )
     if files:
         about |= {"files": len(files), "bytes": sum(file.length for file in files), "rows": sum(file.rows for file in files)}
-    statement.describe(version, about)
+    statement.describe(version, about, ranks=_rank(manifest))
     for file in files:
         partition = _partition(file.path, file.length, file.modified)
         _state_partition(statement, version, partition, file.path, {"length": file.length, "modified": file.modified, "rows": file.rows})
         statement.link(run, partition, EdgeKind.WRITES)
+
+
+def _rank(manifest: Mapping[str, Any]) -> dict[str, int]:
+    """The rank of what is said of a capture: one by a second run stands in the place of what the run itself could not record."""
+    return {"capture": 1} if "recaptured" in manifest else {}
 
 
 def _state_partition(statement: Statement, container: str, partition: str, path: str, properties: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from headwater.errors import InvalidCaptureError
 from headwater.graph.associations.behaviours import INPUTS, Behaviour, assumed
 from headwater.graph.associations.codec import Wire, wrong
 from headwater.graph.associations.expressions import Operator
-from headwater.graph.associations.parts import Application, Boundary, Problem, RunName, SegmentEntry, Sink, Source
+from headwater.graph.associations.parts import Application, Boundary, Problem, RunName, SecondRun, SegmentEntry, Sink, Source
 
 FORMATS = (1, 2, 3)  # a group of the second may be told by its key; operators of the third state their behaviour
 STATUSES = ("complete", "partial", "refused")
@@ -30,7 +30,10 @@ _NAMED = 20  # of what there is, in a refusal: a manifest may hold a million ope
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest(Wire):
-    """One capture. `sink` is absent only where the capture was refused before it was known."""
+    """One capture. `sink` is absent only where the capture was refused before it was known.
+
+    `recaptured`: it was made by running the program of `run` again.
+    """
 
     format: int
     capture: str
@@ -48,6 +51,7 @@ class Manifest(Wire):
     sink: Sink | None = None
     execution: Any = None
     cost: Mapping[str, Any] | None = None
+    recaptured: SecondRun | None = None
 
     @classmethod
     def from_json(cls, value: Any, path: str = "$") -> Self:

@@ -37,6 +37,14 @@ class Application(Wire):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SecondRun(Wire):
+    """When the program ran once more to be captured, and wrote the same bytes as the run that the capture is of."""
+
+    started: str
+    ended: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Problem(Wire):
     """What a capture lacks: `kind` is refused, superset, missing, influence or fault.
 

@@ -101,7 +101,7 @@ class Hop:
     """One run on the path: which dataset it wrote from which, and the operations in between, outermost first.
 
     `records` counts the distinct output records of this run that are part of the trace. `expressions` are those behind the column that was
-    asked for (behind all, where none was), through every run.
+    asked for (behind all, where none was), through every run. `recaptured`: when its program ran again for this, and wrote the same files.
     """
 
     job: str
@@ -112,6 +112,7 @@ class Hop:
     records: int
     grain: Grain
     expressions: Sequence[Step] = ()
+    recaptured: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

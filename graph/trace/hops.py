@@ -86,4 +86,5 @@ def _hop(session: Session, visit: Visit, names: Names) -> Hop:
         records=session.count(session.united(visit.records, ["file", "row"])),
         grain=Grain.RECORD,
         expressions=steps_of(visit.capture, operators, names),
+        recaptured=manifest.recaptured.ended if manifest.recaptured is not None else None,
     )

@@ -19,7 +19,7 @@ TRACE = """query ($dataset: String!, $where: String, $rows: [RowRef!], $column: 
     semantics exact total elapsedMs
     records { dataset datasetName file row line grain values }
     selected { datasetName row }
-    path { job run output inputs operations records grain expressions { operator made { column expression } by } }
+    path { job run output inputs operations records grain recaptured expressions { operator made { column expression } by } }
     graph { nodes { id kind } edges { src dst kind } truncated }
     incomplete { what reason effect } } }"""
 ROWS = """query ($dataset: ID!, $where: String, $first: Int = 50, $offset: Int = 0) {

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -62,6 +63,7 @@ def test_json_has_the_form_that_scripts_rely_on():
             {
                 "job": "job:local:report", "run": "run:0198a1b2-0000", "output": "/data/out/report", "inputs": ["/data/raw/weather.csv"],
                 "operations": ["max(wind_speed)", "group by origin, month"], "expressions": [], "records": 1, "grain": "record",
+                "recaptured": None,
             }
         ],
         "incomplete": [],
@@ -126,6 +128,15 @@ def test_what_does_not_fit_is_counted_and_the_column_asked_for_kept():
     assert "here" in told
     assert "columns" in told
     assert max(map(len, told.splitlines())) <= 100
+
+
+def test_the_path_says_which_hop_was_found_by_running_the_program_again():
+    first = answer([raw(1009)])
+    again = replace(first, path=[replace(first.path[0], recaptured="2026-01-31T23:59:59Z")])
+    said = "found by running the program again on 2026-01-31T23:59:59Z, which wrote the same files"
+    assert said in story(again, width=200)
+    assert said not in story(first, width=200)
+    assert as_json(again)["path"][0]["recaptured"] == "2026-01-31T23:59:59Z"
 
 
 def test_what_is_missing_comes_with_its_reason():

@@ -156,3 +156,18 @@ async def test_a_scan_names_the_dataset_that_it_reads(tmp_path: Path) -> None:
         await add(graph, manifest(CLEAN, reads={"/lake/raw": [WrittenFile("file:/lake/raw/a", 7, 5, 0)]}, writes="/lake/clean"))
         assert (await graph.node("operator:capture-c:1")).properties["dataset"] == "dataset:file:/lake/raw"
         assert "dataset" not in (await graph.node("operator:capture-c:0")).properties
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+async def test_a_capture_by_a_second_run_stands_in_the_place_of_a_refused_one_whichever_comes_first(
+    tmp_path: Path, order: tuple[int, int]
+) -> None:
+    refused = manifest(CLEAN, reads={}, writes="/lake/clean", status="refused", capture="zz-refused")
+    again = {"started": "2026-02-01T00:00:00Z", "ended": "2026-02-01T00:00:09Z"}
+    found = manifest(CLEAN, reads={}, writes="/lake/clean", capture="aa-found", recaptured=again)
+    async with graph_of(tmp_path) as graph:
+        for number in order:
+            await add(graph, (refused, found)[number], *([FILE] if number else []))
+        ledger = (await graph.node(f"run:{CLEAN}")).properties["capture"]
+        assert (ledger["capture"], ledger["status"], ledger["recaptured"]) == ("aa-found", "complete", again)
+        assert (await graph.node(f"version:file:/lake/clean:{CLEAN}")).properties["capture"] == "aa-found"

@@ -1,0 +1,72 @@
+"""`headwater recapture`: run the program that wrote a dataset once more, and keep its record lineage if it writes the same bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headwater.backend.cli.answers import open_answers
+from headwater.backend.cli.names import dataset_name
+from headwater.backend.cli.options import Home, OutputFormat
+from headwater.backend.cli.output import Format, emit, emit_json, note, progress
+from headwater.backend.recapture.service import Recaptured
+from headwater.backend.settings import DEFAULT_TENANT, load_settings
+from headwater.backend.workspace import Workspace
+from headwater.errors import UnsupportedError
+from headwater.graph.model import NodeKind
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def recapture(
+    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="A dataset that the program wrote: a path, a name or an id.")],
+    format: OutputFormat = Format.TABLE,
+    home: Home = None,
+) -> None:
+    """Find which records a dataset was made of, after the fact: run its program again, and compare.
+
+    For datasets that were written without record lineage (mode coarse, RDD programs in mode lazy). The program runs unchanged, with record
+    capture on, into a shadow folder; the data that it made is never touched. What it recorded is kept as the lineage of the run that wrote
+    OUTPUT, but only if it wrote the very same files and its inputs have not changed since. Otherwise nothing is kept, and the file that
+    differs is named. A program is run only if it is registered on this home, which `headwater run` and `headwater jobs register` do, and
+    only if its script is still what was registered.
+
+    For example:
+
+      headwater recapture out/counts
+    """
+    if os.environ.get("HEADWATER_URL") and home is None:
+        raise UnsupportedError("A recapture starts a program on this machine; it works on a home.", hint="Name one with --home.")
+    _print(asyncio.run(_run(home, output)), format)
+
+
+async def _run(home: Path | None, output: str) -> Recaptured:
+    async with open_answers(home) as answers:
+        dataset = (await answers.find(output, NodeKind.DATASET)).id
+    async with await Workspace.open(load_settings(home=home)) as workspace:
+        recaptures = workspace.recaptures()
+        plan = await recaptures.plan(DEFAULT_TENANT, dataset)
+        note(f"Running {plan.invocation.script} again, as on {plan.run.began}; its real data is not touched.")
+        with progress() as bars:
+            bars.add_task("running and comparing", total=None)
+            done = await recaptures.run(DEFAULT_TENANT, plan)
+        await workspace.settle()
+        return done
+
+
+def _print(done: Recaptured, format: Format) -> None:
+    names = [dataset_name(dataset) for dataset in done.outputs]
+    left = {dataset_name(dataset): reason for dataset, reason in done.left.items()}
+    if format is Format.JSON:
+        emit_json({"outputs": names, "files": done.files, "left": left})
+        return
+    compared = "1 file has" if done.files == 1 else f"{done.files:,} files have"
+    emit([{"dataset": name} for name in names], columns=["dataset"], format=format, title="Record lineage is kept now")
+    note(f"{compared} the same bytes as before; `headwater trace` answers with records.")
+    for name, reason in left.items():
+        note(f"nothing is kept of {name}: {reason}", label="warning")

@@ -1,0 +1,89 @@
+"""Whether the second run read what the first one did, as far as files tell: none of them, nor a folder of theirs, has changed since.
+
+Equal bytes at the end do not prove it: a record that was taken away may have left the greatest value of its group as it was. So a source
+of which this cannot be told is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from headwater.backend.recapture.pairs import DiffersError
+from headwater.errors import UnsupportedError
+
+_OF_FILES = {
+    "parquet", "orc", "avro", "csv", "json", "text", "xml", "binaryFile", "binaryRecords", "sequence", "pickle",
+}  # fmt: skip
+_TABLES = ("_delta_log", "metadata")  # folders in which tables keep their history: a commit may take files out without a trace elsewhere
+
+
+def check_inputs(sources: Iterable[Mapping[str, Any]], began_ms: int) -> None:
+    """See that what a capture says it read has not changed since the first run began, in milliseconds since the epoch.
+
+    Raises:
+        DiffersError: a file or a folder is newer.
+        UnsupportedError: whether it has changed cannot be told.
+    """
+    for source in sources:
+        if source["format"] == "local":
+            continue  # rows of the program itself
+        if source["format"] not in _OF_FILES:
+            raise UnsupportedError(
+                f"The program reads {source['path']} ({source['format']}). Whether that is as it was then cannot be told.",
+                hint="Run it again with `headwater run --mode active`.",
+            )
+        for file in source.get("files") or ():
+            _check_file(file, began_ms)
+        for folder in _folders(source):
+            _check_folder(folder, began_ms)
+
+
+def _check_file(file: Mapping[str, Any], began_ms: int) -> None:
+    if not str(file["path"]).startswith("file:/"):
+        raise UnsupportedError(
+            f"The program reads {file['path']}. Of files on remote storage it cannot be told whether others were taken away since.",
+            hint="Run it again with `headwater run --mode active`.",
+        )
+    if int(file["modified"]) > began_ms:
+        raise DiffersError(file["path"], "is an input, and has changed since the first run began")
+
+
+def _folders(source: Mapping[str, Any]) -> set[str]:
+    """The folders whose lists of files were read: from those of the files up to the path that was named. Of files that were named, none."""
+    named = {local(path) for path in str(source["path"]).split(",")}
+    found: set[str] = set()
+    for file in source.get("files") or ():
+        path = local(file["path"])
+        if path in named:
+            continue
+        folder = str(Path(path).parent)
+        while folder not in found:
+            found.add(folder)
+            if folder in named or not any(folder.startswith(f"{root.rstrip('/')}/") for root in named):
+                break
+            folder = str(Path(folder).parent)
+    return found
+
+
+def _check_folder(folder: str, began_ms: int) -> None:
+    try:
+        if any((Path(folder) / name).is_dir() for name in _TABLES):
+            raise UnsupportedError(
+                f"The program reads the table {folder}. Whether that is as it was then cannot be told.",
+                hint="Run it again with `headwater run --mode active`.",
+            )
+        modified = Path(folder).stat().st_mtime_ns // 1_000_000
+    except OSError as error:
+        raise UnsupportedError(f"{folder} cannot be looked at: {error}.") from error
+    if modified > began_ms:
+        raise DiffersError(folder, "is an input, and files came into it or went since the first run began")
+
+
+def local(path: str) -> str:
+    """A path of this machine without its scheme, by the name that is there: Spark may have written special characters as `%20`."""
+    text = "/" + path.removeprefix("file:").lstrip("/")
+    return text if "%" not in text or os.path.lexists(text) else unquote(text)

@@ -1,0 +1,115 @@
+"""Which run wrote a dataset last, and of which application it was: from the graph.
+
+The graph comes from events, so from whoever may write to the service. What it says decides which registered program is meant, and to which
+run its lineage is given; never what is executed, nor which files are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from headwater.errors import HeadwaterError, NotFoundError, UnsupportedError
+from headwater.graph.model import EdgeKind, Node, NodeKind, bare_name, node_id, parse_id
+from headwater.graph.stores import Direction
+
+if TYPE_CHECKING:
+    from headwater.graph.prov import GraphReader
+    from headwater.spark_listener.registry import Registry
+
+_HINTED = 3
+_MOST_JOBS = 1_000  # that wrote one dataset
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalRun:
+    """The run that wrote a dataset last: `job` is its namespace and name, `application` the node of the application's run.
+
+    `began` is when the application did, `started` and `ended` when the run did.
+    """
+
+    dataset: str
+    run: str
+    job: tuple[str, str]
+    application: str
+    began: str
+    started: str
+    ended: str
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run, as OpenLineage has it."""
+        return bare_name(self.run)
+
+    @property
+    def began_ms(self) -> int:
+        """When the application began, in milliseconds since the epoch: whatever it read, it read after that."""
+        return _milliseconds(self.began)
+
+    @property
+    def ended_ms(self) -> int:
+        """When the run had ended, in milliseconds since the epoch."""
+        return _milliseconds(self.ended)
+
+
+async def last_writer(graph: GraphReader, tenant: str, dataset: str) -> OriginalRun:
+    """The run that completed last of those that wrote a dataset.
+
+    Raises:
+        NotFoundError: no known run wrote it.
+        UnsupportedError: when the run began and ended is not known.
+    """
+    reached = await graph.reach(tenant, [dataset], direction=Direction.UPSTREAM, kinds=[EdgeKind.WRITES], depth=1, limit=_MOST_JOBS)
+    jobs = [node for node in reached.nodes if node.kind is NodeKind.JOB]
+    complete = sorted({str(job.properties["lastComplete"]) for job in jobs if "lastComplete" in job.properties})
+    namespace, name = parse_id(dataset)[1]
+    runs = [run for run in await graph.get(tenant, complete) if run.kind is NodeKind.RUN]
+    wrote = {
+        node.id for node in await graph.get(tenant, [node_id(NodeKind.VERSION, namespace, name, bare_name(run.id)) for run in runs])
+    }  # a job may write other datasets in other runs
+    runs = [run for run in runs if node_id(NodeKind.VERSION, namespace, name, bare_name(run.id)) in wrote]
+    if not runs:
+        raise NotFoundError(
+            f"No run that completed is known to have written {name}.", hint="`headwater lineage` shows the jobs around a dataset."
+        )
+    last = max(runs, key=lambda run: (str(run.properties.get("endedAt") or ""), run.id))
+    return await _original(graph, tenant, dataset, last)
+
+
+async def with_registered_program(graph: GraphReader, tenant: str, datasets: Iterable[str], registry: Registry) -> list[str]:
+    """Those of some datasets on a local disk, up to three, which a registered program wrote last: `headwater recapture` may run it."""
+    found: list[str] = []
+    for dataset in dict.fromkeys(datasets):
+        if len(found) == _HINTED or parse_id(dataset)[1][0] != "file":
+            continue
+        try:
+            run = await last_writer(graph, tenant, dataset)
+            job = await job_of(graph, tenant, run.application)
+            if job is not None and registry.program(bare_name(run.application), *job) is not None:
+                found.append(dataset)
+        except HeadwaterError:
+            continue  # it is a hint
+    return found
+
+
+async def job_of(graph: GraphReader, tenant: str, run: str) -> tuple[str, str] | None:
+    """Namespace and name of the job of a run; None: it is not known."""
+    above = (await graph.ancestors(tenant, [run])).get(run, [])
+    parts = next((parse_id(node.id)[1] for node in above if node.kind is NodeKind.JOB), None)
+    return None if parts is None else (parts[0], parts[1])
+
+
+async def _original(graph: GraphReader, tenant: str, dataset: str, run: Node) -> OriginalRun:
+    started, ended = run.properties.get("startedAt"), run.properties.get("endedAt")
+    job = await job_of(graph, tenant, run.id)
+    application = str(run.properties.get("parentRun") or run.id)
+    began = next((node.properties.get("startedAt") for node in await graph.get(tenant, [application])), None)
+    if not isinstance(began, str) or not isinstance(started, str) or not isinstance(ended, str) or job is None:
+        raise UnsupportedError(f"When run {bare_name(run.id)} of {dataset} began and ended is not known.")
+    return OriginalRun(dataset, run.id, job, application, began, started, ended)
+
+
+def _milliseconds(instant: str) -> int:
+    return int(datetime.fromisoformat(instant).timestamp() * 1000)

@@ -1,0 +1,119 @@
+"""The manifest of a capture that was made in a shadow, as one of the run that wrote the real data.
+
+Every file of the shadow that it names must be one that was compared, as it was then: its place takes the real file, with its length and
+time. Nothing else of the shadow may be left. Segments stay as they are; the files of a sink's, which their footers name, are stated in the
+manifest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+from headwater.backend.recapture.original import OriginalRun
+from headwater.backend.recapture.pairs import Pair
+from headwater.errors import InvalidCaptureError
+from headwater.graph.associations.segment import Footer
+
+
+class Rewriting:
+    """Of one shadow root; `pairs` are all files that were written there."""
+
+    def __init__(self, shadow: Path, pairs: Iterable[Pair]) -> None:
+        self._shadow = str(shadow)
+        self._spellings = tuple(dict.fromkeys([self._shadow, quote(self._shadow)]))
+        self._pairs = {str(pair.shadow): pair for pair in pairs}
+
+    def dataset(self, named: Mapping[str, Any]) -> tuple[str, str] | None:
+        """Namespace and name of the real dataset that one of the shadow stands for; None where it is none of the shadow."""
+        name = str(named["name"])
+        return (str(named["namespace"]), self._real(name)) if self.is_shadow(name) else None
+
+    def pair(self, file: Mapping[str, Any]) -> Pair:
+        """The pair of a file of the shadow, as a manifest or a footer names it.
+
+        Raises:
+            InvalidCaptureError: it was not compared, or is not as it was then.
+        """
+        path = "/" + str(file["path"]).removeprefix("file:").lstrip("/")
+        pair = self._pairs.get(path) or self._pairs.get(unquote(path))
+        if pair is None or (file["length"], file["modified"]) != (pair.before.length, pair.before.modified):
+            raise InvalidCaptureError(f"{file['path']} is no file that was compared, or is not as it was then.", field="$.segments")
+        return pair
+
+    def is_shadow(self, path: object) -> bool:
+        """Whether a path, or a URI of one, lies in the shadow."""
+        text = str(path)
+        if text.startswith("file:"):
+            text = "/" + text.removeprefix("file:").lstrip("/")
+        return any(text == shadow or text.startswith(f"{shadow}/") for shadow in self._spellings)
+
+    def manifest(self, manifest: Mapping[str, Any], footers: Mapping[str, Footer], run: OriginalRun) -> dict[str, Any]:
+        """The manifest as that of a run; `footers` are those of the segments of its sink, by name.
+
+        Raises:
+            InvalidCaptureError: it names a file of the shadow that was not compared.
+        """
+        sink = manifest["sink"]
+        again = {"started": manifest["started"], "ended": manifest["ended"]}
+        clean: dict[str, Any] = self._clean({
+            **manifest,
+            "sources": [self._source(source) for source in manifest["sources"]],
+            "segments": [
+                self._segment(entry, footers.get(entry["name"])) if entry["boundary"] == sink["boundary"] else entry
+                for entry in manifest["segments"]
+            ],
+            "sink": {**sink, "committed": [self._file(file) for file in sink.get("committed") or ()]},
+        })  # fmt: skip
+        namespace, job = run.job
+        clean |= {
+            "run": {"namespace": namespace, "job": job, "runId": run.run_id},
+            "started": run.started,
+            "ended": run.ended,
+            "recaptured": again,
+        }
+        if any(shadow in json.dumps(clean, ensure_ascii=False) for shadow in self._spellings):
+            raise InvalidCaptureError("The manifest still names a file of the shadow.", field="$")
+        return clean
+
+    def _source(self, source: Mapping[str, Any]) -> dict[str, Any]:
+        before = list(source.get("files") or ())
+        files = [self._file(file) if self.is_shadow(file["path"]) else file for file in before]
+        real = {str(file["path"]): now["path"] for file, now in zip(before, files, strict=True)}
+        splits = [{**split, "path": real.get(str(split["path"]), split["path"])} for split in source.get("splits") or ()]
+        return {**source, "files": files, "splits": splits}
+
+    def _segment(self, entry: Mapping[str, Any], footer: Footer | None) -> dict[str, Any]:
+        if entry.get("files") is not None:
+            files, runs = list(entry["files"]), entry.get("runs")
+        elif footer is not None:
+            files, runs = [file.to_json() for file in footer.files], [list(run) for run in footer.runs]
+        else:
+            raise InvalidCaptureError(f"Segment {entry['name']} does not name its files.", field="$.segments")
+        return {**entry, "files": [self._file(file) for file in files], "runs": runs}
+
+    def _file(self, file: Mapping[str, Any]) -> dict[str, Any]:
+        """A file of the shadow as the real one, by the name that Spark would give it: that of its folder, and the real file's own."""
+        pair = self.pair(file)
+        own, name = Path(pair.named).name, str(file["path"])
+        encoded = quote(own) if unquote(name) != name else own
+        path = self._real(f"{name.rpartition('/')[0]}/{encoded}")
+        return {**file, "path": path, "length": pair.now.length, "modified": pair.now.modified}
+
+    def _real(self, text: str) -> str:
+        for shadow in self._spellings:
+            text = text.replace(shadow, "")
+        return text
+
+    def _clean(self, value: Any) -> Any:
+        """A part of the manifest with real paths in the place of those of the shadow, wherever a text names one."""
+        if isinstance(value, str):
+            return self._real(value)
+        if isinstance(value, list):
+            return [self._clean(child) for child in value]
+        if isinstance(value, dict):
+            return {name: self._clean(child) for name, child in value.items()}
+        return value

@@ -1,0 +1,210 @@
+"""A recapture from its plan to what is kept: find the program, run it in a shadow, compare, rewrite its captures, take them in.
+
+Whatever it meets, it leaves the home as it was unless every step succeeded, and never leaves the shadow behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from headwater.backend.delivery import LogDelivery
+from headwater.backend.recapture.inputs import check_inputs
+from headwater.backend.recapture.original import OriginalRun, job_of, last_writer
+from headwater.backend.recapture.pairs import DiffersError, Pair, paired
+from headwater.backend.recapture.rewriting import Rewriting
+from headwater.backend.recapture.spooled import Captured, captured_in
+from headwater.backend.replay.invocations import Upstream, check
+from headwater.backend.replay.model import Invocation
+from headwater.backend.replay.runner import ReplayFailedError, run_program, story
+from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
+from headwater.graph.model import NodeKind, bare_name, node_id, parse_id
+from headwater.graph.records import AssociationStore
+from headwater.graph.stores import GraphStore
+from headwater.spark_listener.registry import Registry
+from headwater.spark_listener.replay import ReplayOrder
+
+_SLACK_MS = 2_000  # file systems that keep whole seconds, and those of two
+_ACTIVE = "Run it again with `headwater run --mode active`."
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which program is to be run for the lineage of a dataset, and whose run that lineage will be."""
+
+    output: str
+    run: OriginalRun
+    invocation: Invocation
+
+
+@dataclass(frozen=True, slots=True)
+class Recaptured:
+    """What a recapture came to: the ids of the datasets whose record lineage is kept now, and how many files were compared.
+
+    `left` says of which further datasets of the program nothing is kept, and why.
+    """
+
+    outputs: Sequence[str]
+    files: int
+    left: Mapping[str, str]
+
+
+class Recaptures:
+    """Of one home: `folder` is where shadows go, `delivery` what takes the captures in."""
+
+    def __init__(self, folder: Path, graph: GraphStore, registry: Registry, records: AssociationStore, delivery: LogDelivery) -> None:
+        self._folder = folder
+        self._graph = graph
+        self._registry = registry
+        self._records = records
+        self._delivery = delivery
+
+    async def plan(self, tenant: str, output: str) -> Plan:
+        """What is to be run for a dataset, by its node id.
+
+        Raises:
+            NotFoundError: no known run wrote it.
+            InvalidQueryError: its record lineage is kept already.
+            UnsupportedError: its program is not registered, or is not what was registered; or its files cannot be compared.
+        """
+        namespace, name = parse_id(output)[1]
+        if namespace != "file":
+            raise UnsupportedError(
+                f"{name} ({namespace}) lies on no local disk, where its files could be compared byte by byte.", hint=_ACTIVE
+            )
+        run = await last_writer(self._graph, tenant, output)
+        listed = await asyncio.to_thread(self._records.sources.look().listed, name)
+        if not listed:
+            raise NotFoundError(f"{name} holds no file of data any more, so nothing can be compared.")
+        written = await asyncio.to_thread(self._records.catalog.writers, tenant, listed)
+        if all(block in written for block in listed):
+            raise InvalidQueryError(f"The record lineage of {name} is kept already.", hint="`headwater trace` answers from it.")
+        job = await job_of(self._graph, tenant, run.application)
+        if job is None:
+            raise UnsupportedError(f"Which job run {bare_name(run.application)} was of is not known.")
+        return Plan(output, run, Upstream([], {run.application: job}, {}).invocation(run.application, self._registry))
+
+    async def run(self, tenant: str, plan: Plan) -> Recaptured:
+        """Run the program, compare what it wrote, and keep what it recorded.
+
+        Raises:
+            DiffersError: the second run wrote other bytes, or an input has changed.
+            ReplayFailedError: the program failed.
+            UnsupportedError: it cannot be compared, or its records could not be captured.
+        """
+        place = self._folder / uuid.uuid4().hex
+        place.mkdir(parents=True, mode=0o700)
+        log, shadow = place / "program.log", place / "data"
+        done = [place]
+        try:
+            await asyncio.to_thread(_run, plan.invocation, place, shadow, log)
+            return await self._keep(tenant, plan, place / "home", shadow)
+        except ReplayFailedError:
+            done = [place / "home", shadow]  # the message names the log
+            raise
+        finally:
+            for folder in done:
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def _keep(self, tenant: str, plan: Plan, home: Path, shadow: Path) -> Recaptured:
+        sources = self._records.sources
+        pairs = await asyncio.to_thread(paired, shadow, sources)
+        rewriting = Rewriting(shadow, pairs)
+        with captured_in(home / "spool") as captures:
+            chosen, left = await self._chosen(tenant, plan, captures, rewriting)
+            manifests = [(capture, await asyncio.to_thread(_rewritten, capture, rewriting, run)) for capture, run in chosen]
+            for capture, run in chosen:
+                _check_run(capture, run, rewriting)
+            await asyncio.to_thread(_check_all, pairs)
+            for capture, manifest in manifests:
+                await asyncio.to_thread(self._delivery.send, replace(capture.item, body=manifest), capture.folder)
+        return Recaptured([run.dataset for _, run in chosen], len(pairs), left)
+
+    async def _chosen(
+        self, tenant: str, plan: Plan, captures: Sequence[Captured], rewriting: Rewriting
+    ) -> tuple[list[tuple[Captured, OriginalRun]], dict[str, str]]:
+        """The captures that are to be kept, each with the run whose it is; and why others are not.
+
+        Raises:
+            UnsupportedError: none of them is of the dataset that was asked for.
+        """
+        left: dict[str, str] = {}
+        found: dict[str, list[tuple[Captured, OriginalRun]]] = {}
+        for capture in captures:
+            named = rewriting.dataset(capture.manifest["sink"]["dataset"]) if capture.manifest.get("sink") else None
+            if named is None:
+                continue
+            dataset = node_id(NodeKind.DATASET, *named)
+            if capture.manifest["status"] != "complete":
+                left[dataset] = _problems(capture.manifest)
+                continue
+            try:
+                run = await last_writer(self._graph, tenant, dataset)
+            except NotFoundError as error:
+                left[dataset] = error.message
+                continue
+            if run.application != plan.run.application:
+                left[dataset] = "another run wrote it last"
+            else:
+                found.setdefault(dataset, []).append((capture, run))
+        for dataset in [dataset for dataset, several in found.items() if len(several) > 1]:
+            left[dataset] = "the program writes it more than once"
+            del found[dataset]
+        chosen = [one for several in found.values() for one in several if not await self._is_kept(tenant, one[0], rewriting)]
+        if plan.output not in {run.dataset for _, run in chosen}:
+            reason = left.get(plan.output, "the second run recorded nothing of it")
+            raise UnsupportedError(f"The records of {parse_id(plan.output)[1][1]} could not be captured: {reason}.")
+        return chosen, left
+
+    async def _is_kept(self, tenant: str, capture: Captured, rewriting: Rewriting) -> bool:
+        """Whether the first run's own capture of these files is kept."""
+        pairs = [rewriting.pair(file) for file in capture.files]
+        blocks = [await asyncio.to_thread(self._records.sources.look().block, pair.named) for pair in pairs]
+        written = await asyncio.to_thread(self._records.catalog.writers, tenant, blocks)
+        return bool(blocks) and all(block in written for block in blocks)
+
+
+def _run(invocation: Invocation, place: Path, shadow: Path, log: Path) -> None:
+    check(invocation)
+    order = place / "order.json"
+    ReplayOrder(replay=place.name, shadow=str(shadow), exclude={}, script_sha256=invocation.script_sha256, captures=True).save(order)
+    ours = {"HEADWATER_HOME": str(place / "home"), "HEADWATER_MODE": "active", "HEADWATER_RDD_RECORDS": "true"}
+    if code := run_program(invocation, order, log, capturing=ours):
+        raise ReplayFailedError(story(invocation, code, log), hint=f"Nothing was kept. The whole log is {log}.")
+
+
+def _rewritten(capture: Captured, rewriting: Rewriting, run: OriginalRun) -> dict[str, Any]:
+    return rewriting.manifest(capture.manifest, capture.footers, run)
+
+
+def _check_run(capture: Captured, run: OriginalRun, rewriting: Rewriting) -> None:
+    """See that a run wrote the files that are there, and that what it read is as it was then.
+
+    Raises:
+        DiffersError: a file was written at another time, or an input has changed.
+        UnsupportedError: whether an input has changed cannot be told.
+    """
+    for file in capture.files:
+        pair = rewriting.pair(file)
+        if not run.began_ms - _SLACK_MS <= pair.now.modified <= run.ended_ms + _SLACK_MS:
+            raise DiffersError(pair.named, f"was not written while run {run.run_id} ran ({run.began} to {run.ended})")
+    sources = [
+        {**source, "files": [file for file in source.get("files") or () if not rewriting.is_shadow(file["path"])]}
+        for source in capture.manifest["sources"]
+    ]
+    check_inputs(sources, run.began_ms)
+
+
+def _check_all(pairs: Sequence[Pair]) -> None:
+    for pair in pairs:
+        pair.check()
+
+
+def _problems(manifest: Mapping[str, Any]) -> str:
+    found = [f"{problem['operator']}: {problem['reason']}" for problem in manifest["problems"]]
+    return "; ".join(found[:3]) or str(manifest["status"])
