@@ -311,6 +311,8 @@ class Recording:
 
     def _described(self, operator: int) -> dict[str, Any]:
         described = self._operators[operator]
+        if self._is_unread(operator):
+            return {**described, "behaviour": "opaque"}  # it has no source that it could name
         return {**described, "source": operator} if operator in self._sources else described
 
     def _lacks(self, boundary: int) -> Iterable[dict[str, str]]:

@@ -6,6 +6,7 @@ would change what the program reads. Until then a source is known by its RDD alo
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate, chain
@@ -30,6 +31,8 @@ class SourceFiles:
         self._files_read, self._bytes_read = files_read, bytes_read
         self._sparing = sparing
         self._unlisted: dict[int, tuple[weakref.ref[Any], FileSource, Numbered | WholeFiles]] = {}
+        # The program's threads and the listener's list: whoever comes second must wait until what the first lists is stated.
+        self._listing = threading.RLock()
 
     def add(self, scan: int, rdd: Any, source: FileSource, start: Numbered | WholeFiles) -> None:
         """A source, whose files are listed later; `start` gives its records their references."""
@@ -41,8 +44,11 @@ class SourceFiles:
         Raises:
             NotListedError: Spark cannot list one of them now. It is tried again when this is next called.
         """
-        if not self._unlisted:
-            return
+        with self._listing:
+            if self._unlisted:
+                self._list_below(rdd)
+
+    def _list_below(self, rdd: Any) -> None:
         waiting = [rdd]
         seen = []
         while waiting:
@@ -61,7 +67,11 @@ class SourceFiles:
             waiting += [*getattr(one, SIDES, ()), *([one.prev] if hasattr(one, "prev") else [])]
 
     def list_of(self, scans: Iterable[int]) -> None:
-        """Note what some sources read, if that is not known yet."""
+        """Note what some sources read, if that is not known yet. Raises as `reads` does."""
+        with self._listing:
+            self._list(scans)
+
+    def _list(self, scans: Iterable[int]) -> None:
         from py4j.protocol import Py4JJavaError  # comes with PySpark
 
         for scan in dict.fromkeys(scans):
