@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 _NEW_OBJECTS = 50_000
-_NOT_BRIEF = frozenset({"run", "serve", "demo", "replay"})  # they run the user's program in this process, or go on for long
+_NOT_BRIEF = frozenset({"run", "serve", "demo", "replay", "recapture"})  # they run the user's program in this process, or go on for long
 
 
 def collect_rarely(arguments: Sequence[str]) -> None:

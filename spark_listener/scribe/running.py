@@ -75,7 +75,8 @@ def is_look(sql: str, plan: Mapping[str, Any]) -> bool:
 def may_look(plan: Mapping[str, Any]) -> bool:
     """Whether a query within `spark.sql` may be such a look, as long as the text is not known."""
     sources = plan.get("sources") or ()
-    return bool(sources) and not plan.get("command") and all(known.get("format") == "text" for known in sources)
+    writes = plan.get("command") or plan.get("sink")
+    return bool(sources) and not writes and all(known.get("format") == "text" for known in sources)
 
 
 def is_reader(call: str) -> bool:

@@ -85,6 +85,15 @@ def test_a_look_for_columns_in_sql_is_no_run_however_long_it_lasts(tmp_path: Pat
     assert told.events()[1:] == [("START", "report.scan"), ("COMPLETE", "report.scan")]
 
 
+def test_lines_that_a_statement_writes_are_told_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told(tmp_path)
+    told.begin(1, call="org.apache.spark.sql.classic.SparkSession.sql(SparkSession.scala:1)")
+    _later(monkeypatch, TELL_AFTER)
+    lines = {**_WRITES, "sources": [{**_PLAN["sources"][0], "format": "text"}]}
+    told.scribe.start_lasting(lambda _: {"plan": lines, "stages": None})
+    assert [kind for kind, _ in told.events()] == ["START", "START"]
+
+
 def test_the_query_that_fills_a_table_is_told_as_a_part_of_the_command_that_creates_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
