@@ -131,9 +131,9 @@ test('the first graph waits for its own question alone', async ({ page }) => {
   await findReport(page);
   const address = page.url();
   await page.goto('about:blank');
-  let letGo = () => {};
+  let release = () => {};
   const graphStands = new Promise<void>((resolve) => {
-    letGo = resolve;
+    release = resolve;
   });
   await page.route('**/graphql', async (route) => {
     if (!route.request().postData()?.includes('query LineageShape(')) await graphStands;
@@ -144,7 +144,7 @@ test('the first graph waits for its own question alone', async ({ page }) => {
   const took = await page.evaluate(() => performance.now());
   test.info().annotations.push({ type: 'first graph', description: `${Math.round(took)} ms` });
   await expect(page.getByRole('gridcell', wrong)).toHaveCount(0);
-  letGo();
+  release();
   await expect(page.getByRole('gridcell', wrong)).toBeVisible();
 });
 

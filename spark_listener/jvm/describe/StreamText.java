@@ -28,8 +28,8 @@ public final class StreamText {
     }
 
     private static Map named(Object table, Object options) {
-        Map told = options instanceof scala.collection.immutable.Map ? SourceList.options((scala.collection.immutable.Map) options) : new LinkedHashMap();
-        return table instanceof Table ? described((Table) table, told, ((Table) table).name()) : null;
+        Map settings = options instanceof scala.collection.immutable.Map ? SourceList.options((scala.collection.immutable.Map) options) : new LinkedHashMap();
+        return table instanceof Table ? described((Table) table, settings, ((Table) table).name()) : null;
     }
 
     /** The table of the session's catalog whose files a stream writes, by the plan that the stream was started with; null: it writes none. */

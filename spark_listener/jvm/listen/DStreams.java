@@ -37,7 +37,7 @@ final class DStreams {
     }
 
     /** What an event of Spark says of such streams, as events of ours (Described). */
-    List told(SparkListenerEvent event) {
+    List described(SparkListenerEvent event) {
         List result = new ArrayList();
         if (!event.getClass().getName().equals(WRAPPED)) {
             return result;
@@ -57,7 +57,7 @@ final class DStreams {
             Map end = of("stream_end", (Operation) running.get(i));
             end.put("time", Long.valueOf(time));
             end.put("error", null);
-            result.add(new Told(end));
+            result.add(new OfStream(end));
         }
         running.clear();
         contexts++;
@@ -81,7 +81,7 @@ final class DStreams {
             start.put("sink", "");
             start.put("ends", Boolean.FALSE);
             start.put("sources", sources(operation, null, null));
-            result.add(new Told(start));
+            result.add(new OfStream(start));
         }
     }
 
@@ -103,7 +103,7 @@ final class DStreams {
             progress.put("written", null);
             progress.put("sources", sources(operation, String.valueOf(time), counted));
             progress.put("failed", Scala.orNull((scala.Option) Accessors.get(entry.getValue(), "failureReason")));
-            result.add(new Told(progress));
+            result.add(new OfStream(progress));
         }
     }
 
@@ -194,11 +194,11 @@ final class DStreams {
         }
     }
 
-    /** An event that is said already. */
-    private static final class Told implements Described {
+    /** An event that is described already. */
+    private static final class OfStream implements Described {
         private final Map event;
 
-        Told(Map event) {
+        OfStream(Map event) {
             this.event = event;
         }
 

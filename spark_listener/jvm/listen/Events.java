@@ -71,9 +71,9 @@ public final class Events extends SparkListener {
         } else if (event instanceof ExternalCatalogEvent) {
             CatalogEvents.add((ExternalCatalogEvent) event);
         } else {
-            List told = dstreams.told(event);
-            for (int i = 0; i < told.size(); i++) {
-                offer((Described) told.get(i));
+            List ofStreams = dstreams.described(event);
+            for (int i = 0; i < ofStreams.size(); i++) {
+                offer((Described) ofStreams.get(i));
             }
         }
     }
