@@ -51,13 +51,16 @@ _MARQUEZ = tuple(
     )
 )  # fmt: skip
 
+# What its page searches by, where its advanced search is on.
+_MARQUEZ_BETA = (("GET", "/api/v2beta/search/jobs"), ("GET", "/api/v2beta/search/datasets"))
+
 # What answers from the log, in which an event stands as it was sent: with all that it names.
 _MARQUEZ_EVENTS = tuple(("GET", f"/api/v1/{path}") for path in ("events/lineage", "events", "stats/lineage-events"))
 
 # What it has to give tags and take them back.
 _MARQUEZ_TAGS = tuple(
-    (method, f"/api/v1/namespaces/{{namespace}}/datasets/{{dataset}}/{path}")
-    for path in ("tags/{tag}", "fields/{field}/tags/{tag}")
+    (method, f"/api/v1/namespaces/{{namespace}}/{path}/tags/{{tag}}")
+    for path in ("datasets/{dataset}", "datasets/{dataset}/fields/{field}", "jobs/{job}")
     for method in ("POST", "DELETE")
 )
 
@@ -66,6 +69,7 @@ _CDAP = tuple(
     ("GET", f"/v3/namespaces/{{namespace}}/datasets/{{dataset}}/lineage{path}")
     for path in ("", "/fields", "/fields/{field}", "/fields/{field}/operations")
 )
+_CDAP_SEARCH = (("GET", "/v3/metadata/search"), ("GET", "/v3/namespaces/{namespace}/metadata/search"))
 
 # The recorder of operations in the form of CDAP's.
 _CDAP_RECORDER = ("POST", "/v3/namespaces/{namespace}/apps/{application}/{type}/{program}/runs/{run}/lineage/operations")
@@ -95,11 +99,11 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("GET", "/api/v1/descriptions"): Rule(Scope.READ, "descriptions", within=_FILTERED),
     ("POST", "/api/v1/declarations"): Rule(Scope.DECLARE, "declare", _JSON, within=_FILTERED),
     ("GET", "/api/v1/audit"): Rule(Scope.AUDIT, "audit.read"),
-    **dict.fromkeys(_MARQUEZ, Rule(Scope.READ, "marquez", within=_FILTERED)),
+    **dict.fromkeys((*_MARQUEZ, *_MARQUEZ_BETA), Rule(Scope.READ, "marquez", within=_FILTERED)),
     **dict.fromkeys(_MARQUEZ_EVENTS, Rule(Scope.READ, "marquez")),
     ("PUT", "/api/v1/tags/{tag}"): Rule(Scope.DECLARE, "declare", _JSON),  # what is said of a tag is said to all namespaces
     **dict.fromkeys(_MARQUEZ_TAGS, Rule(Scope.DECLARE, "declare", _JSON, within=_FILTERED)),
-    **dict.fromkeys(_CDAP, Rule(Scope.READ, "cdap", within=_FILTERED)),
+    **dict.fromkeys((*_CDAP, *_CDAP_SEARCH), Rule(Scope.READ, "cdap", within=_FILTERED)),
     _CDAP_RECORDER: Rule(Scope.DECLARE, "declare", _JSON),
     ("GET", "/api/v1/session"): Rule(Scope.READ, "session", within=_SILENT),
     ("DELETE", "/api/v1/session"): Rule(Scope.READ, "session.close", within=_SILENT),

@@ -11,6 +11,7 @@ A page is read by an index of the store, however much there is beside it: nothin
 from __future__ import annotations
 
 from headwater.backend.api.marquez import (
+    advanced_search,
     column_lineage,
     datasets,
     events,
@@ -26,5 +27,8 @@ from headwater.backend.api.marquez import (
 
 # A subject is a module with a `router`, and its line here.
 ROUTERS = tuple(
-    subject.router for subject in (namespaces, jobs, runs, datasets, lineage, column_lineage, run_lineage, search, tags, events, stats)
-)
+    subject.router
+    for subject in (
+        namespaces, jobs, runs, datasets, lineage, column_lineage, run_lineage, search, advanced_search, tags, events, stats,
+    )
+)  # fmt: skip

@@ -72,9 +72,9 @@ class _Route(APIRoute):
         return answered
 
 
-def subject_router() -> APIRouter:
+def subject_router(version: str = "v1") -> APIRouter:
     """A router for one subject."""
-    return APIRouter(prefix="/api/v1", tags=["marquez"], route_class=_Route)
+    return APIRouter(prefix=f"/api/{version}", tags=["marquez"], route_class=_Route)
 
 
 def not_found(what: str, name: str) -> NotFoundError:

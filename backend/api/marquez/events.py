@@ -109,7 +109,7 @@ def _bounded(bodies: Iterator[bytes]) -> Iterator[Any]:
 
 
 def _instant(stated: str | None, field: str) -> str | None:
-    if stated is None:
+    if not stated:
         return None
     try:
         return Stamp.at(stated, "").time

@@ -23,18 +23,17 @@ async def bodies_of_jobs(ask: Asked, jobs: Sequence[Node], *, runs: bool = False
     read = await _datasets(ask, ids, Direction.UPSTREAM)
     written = await _datasets(ask, ids, Direction.DOWNSTREAM)
     last = by_id(await ask.graph.get(ask.tenant, [str(job.properties["lastRun"]) for job in jobs if "lastRun" in job.properties]))
-    run_bodies = dict(zip(last, await bodies_of_runs(ask, list(last.values())), strict=True))
-    bodies = []
-    for job in jobs:
-        latest = await ask.graph.latest(ask.tenant, job.id, NodeKind.RUN, first=_LATEST) if runs else None
-        bodies.append(
-            {
-                **_body(ask, job, stated.get(job.id, NEVER), read[job.id], written[job.id]),
-                "latestRun": run_bodies.get(str(job.properties.get("lastRun"))),
-                "latestRuns": await bodies_of_runs(ask, latest.nodes) if latest else None,
-            }
-        )
-    return bodies
+    latest = {id_: (await ask.graph.latest(ask.tenant, id_, NodeKind.RUN, first=_LATEST)).nodes for id_ in ids} if runs else {}
+    every = last | by_id(run for those in latest.values() for run in those)
+    run_bodies = dict(zip(every, await bodies_of_runs(ask, list(every.values())), strict=True))
+    return [
+        {
+            **_body(ask, job, stated.get(job.id, NEVER), read[job.id], written[job.id]),
+            "latestRun": run_bodies.get(str(job.properties.get("lastRun"))),
+            "latestRuns": [run_bodies[run.id] for run in latest[job.id]] if runs else None,
+        }
+        for job in jobs
+    ]
 
 
 def dataset_id(dataset: str) -> dict[str, str]:
@@ -49,7 +48,7 @@ def _body(ask: Asked, job: Node, stated: Stated, read: Sequence[str], written: S
     parent = next((parse_id(each)[1][1] for each in stated.containers if each.startswith(f"{NodeKind.PIPELINE}:")), None)
     return {
         "id": {"namespace": namespace, "name": name},
-        "type": _type(job.properties),
+        "type": job_type(job.properties),
         "name": name,
         "simpleName": name.removeprefix(f"{parent}.") if parent else name,
         "parentJobName": parent,
@@ -79,7 +78,7 @@ async def _datasets(ask: Asked, jobs: Sequence[str], direction: Direction) -> Ma
     return {job: sorted(datasets) for job, datasets in found.items()}
 
 
-def _type(properties: Mapping[str, Any]) -> str:
+def job_type(properties: Mapping[str, Any]) -> str:
     """Marquez knows batch jobs, streams and services; a job is of the first kind where nobody says."""
     stated = mapping(properties.get("jobType"))
     kinds = {str(stated.get("processingType")).upper(), str(stated.get("jobType")).upper()}

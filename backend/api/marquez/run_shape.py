@@ -34,6 +34,11 @@ async def bodies_of_runs(ask: Asked, runs: Sequence[Node]) -> list[dict[str, Any
     return await asyncio.to_thread(lambda: [_body(ask, run, stated.get(run.id, NEVER), inputs[run.id], outputs[run.id]) for run in runs])
 
 
+async def states_of_runs(ask: Asked, runs: Sequence[str]) -> Mapping[str, str]:
+    """The state of each run, as Marquez names it."""
+    return {run.id: _state(run) for run in await ask.graph.get(ask.tenant, runs)}
+
+
 def job_version(namespace: str, name: str) -> str:
     """The one version that a job has here: the graph keeps what a job reads and writes, not how that changed."""
     return str(uuid5(NAMESPACE_URL, node_id(NodeKind.JOB, namespace, name)))
@@ -55,7 +60,7 @@ def _body(ask: Asked, run: Node, stated: Stated, inputs: list[Any], outputs: lis
         "updatedAt": about.get("updatedAt") or stated.updated,
         "nominalStartTime": nominal.get("nominalStartTime"),
         "nominalEndTime": nominal.get("nominalEndTime"),
-        "state": _STATES.get(str(about.get("state")), "NEW"),
+        "state": _state(run),
         "startedAt": about.get("startedAt"),
         "endedAt": about.get("endedAt"),
         "durationMs": _milliseconds(about.get("startedAt"), about.get("endedAt")),
@@ -65,6 +70,10 @@ def _body(ask: Asked, run: Node, stated: Stated, inputs: list[Any], outputs: lis
         "outputDatasetVersions": outputs,
         "facets": facets(ask, about),
     }
+
+
+def _state(run: Node) -> str:
+    return _STATES.get(str(run.properties.get("state")), "NEW")
 
 
 async def _inputs(ask: Asked, runs: Sequence[Node]) -> Mapping[str, list[Any]]:

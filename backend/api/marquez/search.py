@@ -39,10 +39,11 @@ class Filter(StrEnum):
 
 
 class Sort(StrEnum):
-    """What answers are ordered by."""
+    """What answers are ordered by. Marquez's document names the second in one way, its code and its page in another."""
 
     NAME = "name"
     UPDATED = "updated_at"
+    UPDATE = "update_at"
 
 
 @router.get("/search")
@@ -50,7 +51,7 @@ async def get_search(
     ask: Ask,
     query: Annotated[str, Query(alias="q", min_length=1, max_length=_LONGEST, description="A part of the name.")],
     kind: Annotated[str | None, Query(alias="filter", description="`dataset` or `job`, in any case; both where it is left out.")] = None,
-    sort: Annotated[str, Query(description="`name`, or `updated_at` for the latest first, in any case.")] = "name",
+    sort: Annotated[str, Query(description="`name`; or `updated_at` or `update_at`, for the latest first; in any case.")] = "name",
     limit: Annotated[int, Query(ge=0, le=1_000, description="Of the answers.")] = 10,
     namespace: Annotated[str | None, Query(description="Of the datasets and jobs.")] = None,
     before: Annotated[str | None, Query(pattern=_DAY, description="Stated last before this day.")] = None,

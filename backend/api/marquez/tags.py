@@ -1,4 +1,4 @@
-"""`/api/v1/tags`: the tags that anything bears or bore; and who may declare gives tags to datasets and fields, and takes them back.
+"""`/api/v1/tags`: the tags that anything bears or bore; and who may declare gives tags to datasets, fields and jobs, and takes them back.
 
 What is written here is a declaration like any other: durable before the answer, there again after a rebuild, beside what events say.
 """
@@ -16,7 +16,8 @@ from headwater.backend.api.context import Service, graph_of, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.marquez.asking import Ask, Asked, Page, answer, not_found, page_of, subject_router
 from headwater.backend.api.marquez.dataset_shape import bodies_of_datasets
-from headwater.backend.api.marquez.names import DatasetName, Namespace, decoded
+from headwater.backend.api.marquez.job_shape import bodies_of_jobs
+from headwater.backend.api.marquez.names import DatasetName, JobName, Namespace, decoded
 from headwater.backend.api.permitted import PermittedDeclarations, tells_values
 from headwater.backend.intake.bodies import apart, unpack_apart
 from headwater.backend.intake.declarations import DeclarationIntake
@@ -87,6 +88,14 @@ class _Declaring:
         await self.declare(bearer, "tag", tag, removed=removed)
         return await answer((await bodies_of_datasets(self.ask, await self.ask.graph.get(self.ask.tenant, [dataset])))[0])
 
+    async def tagged_job(self, namespace: str, job: str, tag: str, *, removed: bool = False) -> Response:
+        """Give a tag to a job, or take it back; the job, as it is then."""
+        bearer = node_id(NodeKind.JOB, namespace, job)
+        if not await self.ask.graph.get(self.ask.tenant, [bearer]):
+            raise not_found("Job", job)
+        await self.declare(bearer, "tag", tag, removed=removed)
+        return await answer((await bodies_of_jobs(self.ask, await self.ask.graph.get(self.ask.tenant, [bearer]), runs=True))[0])
+
 
 Declare = Annotated[_Declaring, Depends(_Declaring)]
 
@@ -144,3 +153,15 @@ async def delete_field_tag(namespace: Namespace, dataset: DatasetName, field: Fi
     """Take a tag of a field back."""
     bearer = node_id(NodeKind.COLUMN, namespace, dataset, field)
     return await declare.tagged(node_id(NodeKind.DATASET, namespace, dataset), bearer, tag, removed=True)
+
+
+@router.post("/namespaces/{namespace}/jobs/{job}/tags/{tag}")
+async def post_job_tag(namespace: Namespace, job: JobName, tag: Tag, declare: Declare) -> Response:
+    """Give a job a tag."""
+    return await declare.tagged_job(namespace, job, tag)
+
+
+@router.delete("/namespaces/{namespace}/jobs/{job}/tags/{tag}")
+async def delete_job_tag(namespace: Namespace, job: JobName, tag: Tag, declare: Declare) -> Response:
+    """Take a tag of a job back."""
+    return await declare.tagged_job(namespace, job, tag, removed=True)

@@ -211,7 +211,11 @@ def test_it_needs_the_scope_to_read_and_tells_each_tenant_of_its_own(told: Servi
     values = {"namespace": quote(LAKE, safe=""), "dataset": "raw", "field": "first"}
     with _client(told, "cdap", Scope.EXPORT) as exporter, _client(told, "cdap-other", Scope.READ) as other:
         for path in (path.format(**values) for (_, path), rule in RULES.items() if rule.operation == "cdap"):
-            asked = ALL | {"direction": "both"}
+            asked = ALL | {"direction": "both", "query": "oldest"}
+            if path.endswith("/search"):
+                assert [who.get(path, params=asked).status_code for who in (stranger, exporter, other)] == [401, 403, 200], path
+                assert other.get(path, params=asked).json()["results"] == []
+                continue
             assert [who.get(path, params=asked).status_code for who in (stranger, exporter, other)] == [401, 403, 404], path
     assert stranger.get("/v3/anything").status_code == 401
 
@@ -363,3 +367,35 @@ def test_the_documented_example_is_recorded_and_fits_the_schema(told: ServicePro
         column = node_id(NodeKind.COLUMN, LAKE, "passengers", "fullName")
         (edge,) = client.post("/graphql", json={"query": asked % json.dumps(column)}).json()["data"]["fieldLineage"]["edges"]
         assert edge["operations"] == [{"subtype": "TRANSFORMATION", "description": "parse, join", "declared": True}]
+
+
+def _searched(client: httpx.Client, query: str, namespace: str | None = LAKE, **more: Any) -> list[tuple[str, dict[str, str]]]:
+    path = f"/v3/namespaces/{quote(namespace, safe='')}/metadata/search" if namespace else "/v3/metadata/search"
+    answer = client.get(path, params={"query": query, "target": "dataset", **more})
+    assert answer.status_code == 200, answer.text
+    found = []
+    for result in answer.json()["results"]:
+        properties = result["metadata"]["SYSTEM"]["properties"]
+        assert result["metadataEntity"]["details"] == {"namespace": result["entityId"]["namespace"], "dataset": properties["entity-name"]}
+        found.append((result["entityId"]["dataset"], {name: value for name, value in properties.items() if name != "entity-name"}))
+    return found
+
+
+def test_datasets_are_found_by_their_fields(told: ServiceProcess) -> None:
+    with _client(told, "cdap", Scope.READ) as client:
+        assert _searched(client, "OLDEST") == [("report", {"schema:oldest": "oldest:string"})]
+        assert _searched(client, "old") == [], "a field is called so, or begins so where the term ends in *"
+        assert _searched(client, "na* oldest") == [
+            ("people/all", {"schema:name": "name:string"}), ("report", {"schema:oldest": "oldest:string"}),
+        ]  # fmt: skip
+        assert [name for name, _ in _searched(client, "note:string")] == ["people/all", "report"]
+        assert _searched(client, "note:int") == []
+        assert _searched(client, "first:string") == [], "no schema says what type it has"
+        assert _searched(client, "people*") == [("people/all", {})], "datasets are found by their names, too"
+        assert _searched(client, "note", limit=1, offset=1) == [("report", {"schema:note": "note:string"})]
+        assert _searched(client, "note", "s3://elsewhere") == []
+        assert _searched(client, "oldest", None) == _searched(client, "oldest")
+        answer = client.get("/v3/metadata/search", params={"query": "note", "limit": 1}).json()
+        assert (answer["total"], answer["limit"], len(answer["results"])) == (2, 1, 1)
+        for asked in ({"query": "*"}, {"query": " "}, {"query": "a " * 11}, {"query": "a", "target": "app"}, {}):
+            assert client.get("/v3/metadata/search", params=asked).status_code == 400, asked

@@ -248,6 +248,7 @@ def _path(path: str, side: _Side) -> str:
 def _queries(side: _Side) -> list[list[tuple[str, str]]]:
     """Parameters of all routes at once: each takes what it knows."""
     common = [("start", "0"), ("end", "now"), ("period", "WEEK"), ("depth", "20"), ("limit", "100"), ("q", CANARY), ("runId", side.run)]
+    common.append(("query", f"{CANARY}* re*"))
     columns = [("column", side.column_id), ("node", side.dataset_id), ("nodeId", f"dataset:{side.data}:{side.table}")]
     targets = (side.dataset_id, side.column_id, side.job_id, f"run:{side.run}", side.version_id)
     found = [[*common, *columns, ("target", target), ("focus", target)] for target in targets]

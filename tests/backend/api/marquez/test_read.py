@@ -248,7 +248,7 @@ def test_what_is_not_there_is_told_as_marquez_tells_it(reader: httpx.Client, pat
         ("namespaces/file/datasets?limit=1001", 400),
         ("namespaces/file/datasets?offset=-1", 400),
         ("namespaces/%ff/datasets", 400),
-        ("jobs?lastRunStates=FAILED", 422),
+        ("jobs?lastRunStates=LOST", 400),
         ("lineage?nodeId=nothing", 400),
         ("lineage?nodeId=run:file:x", 400),
         ("lineage", 400),

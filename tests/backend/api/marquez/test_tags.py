@@ -56,6 +56,18 @@ def test_a_dataset_and_a_field_get_a_tag_and_lose_it(tagged: ServiceProcess, ste
         assert [field["tags"] for field in client.delete(f"{path}/fields/wind/tags/pii").json()["fields"]] == [[], []]
 
 
+def test_a_job_gets_a_tag_and_loses_it(tagged: ServiceProcess) -> None:
+    with caller(tagged, Scope.READ, Scope.DECLARE) as client:
+        path = "/api/v1/namespaces/tests/jobs/job-3/tags/nightly"
+        told = check_as(client.post(path).json(), "Job")
+        assert (told["name"], told["tags"], told["latestRun"]["state"]) == ("job-3", ["nightly"], "COMPLETED")
+        assert client.get("/api/v1/namespaces/tests/jobs/job-3").json()["tags"] == ["nightly"]
+        assert client.delete(path).json()["tags"] == []
+        assert client.post("/api/v1/namespaces/tests/jobs/nothing/tags/nightly").status_code == 404
+    with caller(tagged, Scope.READ) as reader:
+        assert reader.post(path).status_code == 403
+
+
 def test_a_tag_may_be_made_and_described_before_anything_bears_it(steward: MarquezClient) -> None:
     assert check_as(steward.create_tag("silver", "may be sold"), "Tag") == {"name": "silver", "description": "may be sold"}
     assert steward.create_tag("silver") == {"name": "silver", "description": "may be sold"}
