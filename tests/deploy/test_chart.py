@@ -45,6 +45,7 @@ _REPLICAS = {
     "replicas": 3,
     "ingestLog": {"url": "postgresql://db:5432/headwater", "existingSecret": "database"},
 }
+_SCALED = {**_REPLICAS, "autoscaling": {"enabled": True, "minReplicas": 2, "maxReplicas": 5, "cpuPercent": 60}}
 _OF_OTHERS = {"ServiceMonitor", "PrometheusRule"}  # of Prometheus' operator
 
 
@@ -73,7 +74,7 @@ def _pods(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.fixture(params=[{}, _FULL, _REPLICAS], ids=["bare", "full", "replicas"])
+@pytest.fixture(params=[{}, _FULL, _REPLICAS, _SCALED], ids=["bare", "full", "replicas", "scaled"])
 def documents(request: pytest.FixtureRequest, tmp_path: Path) -> list[dict[str, Any]]:
     return _rendered(tmp_path, request.param)
 
@@ -88,7 +89,7 @@ def test_it_is_valid_for_kubernetes(documents: list[dict[str, Any]]) -> None:
 
 
 def test_helm_finds_no_fault(tmp_path: Path) -> None:
-    for values in ({}, _FULL, _REPLICAS):
+    for values in ({}, _FULL, _REPLICAS, _SCALED):
         done = _run(tmp_path, values, "lint", "--strict")
         assert done.returncode == 0, done.stdout + done.stderr
 
@@ -134,6 +135,20 @@ def test_replicas_have_a_home_each_and_one_key(tmp_path: Path) -> None:
     assert environment["HEADWATER_API_KEY"]["valueFrom"]["secretKeyRef"] == {"name": "headwater-key", "key": "api-key"}
     assert environment["HEADWATER_INGEST_LOG_PASSWORD"]["valueFrom"]["secretKeyRef"] == {"name": "database", "key": "password"}
     assert documents["PodDisruptionBudget"]["spec"]["maxUnavailable"] == 1
+
+
+def test_the_number_of_replicas_is_left_to_the_autoscaler_where_there_is_one(tmp_path: Path) -> None:
+    documents = {document["kind"]: document for document in _rendered(tmp_path, _SCALED)}
+    assert "replicas" not in documents["StatefulSet"]["spec"], "each upgrade would set it back"
+    scaler = documents["HorizontalPodAutoscaler"]["spec"]
+    assert scaler["scaleTargetRef"]["name"] == documents["StatefulSet"]["metadata"]["name"]
+    assert (scaler["minReplicas"], scaler["maxReplicas"]) == (2, 5)
+    (metric,) = scaler["metrics"]
+    assert metric["resource"] == {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60}}
+    container = documents["StatefulSet"]["spec"]["template"]["spec"]["containers"][0]
+    assert "cpu" in container["resources"]["requests"], "a share of nothing is nothing"
+    assert scaler["behavior"]["scaleDown"]["policies"][0]["value"] == 1
+    assert "HorizontalPodAutoscaler" not in {document["kind"] for document in _rendered(tmp_path, _REPLICAS)}
 
 
 def test_what_it_sets_are_settings_and_a_probe_is_answered(tmp_path: Path) -> None:
@@ -191,6 +206,8 @@ def test_each_alert_has_a_section_of_the_runbook_that_names_what_there_is() -> N
     [
         ({"replicas": 3}, "ingestLog.url"),
         ({"replicas": 0}, "replicas"),
+        ({"autoscaling": {"enabled": True}}, "ingestLog.url"),
+        ({**_REPLICAS, "autoscaling": {"enabled": True, "minReplicas": 9, "maxReplicas": 3}}, "maxReplicas"),
         ({"ingestLog": {"url": "postgresql://db/headwater"}}, "existingSecret"),
         ({**_REPLICAS, "associations": ""}, "associations"),
         ({**_REPLICAS, "persistence": {"existingClaim": "home"}}, "home of its own"),

@@ -94,6 +94,8 @@ securityContext:
 - name: HEADWATER_INGEST_LOG_PASSWORD
   valueFrom: { secretKeyRef: { name: {{ .Values.ingestLog.existingSecret | quote }}, key: password } }
 {{- end }}
+{{- else if .Values.autoscaling.enabled }}
+{{- fail "autoscaling.enabled: replicas need ingestLog.url, a log that they share" }}
 {{- else if gt (int .Values.replicas) 1 }}
 {{- fail "replicas: more than one needs ingestLog.url, a log that they share" }}
 {{- end }}
