@@ -16,7 +16,7 @@ ARGS ?=
 SUITE ?= figures
 PLANS ?= 100000
 
-.PHONY: help demo test quick torture lint types format bench readme schema docs page bootstrap clean
+.PHONY: help demo test quick torture audit lint types format bench readme schema docs page bootstrap clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ quick: bootstrap ## The unit tests alone (PATHS=tests/graph: those of that folde
 
 torture: bootstrap ## What is too long for `make test`, and random programs against the oracle, in pieces (PLANS=100000).
 	@$(PYTHON) -m bench.truth.torture --plans $(PLANS) $(ARGS)
+
+audit: bootstrap ## Known faults of what is locked, by pip-audit and npm, where their services answer.
+	@$(PYTHON) scripts/audit.py
 
 lint: ## Ruff's rules and format, and the page's (PATHS=folder: those files alone, without the page).
 	@$(PYTHON) -m ruff check $(or $(PATHS),.)

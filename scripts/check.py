@@ -80,6 +80,7 @@ STEPS = (
         "for part in lake azure_server databases kafka_server; do .venv/bin/python -m tests.$part || exit 1; done",
         waits=True,
     ),
+    Step("audit", ".venv/bin/python scripts/audit.py", waits=True),
     Step("types", ".venv/bin/mypy"),
     Step("page-build", "make --no-print-directory backend/page/index.html", ("page-install",)),
     _tests("lake", "lake and not e2e", "--timeout=1200", after=("lake-install", "neo4j-install", "quick-spark")),
