@@ -2,8 +2,8 @@
 
 The second compiler and a parallel collector cost more than such a session can earn back. Without that compiler Java keeps 48 MB for
 compiled code, which some hundred queries fill: from there on it would interpret whatever is new. None of this changes what a query
-answers. Spark's drivers take its classes from the file that SPARK_SUBMIT_OPTS names, where there is one (scripts/spark_archive.py);
-executors are told here.
+answers, and no more does the daemon that starts Python's workers (workers/quick_daemon.py). Spark's drivers take its classes from the
+file that SPARK_SUBMIT_OPTS names, where there is one (scripts/spark_archive.py); executors are told here.
 """
 
 from __future__ import annotations
@@ -11,12 +11,17 @@ from __future__ import annotations
 import os
 import re
 import sys
+from pathlib import Path
 
 from pyspark import SparkContext
 
 PATIENTLY = 120_000  # milliseconds in which Spark is to deliver its events, on whatever machine
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC", "-XX:-UsePerfData")
-_SPARK = "--conf spark.sql.ui.explainMode=simple"  # the usual mode: a sixth of a small query
+_WORKERS = Path(__file__).parent / "workers"
+_SPARK = (
+    "--conf spark.sql.ui.explainMode=simple"  # the usual mode: a sixth of a small query
+    f" --conf spark.python.daemon.module=quick_daemon --conf 'spark.executorEnv.PYTHONPATH={_WORKERS}'"
+)
 
 
 def submit(options: str = "") -> str:
