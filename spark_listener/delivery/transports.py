@@ -6,7 +6,6 @@ nothing else. Records never go this way. What a transport says may hold its addr
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import queue
 import threading
@@ -96,7 +95,7 @@ class _Backend:
         self._given = 0
         self._make = make
         self._divide = divide
-        self._queue: queue.Queue[Mapping[str, Any] | None] = queue.Queue(_MOST)
+        self._queue: queue.SimpleQueue[Mapping[str, Any] | None] = queue.SimpleQueue()
         self._until = float("inf")
         self._failures, self._again, self._pause = 0, 0.0, _FIRST_PAUSE
         self._thread = threading.Thread(target=self._run, name="headwater-openlineage", daemon=True)
@@ -105,14 +104,13 @@ class _Backend:
     def put(self, event: Mapping[str, Any]) -> None:
         """Send an event soon. Never waits."""
         self._given += 1
-        with contextlib.suppress(queue.Full):  # counted at the end: it was given and not sent
-            self._queue.put_nowait(event)
+        if self._queue.qsize() < _MOST:  # else it is counted at the end: it was given and not sent
+            self._queue.put(event)
 
     def end(self, until: float) -> None:
         """Nothing more comes; what has not gone by then is dropped."""
         self._until = until
-        with contextlib.suppress(queue.Full):  # the thread sees the time
-            self._queue.put_nowait(None)
+        self._queue.put(None)  # however many wait before it: else the thread would wait for more once it is through them
 
     def join(self) -> None:
         """Wait until the end that was asked for, and count what was dropped."""

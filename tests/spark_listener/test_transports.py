@@ -99,6 +99,29 @@ def test_a_backend_that_hangs_does_not_hold_up_the_end() -> None:
     assert transports.problem is not None
 
 
+@pytest.mark.parametrize("answer", [500, 200])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_full_queue_does_not_hold_up_the_end_once_it_is_empty(answer: int, parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.spark_listener.delivery.transports._MOST", 8)
+    begun = threading.Event()
+
+    def late(handler: BaseHTTPRequestHandler) -> None:
+        begun.wait(60)
+        handler.send_response(answer)
+
+    with _server(late) as (url, got):
+        config = {"type": "http", "url": url, "retry": {"total": 0}}
+        transports = Transports(config if parts == 1 else {"type": "composite", "transports": {"a": config, "b": config}})
+        for _ in range(100):
+            transports.put(event())
+        threading.Timer(0.5, begun.set).start()
+        began = time.monotonic()
+        transports.finish(60)
+        assert time.monotonic() - began < 20
+    assert 0 < len(got) < 100
+    assert transports.sent == (0 if answer == 500 else len(got) // parts)  # what had its place arrives
+
+
 def test_what_openlineage_is_told_to_do() -> None:
     assert transport_config({}, {}) is None
     assert transport_config({"transport.type": "console"}, {"OPENLINEAGE_DISABLED": "true"}) is None
