@@ -107,6 +107,14 @@ class Home:
     def projector_lock(self) -> Path:
         return self.path / "projector.lock"
 
+    @property
+    def worker_note(self) -> Path:
+        return self.path / "worker.note"
+
+    @property
+    def trial_note(self) -> Path:
+        return self.path / "trial.note"
+
     def create(self) -> Home:
         """Make the folder and its parts, for this user alone. An existing folder keeps its modes.
 

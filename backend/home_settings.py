@@ -43,6 +43,7 @@ class DefaultSettings:
     index_bytes: int = 512 * 1024**2
     staged_bytes: int = 32 * 1024**3
     staged_hours: float = 48.0
+    entry_seconds: float = 1800.0
 
     @property
     def store_url(self) -> str:

@@ -24,7 +24,7 @@ _SECONDS = 10
 _LAG = 10_000  # entries; the chart's alert rules have the same bound
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # What a service can do without: it answers, and says what is missing.
-_BORNE = frozenset({"associations", "segments", "intakes", "replicas", "audit_copy"})
+_BORNE = frozenset({"associations", "segments", "intakes", "replicas", "audit_copy", "quarantine"})
 _ADVICE = {
     "log": "headwater store check, then headwater store repair.",
     "graph": "If the store is away, start it; else headwater store check.",
@@ -35,6 +35,7 @@ _ADVICE = {
     "audit": "Until it can be written, no records are told.",
     "intakes": "See the service's log for why an intake waits.",
     "audit_copy": "Lines of the audit log wait in this home until the shared log's database takes them.",
+    "quarantine": "headwater store check says why; headwater store retry projects them once more.",
     "replicas": "Give all replicas the same settings.",
 }
 

@@ -126,6 +126,11 @@ class Settings(BaseSettings):
         default="process",
         description="Where the service projects and keeps what it took in: a process of its own, or a thread of the service's.",
     )
+    entry_seconds: float = Field(
+        default=DefaultSettings.entry_seconds,
+        gt=0,
+        description="How long the worker may read one entry of the log before it is ended and the entry is tried apart.",
+    )
     question_seconds: float = Field(default=30, gt=0, description="How long a question may take before it is ended.")
     question_bytes: int = Field(default=4096 * _MB, ge=1024 * _MB, description="Memory that one question may take before it is ended.")
     question_processes: int = Field(default=3, ge=1, le=64, description="How many questions about records are answered at a time.")

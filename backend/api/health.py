@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 
 import headwater
 from headwater.backend.api.context import Service, service
+from headwater.backend.ingest_log import Stage
 from headwater.backend.settings import DEFAULT_TENANT
 from headwater.backend.soundness.files import Fault
 from headwater.backend.worker.projector import Projector
@@ -42,6 +43,7 @@ async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
         checks["log" if error.path in (None, parts.workspace.home.log) else "graph"] = error.message.replace(f"{home}/", "")
     except HeadwaterError as error:
         checks["graph"] = error.message
+    checks["quarantine"] = await _quarantine(parts)
     checks["audit"] = parts.audit.state
     checks["intakes"] = parts.intakes.waiting
     if parts.settings.ingest_log is not None:
@@ -55,6 +57,15 @@ async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
     ready = not unable and not checks["projector"].startswith("failed")
     content: dict[str, Any] = {"status": "ready" if ready else "unavailable", "checks": checks, "pending": pending}
     return JSONResponse(content, 200 if ready else 503)
+
+
+async def _quarantine(parts: Service) -> str:
+    """Whether entries are set aside, of any tenant."""
+    try:
+        number = await asyncio.to_thread(parts.workspace.log.buried, Stage.QUARANTINE)
+    except HeadwaterError as error:
+        return f"unknown: {type(error).__name__}"
+    return f"{number:,} entries are set aside: the worker ended each time at each of them" if number else "ok"
 
 
 def _damage_text(faults: Sequence[Fault], home: Path) -> str:

@@ -1,4 +1,4 @@
-"""`headwater store`: keep the graph and what belongs to it: migrate, check, repair, prune, rebuild, back up, restore, export, import."""
+"""`headwater store`: keep the graph and its log: migrate, check, repair, retry, prune, rebuild, back up, restore, export, import."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from headwater.backend.upkeep.backup import Kept, back_up
 from headwater.backend.upkeep.backup import restore as restore_backup
 from headwater.backend.upkeep.graph_file import export_graph, import_graph
 from headwater.backend.upkeep.pruning import policy_of, prune_home, report_rows
+from headwater.backend.worker.taking_again import retry_set_aside
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import UnavailableError
 from headwater.graph.stores.portable import Tail
@@ -27,7 +28,7 @@ app = typer.Typer(
     cls=NamingGroup,
     add_completion=False,
     no_args_is_help=True,
-    help="Maintain the store: migrate, check, repair, prune, rebuild, back up, restore, export, import.",
+    help="Maintain the store: migrate, check, repair, retry, prune, rebuild, back up, restore, export, import.",
 )
 
 
@@ -114,6 +115,28 @@ def repair(
         empty="No file is damaged. What was refused before was tried again.",
     )
     if not all(each.ok for each in done):
+        raise typer.Exit(ExitCode.FAILURE)
+
+
+@app.command()
+def retry(
+    tenant: Annotated[str, typer.Option(help="Whose entries.")] = DEFAULT_TENANT,
+    home: Home = None,
+    format: OutputFormat = Format.TABLE,
+) -> None:
+    """Project once more the entries that were set aside, because the worker ended each time that it projected one of them.
+
+    Each is projected in a process of its own. The service may run on. Exits with 1 if one of them stays set aside. Other entries that could
+    not be projected need no command: they are tried again at each start.
+    """
+    outcomes = retry_set_aside(load_settings(home=home), tenant)
+    emit(
+        [{"entry": each.offset, "ok": each.ok, "detail": each.detail} for each in outcomes],
+        columns=("entry", "ok", "detail"),
+        format=format,
+        empty="No entry is set aside.",
+    )
+    if not all(each.ok for each in outcomes):
         raise typer.Exit(ExitCode.FAILURE)
 
 

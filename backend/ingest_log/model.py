@@ -16,10 +16,14 @@ class EntryKind(StrEnum):
 
 
 class Stage(StrEnum):
-    """Where a dead letter was refused: at `intake`, or, accepted, at `projection`."""
+    """Where a dead letter was refused: at `intake`, or, accepted, at `projection`.
+
+    `quarantine`: each process ended that projected it, so nothing does it again unless it is asked to.
+    """
 
     INTAKE = "intake"
     PROJECTION = "projection"
+    QUARANTINE = "quarantine"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ class IngestLog(Protocol):
     def bury(self, tenant: str, letters: Sequence[DeadLetter]) -> Future[None]:
         """Keep dead letters, durably. The same letter again only counts."""
 
-    def forgive(self, tenant: str, offsets: Sequence[int]) -> Future[None]:
-        """Strike the dead letters of entries that could be projected after all."""
+    def forgive(self, tenant: str, offsets: Sequence[int], *, stage: Stage = Stage.PROJECTION) -> Future[None]:
+        """Strike the dead letters of entries, of one stage: they could be projected after all."""
 
     def go_on_after(self, offset: int) -> Future[None]:
         """Give the next entry a greater offset than this, where the log has lost its last ones."""
@@ -68,8 +68,8 @@ class IngestLog(Protocol):
     def refused(self, tenant: str) -> int:
         """How many accepted entries are dead letters of the projection."""
 
-    def buried(self) -> int:
-        """How many dead letters there are, of all tenants."""
+    def buried(self, stage: Stage | None = None) -> int:
+        """How many dead letters there are, of all tenants; of one stage where it is given."""
 
     def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0, stage: Stage | None = None) -> list[DeadLetter]:
         """Dead letters with an id above `after`, oldest first, of one stage where it is given.

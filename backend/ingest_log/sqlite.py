@@ -95,12 +95,12 @@ class SqliteLog:
 
         return self._writer.submit(write)
 
-    def forgive(self, tenant: str, offsets: Sequence[int]) -> Future[None]:
+    def forgive(self, tenant: str, offsets: Sequence[int], *, stage: Stage = Stage.PROJECTION) -> Future[None]:
 
         def write(connection: sqlite3.Connection) -> None:
             connection.executemany(
                 "DELETE FROM dead_letter WHERE tenant = ? AND stage = ? AND offset = ?",
-                [(tenant, Stage.PROJECTION, offset) for offset in offsets],
+                [(tenant, stage, offset) for offset in offsets],
             )
 
         return self._writer.submit(write)
@@ -157,8 +157,8 @@ class SqliteLog:
     def refused(self, tenant: str) -> int:
         return int(self._rows("SELECT count(*) FROM dead_letter WHERE tenant = ? AND stage = ?", tenant, Stage.PROJECTION)[0][0])
 
-    def buried(self) -> int:
-        return int(self._rows("SELECT count(*) FROM dead_letter")[0][0])
+    def buried(self, stage: Stage | None = None) -> int:
+        return int(self._rows("SELECT count(*) FROM dead_letter WHERE stage = coalesce(?, stage)", stage)[0][0])
 
     def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0, stage: Stage | None = None) -> list[DeadLetter]:
         sql = (

@@ -86,6 +86,7 @@ async def check_store(workspace: Workspace, tenant: str) -> list[Finding]:
         Finding("log", ok=True, detail=_counted(counts)),
         Finding("projected", ok=latest <= offset <= max(latest, log.given()), detail=_projected(offset, log, tenant)),
         _refused(log, tenant),
+        _set_aside(log, tenant),
         _refused_at_intake(log, tenant),
         await _compare(workspace, tenant),
         await _integrity(workspace, tenant),
@@ -104,6 +105,15 @@ def _refused(log: IngestLog, tenant: str) -> Finding:
     shown = [f"entry {letter.offset}: {letter.reason}" for letter in log.dead_letters(tenant, first=_SHOWN, stage=Stage.PROJECTION)]
     more = [f"and {count - len(shown):,} more"] if count > len(shown) else []
     return Finding("refused", ok=not count, detail="; ".join([*shown, *more]) or "none")
+
+
+def _set_aside(log: IngestLog, tenant: str) -> Finding:
+    """The entries at which the worker ended each time."""
+    letters = log.dead_letters(tenant, stage=Stage.QUARANTINE)
+    shown = [f"entry {letter.offset}: {letter.reason}" for letter in letters[:_SHOWN]]
+    more = ["and more"] if len(letters) > _SHOWN else []
+    hint = ["`headwater store retry` projects them once more"] if letters else []
+    return Finding("set aside", ok=not letters, detail="; ".join([*shown, *more, *hint]) or "none")
 
 
 def _refused_at_intake(log: IngestLog, tenant: str) -> Finding:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from contextlib import suppress
+from pathlib import Path
 from threading import Lock, Thread
 from typing import BinaryIO
 
@@ -17,13 +19,13 @@ from headwater.backend import tracing
 from headwater.backend.logs import configure
 from headwater.backend.memory import settle
 from headwater.backend.messages import packed, read
-from headwater.backend.settings import Settings
 from headwater.backend.upkeep.pruning import policy_of
 from headwater.backend.worker.thread import Worker
 from headwater.backend.worker.wire import Begin, End, Linked, Report, Wake
 from headwater.backend.workspace import Workspace
 from headwater.graph.records import Wanted
 
+_NICE = 5
 _LOOK = 1.0  # seconds between two looks at what tells of itself to nobody
 
 
@@ -51,13 +53,14 @@ class _Reports:
                     os._exit(0)  # the service is gone
 
 
-async def _work(settings: Settings, requests: BinaryIO, reports: BinaryIO) -> None:
+async def _work(begin: Begin, requests: BinaryIO, reports: BinaryIO) -> None:
     sender = _Reports(reports)
     ended = asyncio.Event()
-    async with await Workspace.open(settings, for_worker=True) as workspace:
+    async with await Workspace.open(begin.settings, for_worker=True) as workspace:
         worker = Worker(
             workspace,
-            policy=policy_of(settings),
+            policy=policy_of(begin.settings),
+            ended=begin.ended,
             on_projected=lambda entries: sender.tell(projected=entries),
             on_state=sender.tell,
         )
@@ -73,6 +76,7 @@ async def _work(settings: Settings, requests: BinaryIO, reports: BinaryIO) -> No
                     tracing.note_appended(message.tenant, message.offsets, message.span)
                 elif isinstance(message, End):
                     loop.call_soon_threadsafe(ended.set)
+            worker.abandon()
             os._exit(0)
 
         Thread(target=listen, name="headwater-listener", daemon=True).start()
@@ -85,6 +89,14 @@ async def _work(settings: Settings, requests: BinaryIO, reports: BinaryIO) -> No
             except TimeoutError:
                 pass
         await asyncio.to_thread(worker.stop)
+
+
+def _give_way() -> None:
+    """Let the service go first: where both want the processor, to take in what is sent is more urgent than to project it."""
+    with suppress(OSError):
+        os.nice(_NICE)
+        # Linux may weigh sessions first, and processes within theirs alone; this one has a session of its own.
+        Path("/proc/self/autogroup").write_text(str(os.nice(0)), encoding="ascii")
 
 
 def main() -> None:
@@ -101,8 +113,9 @@ def main() -> None:
         configure(*begin.logs)
     end_tracing = tracing.start(os.environ)
     settle()
+    _give_way()
     try:
-        asyncio.run(_work(begin.settings, requests, reports))
+        asyncio.run(_work(begin, requests, reports))
     finally:
         end_tracing()
 

@@ -1,7 +1,8 @@
 """The worker in a process of its own, as the service holds it.
 
 Projection takes as much of an interpreter as intake does, so the two have one each. The service must never wait for the worker, and must
-not end with it: one that ended is started again, at once and then less and less often, and `/readyz` says so meanwhile. The worker ends
+not end with it: one that ended is started again, at once and then less and less often, and `/readyz` says so meanwhile. One that reads an
+entry for too long is ended; what becomes of the entry, the next one sees to (`trials`). The worker ends
 with the service, however that ends. Both have the log, the graph and the kept associations open, as replicas have; what one knows and the
 other does not goes over two pipes (`wire`).
 """
@@ -23,6 +24,9 @@ from headwater.backend.ingest_log import IngestLog
 from headwater.backend.logs import configured
 from headwater.backend.messages import packed, read
 from headwater.backend.settings import Settings
+from headwater.backend.worker.at_work import Patience
+from headwater.backend.worker.suspects import end_of
+from headwater.backend.worker.trials import too_long
 from headwater.backend.worker.wire import LINKED, MOST_BYTES, Begin, End, Linked, Report, Wake
 from headwater.graph.records import Wanted
 from headwater.graph.records.batches import batched
@@ -34,6 +38,7 @@ _WAKE = 0.02  # seconds between two wake-ups: what is appended meanwhile is proj
 _END = 30.0  # seconds in which it may finish what is at work
 _AGAIN = 0.05  # seconds until it is told once more to end
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # before it is started again
+_WATCHED = 1.0  # seconds between two looks at what it is at
 _LIVED = 60.0  # seconds after which an end is no sign of a fault that stays
 _log = logging.getLogger("headwater.worker")
 
@@ -56,9 +61,12 @@ class WorkerProcess:
         self._stopping = Event()
         self._lock = Lock()  # of the process and its pipe
         self._process: subprocess.Popen[bytes] | None = None
+        self._ended = ""  # how the last one did
+        self._was_too_long = False
         self._threads = [
             Thread(target=self._supervise, name="headwater-worker", daemon=True),
             Thread(target=self._wake, name="headwater-waker", daemon=True),
+            Thread(target=self._watch, name="headwater-watchdog", daemon=True),
         ]
 
     @property
@@ -102,6 +110,8 @@ class WorkerProcess:
                 code = f"{type(error).__name__}: {error}"
             if self._stopping.is_set():
                 break
+            self._ended = too_long(self._settings.entry_seconds) if self._was_too_long else end_of(code) if isinstance(code, int) else code
+            self._was_too_long = False
             self.state, self.differences = "failed: the worker ended", ()
             self._on_restart()
             pause = _FIRST_PAUSE if time.monotonic() - began > _LIVED else min(2 * pause, _LONGEST_PAUSE)
@@ -123,7 +133,7 @@ class WorkerProcess:
         assert process.stdout is not None  # noqa: S101
         with process, process.stdout as reports:
             with suppress(OSError):
-                process.stdin.write(packed(Begin(self._settings, configured())))
+                process.stdin.write(packed(Begin(self._settings, configured(), self._ended)))
             with self._lock:
                 os.set_blocking(process.stdin.fileno(), False)
                 self._process = process
@@ -150,6 +160,15 @@ class WorkerProcess:
             self._log.appended.clear()
             self._send(Wake())
             self._stopping.wait(_WAKE)
+
+    def _watch(self) -> None:
+        """End a worker that reads one entry for too long: it would never read another."""
+        patience = Patience(self._settings.folder.worker_note, self._settings.entry_seconds)
+        while not self._stopping.wait(min(_WATCHED, self._settings.entry_seconds)):
+            with self._lock:
+                if self._process is not None and patience.is_over(self._process.pid, time.monotonic()):
+                    self._was_too_long = True
+                    self._process.kill()
 
     def _link(self, tenant: str, offsets: Iterable[int], span: SpanContext) -> None:
         for some in batched(offsets, LINKED):

@@ -9,6 +9,9 @@ each start of the service, by `headwater store repair` and by a rebuild: what re
 Of each tenant a batch is projected, then one of the next: what one sends holds up no other for long. What is wrong with one tenant's
 entries is raised after the others had their turns; a store that is away is waited for where no other had one.
 
+An entry at which the process itself ends would end the next one, too. What is at work is noted where it outlives the process (`at_work`);
+what was set aside for such an end (`suspects`) is passed over here, also by a rebuild.
+
 Replicas that share a log share the work: who takes the lease of a tenant projects it until nothing waits. The lease spares work and no
 more: two that project the same entries at once come to the same graph.
 """
@@ -19,7 +22,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, aclosing, nullcontext
 from itertools import count
 from random import sample
@@ -39,6 +42,7 @@ from headwater.backend.projection import (
     project_event,
 )
 from headwater.backend.tracing import links_to, span
+from headwater.backend.worker.at_work import AtWork, Stretch
 from headwater.backend.worker.leases import leased
 from headwater.backend.worker.pending import graph_offset, pending
 from headwater.errors import DamagedError, HeadwaterError, InvalidInputError
@@ -59,14 +63,21 @@ class Projector:
     """Projects one home's log. Whoever uses it holds the projector's role (`role.ProjectorRole`)."""
 
     def __init__(
-        self, log: IngestLog, graph: GraphStore, associations: AssociationStore, *, patience: float = 30.0, buries: bool = True
-    ) -> None:
-        """`buries` False, as for a comparison: no lease is taken, and what cannot be projected is left out and is no dead letter."""
+        self, log: IngestLog, graph: GraphStore, associations: AssociationStore, *, patience: float = 30.0, buries: bool = True,
+        at_work: AtWork | None = None, left_out: Callable[[], Collection[str]] = tuple,
+    ) -> None:  # fmt: skip
+        """`buries` False, as for a comparison: no lease is taken, and what cannot be projected is left out and is no dead letter.
+
+        `at_work` hears what is begun; `left_out` are tenants that others project.
+        """
         self._ingest = log
         self._graph = graph
         self._associations = associations
         self._patience = self._waits = patience
         self._buries = buries
+        self._at_work = at_work
+        self._left_out = left_out
+        self._set_aside: dict[str, frozenset[int]] = {}  # entries of the tenants that were looked at
         self.done_beside_faults: int | None = None
         """What the last `catch_up` projected where it raised what is wrong with some tenants alone; None where all of them had a fault."""
 
@@ -77,7 +88,9 @@ class Projector:
             UnavailableError: a store stays away.
         """
         known = await asyncio.to_thread(self._ingest.tenants)
-        tenants = list(dict.fromkeys([*known, DEFAULT_TENANT]))  # one of which the log has lost all has an offset still
+        left_out = set(self._left_out())
+        # One of which the log has lost all has an offset still.
+        tenants = [tenant for tenant in dict.fromkeys([*known, DEFAULT_TENANT]) if tenant not in left_out]
         self._waits = 0.0
         done, faults = await self._in_turns(tenants, until)
         away = [tenant for tenant, fault in faults.items() if _is_transient(fault)]
@@ -123,6 +136,7 @@ class Projector:
         For a log that was repaired: entries that were accepted meanwhile may have offsets that the graph is past.
         """
         after = done = 0
+        await self._know_what_is_set_aside(tenant)
         while entries := await asyncio.to_thread(self._ingest.read, tenant, after=after, limit=BATCH):
             batches = [await self._batch(tenant, entry) for entry in entries]
             for entry, batch in zip(entries, batches, strict=True):
@@ -130,18 +144,33 @@ class Projector:
             after, done = entries[-1].offset, done + len(entries)
         return done
 
-    async def retry(self, tenant: str) -> int:
-        """Project the dead letters of a tenant once more, in order; how many are dead no longer.
+    async def project_singly(self, tenant: str, last: int) -> bool:
+        """Project a tenant's entries up to an offset, each in a transaction of its own; False where another replica is at the tenant's.
+
+        Raises:
+            UnavailableError: a store does not answer.
+        """
+        async with leased(self._ingest, f"project {tenant}") as is_ours:
+            if not is_ours:
+                return False
+            await self._know_what_is_set_aside(tenant)
+            while (offset := await self._offset(tenant)) < last and (entries := await self._entries(tenant, offset, limit=1)):
+                await self._project(tenant, entries)
+        return True
+
+    async def retry(self, tenant: str, *, stage: Stage = Stage.PROJECTION, offsets: range | None = None) -> int:
+        """Project the dead letters of a tenant, or those of some offsets, once more, in order; how many are dead no longer.
 
         Raises:
             UnavailableError: a store stays away.
             DamagedError: a store is damaged.
         """
         done = after = 0
-        while letters := await asyncio.to_thread(self._ingest.dead_letters, tenant, after=after, first=BATCH, stage=Stage.PROJECTION):
+        while letters := await asyncio.to_thread(self._ingest.dead_letters, tenant, after=after, first=BATCH, stage=stage):
             after = letters[-1].id
-            mended = [letter.offset for letter in letters if await self._projects_now(tenant, letter)]
-            await asyncio.wrap_future(self._ingest.forgive(tenant, mended))
+            wanted = [letter for letter in letters if offsets is None or letter.offset in offsets]
+            mended = [letter.offset for letter in wanted if await self._projects_now(tenant, letter)]
+            await asyncio.wrap_future(self._ingest.forgive(tenant, mended, stage=stage))
             done += len(mended)
         return done
 
@@ -149,6 +178,7 @@ class Projector:
         entry = await asyncio.to_thread(self._ingest.entry_at, tenant, letter.offset)
         if entry is None:
             return False
+        self._begin(tenant, [entry])
         try:
             await fold(self._graph, tenant, [await self._read(tenant, entry)])
         except Exception as error:  # it stays what it is, unless it was never at fault
@@ -156,6 +186,8 @@ class Projector:
                 raise
             _log.debug("entry %d still cannot be projected", entry.offset, exc_info=error)
             return False
+        finally:
+            self._end()
         _log.info("entry %d (%s) is projected now; it is no dead letter any more", entry.offset, entry.kind)
         return True
 
@@ -175,6 +207,7 @@ class Projector:
             if not is_ours:
                 return  # another replica is at it
             offset = await self._offset(tenant)
+            await self._know_what_is_set_aside(tenant)
             while not until() and (entries := await self._entries(tenant, offset)):
                 done = 0
                 async for attempt in self._retrying():
@@ -193,19 +226,42 @@ class Projector:
         """Project the first of some entries, at least one, in one transaction; how many."""
         batches: list[GraphBatch | None] = []
         began = time.monotonic()
-        for entry in entries:
-            batches.append(await self._batch(tenant, entry))
-            if time.monotonic() - began > _TURN:
-                break
-        entries = entries[: len(batches)]
+        try:
+            for entry in entries:
+                self._begin(tenant, [entry])
+                batches.append(await self._batch(tenant, entry))
+                if time.monotonic() - began > _TURN:
+                    break
+            await self._write(tenant, entries[: len(batches)], batches)
+        finally:
+            self._end()
+        return len(batches)
+
+    async def _write(self, tenant: str, entries: Sequence[Entry], batches: Sequence[GraphBatch | None]) -> None:
+        self._begin(tenant, entries, writes=True)
         try:
             await fold(self._graph, tenant, [batch for batch in batches if batch is not None], offset=entries[-1].offset)
         except Exception as error:  # any refusal of the store: find the entry that it refuses
             if _is_transient(error) or is_of_disk(error):
                 raise
             for entry, batch in zip(entries, batches, strict=True):
+                self._begin(tenant, [entry], writes=True)
                 await self._apply_alone(tenant, entry, batch)
-        return len(batches)
+
+    def _begin(self, tenant: str, entries: Sequence[Entry], *, writes: bool = False) -> None:
+        if self._at_work is not None:
+            self._at_work.begin(Stretch(tenant, entries[0].offset, entries[-1].offset, writes))
+
+    def _end(self) -> None:
+        if self._at_work is not None:
+            self._at_work.end()
+
+    async def _know_what_is_set_aside(self, tenant: str) -> None:
+        letters, after = list[DeadLetter](), 0
+        while some := await asyncio.to_thread(self._ingest.dead_letters, tenant, after=after, stage=Stage.QUARANTINE):
+            letters += some
+            after = some[-1].id
+        self._set_aside[tenant] = frozenset(letter.offset for letter in letters)
 
     async def _apply_alone(self, tenant: str, entry: Entry, batch: GraphBatch | None, *, passed: bool = False) -> None:
         """`passed`: the graph's offset stays, as it is past the entry or far before it."""
@@ -238,6 +294,8 @@ class Projector:
         )
 
     async def _batch(self, tenant: str, entry: Entry) -> GraphBatch | None:
+        if entry.offset in self._set_aside.get(tenant, ()):
+            return None
         try:
             return await self._read(tenant, entry)
         except Exception as error:  # a poison entry: whatever its kind of fault, those behind it go on

@@ -3,6 +3,8 @@
 It takes over the spool of applications that died, prunes by the policy of the settings, and keeps groups of records that a job left to be
 found again, where their source may be written anew or a trace took long to find them.
 
+What a worker was at that ended without a word it has tried apart (`trials`), and goes on with all else.
+
 For the service alone, in a process of its own (`process`, `child`) or in the service's. It has an event loop, a graph store and a place in
 the projector's role of its own, so that a long projection never holds up a request; where another process has the role, it stands by and
 takes over when that one ends. No fault ends it: it says what is wrong (`state`, for `/readyz`) and tries again.
@@ -19,18 +21,22 @@ from threading import Event, Thread
 
 from headwater.backend.settings import DEFAULT_TENANT
 from headwater.backend.upkeep.pruning import prune_audited
+from headwater.backend.worker.at_work import AtWork
 from headwater.backend.worker.projector import Projector
+from headwater.backend.worker.trials import Trials
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import DamagedError, HeadwaterError
 from headwater.graph.records import Wanted
 from headwater.graph.records.prune import Policy
 from headwater.graph.records.wanted import WantedTables
+from headwater.graph.stores import GraphStore
 
 _TURN = 5.0  # seconds of projection after which all else has its turn, and tenants that are new
 _IDLE = 0.2  # how soon what another process appended is seen
 _SPOOL = 5.0
 _PAUSE = 1.0
 _FAULTS = ("failed", "behind")  # what the state begins with where something is wrong: with all that waits, or with some tenant's
+_APART = "running; entries at which a worker ended are tried apart"
 _PATIENCE = 30.0  # with a store that is away
 # Where replicas share the log, one that cannot project gives its place to the others soon, and for a while.
 _SHARED_PATIENCE, _ASIDE = 3.0, 6.0
@@ -44,13 +50,16 @@ class Worker:
 
     def __init__(
         self, workspace: Workspace, *, policy: Policy | None = None, on_projected: Callable[[int], None] = lambda _: None,
-        on_state: Callable[[str], None] = lambda _: None,
+        on_state: Callable[[str], None] = lambda _: None, ended: str = "",
     ) -> None:  # fmt: skip
-        """`on_projected` hears how many entries were projected, `on_state` each new state."""
+        """`on_projected` hears how many entries were projected, `on_state` each new state. `ended`: how the worker before this one did."""
         self._workspace = workspace
         self._policy = policy
         self._on_projected = on_projected
         self._on_state = on_state
+        self._ended = ended or "nobody knows how"
+        self._trials = Trials(workspace.settings, workspace.log)
+        self._at_work: AtWork | None = None  # from when it has the role
         self._stopping = Event()
         self._thread = Thread(target=lambda: asyncio.run(self._run()), name="headwater-worker", daemon=True)
         self._state = "starting"
@@ -100,6 +109,11 @@ class Worker:
         if self._pruner is not None:
             self._pruner.join()
 
+    def abandon(self) -> None:
+        """The process ends now, and not for what it is at."""
+        if self._at_work is not None:
+            self._at_work.close()
+
     async def _run(self) -> None:
         is_alone = self._workspace.settings.ingest_log is None
         patience = _PATIENCE if is_alone else _SHARED_PATIENCE  # seconds
@@ -107,16 +121,19 @@ class Worker:
             graph = graph_store(self._workspace.settings)
             try:
                 await graph.open()
-                await self._work(Projector(self._workspace.log, graph, self._workspace.records, patience=patience))
+                await self._work(graph, patience)
             except Exception as error:  # noqa: BLE001 - whatever it is, lineage must go on when it is over
                 self._fail(error)
                 self._stopping.wait(_PAUSE if is_alone else _ASIDE)
             finally:
                 await graph.close()
                 self._workspace.role.release()
+        self._trials.stop()
+        self.abandon()
         self.state = "stopped"
 
-    async def _work(self, projector: Projector) -> None:
+    async def _work(self, graph: GraphStore, patience: float) -> None:
+        projector: Projector | None = None
         spool_due = pruning_due = shared_due = 0.0
         while not self._stopping.is_set():
             if time.monotonic() >= spool_due:
@@ -131,10 +148,9 @@ class Worker:
                 self.state = "standby"
                 self._stopping.wait(_PAUSE)
                 continue
-            if self._retries:
-                self._retries = False
-                for tenant in self._workspace.log.tenants():
-                    await self._retry(projector, tenant)
+            projector = projector or self._projector(graph, patience)
+            self._trials.go_on()
+            await self._retry_where_due(projector)
             self._workspace.log.appended.clear()
             projected = await self._projected(projector)
             if not projected and time.monotonic() >= self._staging_due:
@@ -145,6 +161,16 @@ class Worker:
                 pruning_due = time.monotonic() + _PRUNING
             if not projected and not self._keeps():
                 self._workspace.log.appended.wait(_IDLE)
+
+    def _projector(self, graph: GraphStore, patience: float) -> Projector:
+        """What projects. Who has the role is alone on the home, so what was noted there is of a worker that has ended."""
+        workspace = self._workspace
+        if self._at_work is None:
+            self._trials.learn(workspace.home.worker_note, self._ended)
+            self._at_work = AtWork(workspace.home.worker_note)
+        return Projector(
+            workspace.log, graph, workspace.records, patience=patience, at_work=self._at_work, left_out=lambda: self._trials.tenants
+        )
 
     async def _projected(self, projector: Projector) -> int:
         """Project what waits; how much it was. What is wrong with one tenant's entries leaves the graph open, and all else goes on.
@@ -163,13 +189,20 @@ class Worker:
             self._count(done)
             return done
         self._retries = self._retries or self.state.startswith(_FAULTS)
-        self.state = "running"
+        self.state = _APART if self._trials.tenants else "running"
         self._count(projected)
         return projected
 
     def _count(self, projected: int) -> None:
         if projected:
             self._on_projected(projected)
+
+    async def _retry_where_due(self, projector: Projector) -> None:
+        if self._retries:
+            self._retries = False
+            for tenant in self._workspace.log.tenants():
+                if tenant not in self._trials.tenants:
+                    await self._retry(projector, tenant)
 
     async def _retry(self, projector: Projector, tenant: str) -> None:
         """Project the dead letters of a tenant once more; where that cannot be done now, new entries of all tenants go on."""

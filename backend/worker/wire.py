@@ -8,8 +8,10 @@ from __future__ import annotations
 import select
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headwater.backend.home_settings import HomeSettings
 from headwater.backend.settings import Settings
 
 if TYPE_CHECKING:
@@ -21,10 +23,14 @@ LINKED = 16  # entries of one message about spans
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """The first message. `logs` are level and form of the log lines, where the service has set them up."""
+    """The first message. `logs` are level and form of the log lines, where the service has set them up.
+
+    `ended` says how the worker before this one ended, where there was one.
+    """
 
     settings: Settings
     logs: tuple[str, str] | None
+    ended: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,22 @@ class Linked:
 @dataclass(frozen=True, slots=True)
 class End:
     """End after what is at work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """To a trial: what is to be tried, entries of a tenant from `first` to `last`.
+
+    `note` is where it notes what it is at; `again`: entries that were set aside are projected once more.
+    """
+
+    settings: HomeSettings
+    logs: tuple[str, str] | None
+    note: Path
+    tenant: str
+    first: int
+    last: int
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,11 +74,11 @@ class PostgresLog:
 
         return self._writer.submit(write)
 
-    def forgive(self, tenant: str, offsets: Sequence[int]) -> Future[None]:
+    def forgive(self, tenant: str, offsets: Sequence[int], *, stage: Stage = Stage.PROJECTION) -> Future[None]:
         def write(connection: Connection) -> None:
             connection.run(
                 "DELETE FROM dead_letter WHERE tenant = :tenant AND stage = :stage AND number = ANY (CAST(:numbers AS bigint[]))",
-                tenant=tenant, stage=Stage.PROJECTION.value, numbers=list(offsets),
+                tenant=tenant, stage=stage.value, numbers=list(offsets),
             )  # fmt: skip
 
         return self._writer.submit(write)
@@ -137,8 +137,9 @@ class PostgresLog:
         statement = "SELECT count(*) FROM dead_letter WHERE tenant = :tenant AND stage = :stage"
         return self._number(statement, tenant=tenant, stage=Stage.PROJECTION.value)
 
-    def buried(self) -> int:
-        return self._number("SELECT count(*) FROM dead_letter")
+    def buried(self, stage: Stage | None = None) -> int:
+        statement = "SELECT count(*) FROM dead_letter WHERE stage = coalesce(CAST(:stage AS text), stage)"
+        return self._number(statement, stage=stage.value if stage else None)
 
     def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0, stage: Stage | None = None) -> list[DeadLetter]:
         rows = self._questions.ask(

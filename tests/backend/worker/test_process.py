@@ -73,6 +73,16 @@ def _ends(pid: int) -> None:
         time.sleep(0.02)
 
 
+def _counted(service: ServiceProcess, entries: int) -> str:
+    """The measures, once they say that so many entries were projected."""
+    deadline = time.monotonic() + _PATIENCE
+    with service.client() as client:
+        while f"headwater_projected_entries_total {entries}.0" not in (measures := client.get("/metrics").text):
+            assert time.monotonic() < deadline, measures
+            time.sleep(0.05)
+    return measures
+
+
 def _send(service: ServiceProcess, number: int) -> None:
     with service.client() as client:
         assert client.post("/api/v1/lineage", json=run_event(number)).status_code == 201
@@ -82,20 +92,14 @@ def test_a_worker_that_was_killed_is_started_again_and_goes_on(service: ServiceP
     worker = _worker(service)
     _send(service, 1)
     service.settled()
+    _counted(service, 1)  # it has told of it, and is at nothing
     os.kill(worker, signal.SIGKILL)
     service.logged("is started again")
     _send(service, 2)
     assert _worker(service, but=worker) != worker
     service.settled()
     _runs(service)
-    deadline = time.monotonic() + _PATIENCE
-    with service.client() as client:
-        measures = client.get("/metrics").text
-    assert "headwater_worker_restarts_total 1.0" in measures
-    while "headwater_projected_entries_total 2.0" not in measures:
-        assert time.monotonic() < deadline, measures
-        with service.client() as client:
-            measures = client.get("/metrics").text
+    assert "headwater_worker_restarts_total 1.0" in _counted(service, 2)
     lines = [json.loads(line) for line in service.log.read_text().splitlines() if line.startswith("{")]
     assert [line["level"] for line in lines if line["logger"] == "headwater.worker"] == ["error"]
 

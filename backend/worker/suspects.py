@@ -1,0 +1,84 @@
+"""Entries at which a worker ended, and when one of them is set aside.
+
+For the worker, which must not end at the same entry for ever. A worker may end at an entry by chance, so one end is no proof: the entries
+that it was at are projected one by one in a process apart (`trials`), and one at which three in a row ended is set aside. It is a dead
+letter then that nothing tries again by itself; `headwater store retry` does. The ends are counted in the log, so that they are known after
+the machine has ended everything, and to replicas.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+
+from headwater.backend.ingest_log import DeadLetter, IngestLog, Stage
+from headwater.backend.worker.at_work import Stretch
+
+ENDS = 3  # in a row, at one entry
+_SOURCE = "entries at which a worker ended"
+_log = logging.getLogger("headwater.worker")
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """Entries of a tenant, one of which may end a worker. `entry`: at which one ended last (0: at several), `ends`: how often in a row."""
+
+    first: int
+    last: int
+    entry: int = 0
+    ends: int = 0
+
+
+class Suspects:
+    """The suspects of a log, by tenant."""
+
+    def __init__(self, log: IngestLog) -> None:
+        self._ingest = log
+
+    def read(self) -> Mapping[str, Suspect]:
+        """All of them, as the log has them now."""
+        noted = self._ingest.marks(_SOURCE)
+        return {tenant: Suspect(**json.loads(state)) for tenant, state in noted.items() if state != "{}"}
+
+    def ended(self, at: Stretch, how: str) -> None:
+        """A worker ended at some entries; `how` says by what."""
+        known = self.read().get(at.tenant) or Suspect(at.first, at.last)
+        suspect = replace(known, first=min(known.first, at.first), last=max(known.last, at.last), entry=0, ends=0)
+        if at.first == at.last:
+            suspect = replace(suspect, entry=at.first, ends=known.ends + 1 if known.entry == at.first else 1)
+        if suspect.ends >= ENDS:
+            self._set_aside(at, how)
+            suspect = replace(suspect, entry=0, ends=0)
+        self._mark(at.tenant, json.dumps(asdict(suspect)))
+        shown = f"entry {at.first}" if at.first == at.last else f"one of the entries {at.first} to {at.last}"
+        if suspect.ends or at.first != at.last:
+            _log.warning("a worker ended (%s) while it projected %s; what it was at is projected entry by entry, apart", how, shown)
+
+    def passed(self, tenant: str) -> None:
+        """All suspects of a tenant were projected, or set aside."""
+        self._mark(tenant, "{}")
+
+    def _set_aside(self, at: Stretch, how: str) -> None:
+        entry = self._ingest.entry_at(at.tenant, at.first)
+        reason = f"The worker ended {ENDS} times in a row while it projected this entry, the last time so: {how}."
+        body = entry.body if entry is not None else b""
+        self._ingest.bury(at.tenant, [DeadLetter(Stage.QUARANTINE, reason, body, None, at.first)]).result()
+        self._ingest.forgive(at.tenant, [at.first]).result()
+        _log.error("entry %d is set aside, and is tried no more by itself: the worker ended %d times at it (%s)", at.first, ENDS, how)
+
+    def _mark(self, tenant: str, state: str) -> None:
+        self._ingest.mark(_SOURCE, tenant, state).result()
+
+
+def end_of(code: int) -> str:
+    """What the exit code of a process says of its end."""
+    import signal
+
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"

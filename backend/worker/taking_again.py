@@ -1,0 +1,50 @@
+"""Projecting once more what was set aside: `headwater store retry`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from headwater.backend.ingest_log import Stage
+from headwater.backend.ingest_log.registry import open_log
+from headwater.backend.settings import Settings
+from headwater.backend.worker.trial import LATER, PASSED, STAYS
+from headwater.backend.worker.trials import RunningTrial
+from headwater.backend.worker.wire import Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an entry that was set aside."""
+
+    offset: int
+    ok: bool
+    detail: str
+
+
+def retry_set_aside(settings: Settings, tenant: str) -> list[Outcome]:
+    """Project each entry of a tenant that was set aside, in a process of its own; what came of each.
+
+    Raises:
+        UnavailableError: the log does not answer.
+    """
+    settings.folder.create()
+    with closing(open_log(settings)) as log, TemporaryDirectory(prefix="headwater-retry-") as folder:
+        letters = log.dead_letters(tenant, stage=Stage.QUARANTINE)
+        return list(_outcomes(settings, tenant, [letter.offset for letter in letters], Path(folder) / "note"))
+
+
+def _outcomes(settings: Settings, tenant: str, offsets: list[int], note: Path) -> Iterator[Outcome]:
+    for offset in offsets:
+        trial = Trial(settings, (settings.log_level, settings.log_format), note, tenant, offset, offset, again=True)
+        running = RunningTrial(trial, seconds=settings.entry_seconds)
+        code = running.wait()
+        detail = {
+            PASSED: "is in the graph now",
+            STAYS: "cannot be projected still; HEADWATER_LOG_LEVEL=debug says why",
+            LATER: "cannot be tried now: the store does not answer",
+        }.get(code, f"the process ended again: {running.how()}")
+        yield Outcome(offset, code == PASSED, detail)

@@ -1,0 +1,70 @@
+"""A trial: entries of a tenant that may end whatever projects them, projected one by one in a process of its own.
+
+The worker starts it as `python -m headwater.backend.worker.trial` (`trials`), as `headwater store retry` does, and hands it a `Trial` on
+standard input. It notes what it is at (`at_work`), so that whoever started it knows at which entry it ended. Where standard input ends,
+whoever started it is gone, and so is this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from threading import Thread
+
+from headwater.backend.ingest_log import Stage
+from headwater.backend.logs import configure
+from headwater.backend.messages import read
+from headwater.backend.worker.at_work import AtWork
+from headwater.backend.worker.projector import Projector
+from headwater.backend.worker.wire import Trial
+from headwater.backend.workspace import Workspace
+from headwater.errors import HeadwaterError
+
+PASSED, STAYS, LATER = 0, 1, 75  # exit codes: all is projected; an entry is refused still; nothing can be said now (EX_TEMPFAIL)
+
+
+async def _tried(trial: Trial, at_work: AtWork) -> int:
+    async with await Workspace.open(trial.settings, for_worker=True) as workspace:
+        await workspace.graph.open()
+        projector = Projector(workspace.log, workspace.graph, workspace.records, at_work=at_work)
+        offsets = range(trial.first, trial.last + 1)
+        if trial.again:
+            return PASSED if await projector.retry(trial.tenant, stage=Stage.QUARANTINE, offsets=offsets) else STAYS
+        if not await projector.project_singly(trial.tenant, trial.last):
+            return LATER
+        await projector.retry(trial.tenant, offsets=offsets)
+        return PASSED
+
+
+def main() -> None:
+    """Try what the parent asks for."""
+    requests = os.fdopen(os.dup(0), "rb")
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    os.dup2(2, 1)
+    trial = read(requests)
+    if not isinstance(trial, Trial):
+        sys.exit(LATER)
+    if trial.logs is not None:
+        configure(*trial.logs)
+    at_work = AtWork(trial.note)
+
+    def listen() -> None:
+        requests.read()
+        at_work.close()  # it does not end for what it is at
+        os._exit(LATER)
+
+    Thread(target=listen, name="headwater-listener", daemon=True).start()
+    try:
+        code = asyncio.run(_tried(trial, at_work))
+    except HeadwaterError as error:
+        sys.stderr.write(f"{error}\n")
+        code = LATER
+    at_work.close()
+    os._exit(code)  # the thread that listens would wait for the parent
+
+
+if __name__ == "__main__":
+    main()

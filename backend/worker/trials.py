@@ -1,0 +1,147 @@
+"""Trials of entries at which a worker ended, beside the worker that goes on with all other tenants.
+
+For the worker. A tenant with such entries is left out of the usual projection until a trial has passed them, so that its bad entry delays
+nobody else. One trial runs at a time, and the tenants take turns. A trial that ends at an entry counts against that entry; one that could
+not say anything (the store is away, another replica is at it) counts for nothing and is made again.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from headwater.backend.home_settings import HomeSettings
+from headwater.backend.ingest_log import IngestLog
+from headwater.backend.logs import configured
+from headwater.backend.messages import packed
+from headwater.backend.worker.at_work import Patience, left_in
+from headwater.backend.worker.suspects import Suspect, Suspects, end_of
+from headwater.backend.worker.trial import LATER, PASSED, STAYS
+from headwater.backend.worker.wire import Trial
+
+_LOOK = 5.0  # seconds between two looks for suspects that other replicas found
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds after a trial that did not pass
+
+
+class RunningTrial:
+    """A trial that runs."""
+
+    def __init__(self, trial: Trial, *, seconds: float) -> None:
+        self.trial = trial
+        trial.note.unlink(missing_ok=True)
+        self._patience = Patience(trial.note, seconds)
+        self._seconds = seconds
+        self._was_too_long = False
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "headwater.backend.worker.trial"], stdin=subprocess.PIPE, start_new_session=True, bufsize=0
+        )
+        assert self._process.stdin is not None  # noqa: S101 - it was made with a pipe
+        with suppress(OSError):
+            self._process.stdin.write(packed(trial))
+
+    def has_ended(self) -> bool:
+        """Whether it has. One that reads an entry for too long is ended."""
+        if self._process.poll() is not None:
+            return True
+        if self._patience.is_over(self._process.pid, time.monotonic()):
+            self._was_too_long = True
+            self._process.kill()
+        return False
+
+    def wait(self) -> int:
+        """Wait for its end; the exit code."""
+        while not self.has_ended():
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(0.2)
+        self.close()
+        return int(self._process.returncode)
+
+    def how(self) -> str:
+        """How it ended."""
+        return too_long(self._seconds) if self._was_too_long else end_of(self._process.returncode)
+
+    def close(self) -> None:
+        """End it, where it has not ended."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process.wait()
+
+
+class Trials:
+    """The trials of one worker."""
+
+    def __init__(self, settings: HomeSettings, log: IngestLog) -> None:
+        self._settings = settings
+        self._note = settings.folder.trial_note
+        self._marks = Suspects(log)
+        self._suspects: dict[str, Suspect] = {}
+        self._running: RunningTrial | None = None
+        self._look_due = self._next_due = 0.0
+        self._pause = _FIRST_PAUSE
+
+    @property
+    def tenants(self) -> Collection[str]:
+        """Those of which entries are to be tried."""
+        return self._suspects.keys()
+
+    def learn(self, note: Path, how: str) -> None:
+        """Note what a worker that has ended was at, and what a trial was that ended with it."""
+        for path, end in ((note, how), (self._note, how)):
+            stretch = left_in(path)
+            if stretch is not None:
+                self._marks.ended(stretch, end)
+            path.unlink(missing_ok=True)
+        self._look()
+
+    def go_on(self) -> None:
+        """Begin a trial where one is due, or judge one that has ended. Never waits."""
+        now = time.monotonic()
+        if self._running is not None:
+            if self._running.has_ended():
+                self._judge(self._running)
+                self._running = None
+            return
+        if now >= self._look_due:
+            self._look()
+        if self._suspects and now >= self._next_due:
+            tenant, suspect = next(iter(self._suspects.items()))
+            trial = Trial(self._settings, configured(), self._note, tenant, suspect.first, suspect.last)
+            self._running = RunningTrial(trial, seconds=self._settings.entry_seconds)
+
+    def stop(self) -> None:
+        """End the trial at hand, which counts for nothing."""
+        if self._running is not None:
+            self._running.close()
+            self._note.unlink(missing_ok=True)
+
+    def _look(self) -> None:
+        found = self._marks.read()
+        # In the order in which they had their turns.
+        kept = [tenant for tenant in self._suspects if tenant in found]
+        self._suspects = {tenant: found[tenant] for tenant in dict.fromkeys([*kept, *found])}
+        self._look_due = time.monotonic() + _LOOK
+
+    def _judge(self, ended: RunningTrial) -> None:
+        code = ended.wait()
+        tenant = ended.trial.tenant
+        stretch = left_in(self._note)
+        if code == PASSED:
+            self._marks.passed(tenant)
+            self._pause = _FIRST_PAUSE
+        else:
+            if code not in (STAYS, LATER) and stretch is not None:
+                self._marks.ended(stretch, ended.how())
+                self._pause = _FIRST_PAUSE
+            self._next_due = time.monotonic() + self._pause
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+            self._suspects[tenant] = self._suspects.pop(tenant)  # the others have their turns
+        self._look()
+
+
+def too_long(seconds: float) -> str:
+    """How a worker ended that was ended."""
+    return f"it was ended after {seconds:g} s at one entry"
