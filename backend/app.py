@@ -41,6 +41,7 @@ from headwater.backend.api.audit import auditor, note_refusal
 from headwater.backend.api.audit_reading import PermittedAudit
 from headwater.backend.api.context import Service, graph_of, principal
 from headwater.backend.api.credentials import Credentials, Principal
+from headwater.backend.api.direct_events import DirectEvents
 from headwater.backend.api.guard import Guard
 from headwater.backend.api.marquez.names import EncodedNames
 from headwater.backend.api.metrics import Metrics
@@ -53,11 +54,11 @@ from headwater.backend.api.permitted import (
     tells_values,
 )
 from headwater.backend.api.requests import RequestLog
-from headwater.backend.api.small_events import SmallEvents
 from headwater.backend.api.tickets import OwnTickets, SharedTickets, Tickets
 from headwater.backend.audit.log import AuditLog
 from headwater.backend.audit.reading import audit_of
 from headwater.backend.audit.shared.copying import copier_of
+from headwater.backend.connections import Direct
 from headwater.backend.intake.body_budget import BodyBudget
 from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
@@ -93,11 +94,11 @@ _SEGMENTS = "/api/v1/captures/"
 
 def create_app(
     settings: Settings, *, credentials: Credentials | None = None, built_page: Path = page.PAGE, serving: bool = False
-) -> FastAPI:
+) -> Application:
     """The ASGI application of one home. The workspace is open between start-up and shut-down.
 
     `serving`: for a service that others ask. The worker has a process of its own, a process for questions starts at once, so that the first
-    question need not wait for it, and all but the guard, small events and `/healthz` runs on an event loop of its own.
+    question need not wait for it, and all but the guard and `/healthz` runs on an event loop of its own.
     """
     known = credentials or credentials_of(settings)
     metrics = Metrics()
@@ -144,7 +145,7 @@ def create_app(
                 audit_lines.close()
 
     # No /docs: that page would load scripts of other sites beside the user's cookie.
-    app = _Application(
+    app = Application(
         title="Headwater", version=headwater.__version__, summary=headwater.__doc__, lifespan=lifespan, docs_url=None, redoc_url=None,
         telemetry=_NO_TELEMETRY,
     )  # fmt: skip
@@ -162,20 +163,23 @@ def create_app(
     def enclosed(inner: ASGIApp) -> ASGIApp:
         attended: ASGIApp = Attended(inner, seconds=settings.question_seconds)
         guarded = Guard(
-            SmallEvents(OwnLoop(attended, here={"/healthz"}) if serving else attended),
+            OwnLoop(attended, here={"/healthz"}) if serving else attended,
             credentials=known, hosts=(settings.host, *settings.allowed_hosts), limit=lambda path: _limit(settings, path),
             budget=budget, opened=settings.open_endpoints, audit=audit,
         )  # fmt: skip
+        app.direct = DirectEvents(guarded, lambda: app.state.service)
         return RequestLog(EncodedNames(guarded), metrics=metrics)
 
     app.enclosed = enclosed
     return app
 
 
-class _Application(FastAPI):
+class Application(FastAPI):
     """FastAPI's application within what stands in front of it, which so need not go through FastAPI's own layers."""
 
     enclosed: Callable[[ASGIApp], ASGIApp]
+    direct: Direct
+    """What a server may offer a whole request first; there once the application has started."""
 
     def build_middleware_stack(self) -> ASGIApp:
         """See Starlette, which calls this once, before the first message."""

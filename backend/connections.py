@@ -4,6 +4,9 @@ For uvicorn, which has a timer for the pause between two requests and none for a
 connections and sends nothing, or a byte now and then, or does not read its answer, must cost the service no more than a socket for a
 short while. It must never keep another client out: beyond the largest number, the connection that has waited longest makes room.
 
+Small requests that come by the thousand need not go through ASGI, which takes longer than to do what they ask for: a request that is
+whole is offered to `Direct` first.
+
 llhttp, in C, reads the requests. It is strict about what stands in a head. What it leaves to whoever uses it is here: how large a head is,
 how many requests may wait for the answer to one, whether a request says once, and in one way, whom it is for and where it ends, and that
 nothing behind a body counts as a header.
@@ -12,10 +15,12 @@ nothing behind a body counts as a header.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 import httptools
 from uvicorn.protocols.http.flow_control import FlowControl
@@ -25,6 +30,11 @@ HEAD_BYTES = 16 * 1024
 _WAITING = 8  # requests that wait for the answer to one before them: with the last of them the connection ends
 _GATHERED_BYTES = 4096  # of a piece that may wait for the next
 _VERSIONS = frozenset({"1.0", "1.1"})
+
+Answered = Callable[[bytes, bytes], None]
+"""Takes an answer: its status line and headers, each line with its end, and its body. Called on the loop, at once or later."""
+Direct = Callable[[MutableMapping[str, Any], bytes, Answered], bool]
+"""Takes a whole request (its scope as ASGI has it, and its body) and answers it; False, and nothing done, where ASGI must."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,7 @@ class BoundedProtocol(HttpToolsProtocol):
     """uvicorn's protocol with the bounds of `Limits`. `bounded_by` makes the class that uvicorn is given."""
 
     shared: Waiting
+    direct: Direct | None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for a request, or refuse where all connections are at work."""
@@ -84,8 +95,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self._received = 0
         self._head_bytes = 0  # of a head that came in several pieces, without the first
         self._is_deaf = False
+        self._is_reading = False
         self._is_plain = False  # the head at hand asks for a protocol that is not spoken here
         self._answered: RequestResponseCycle | None = None
+        self._begun: tuple[RequestResponseCycle, Any] | None = None  # a request that is begun once all is read that has come
         self._refused: _RefusedError | None = None
         self._head_timer: asyncio.TimerHandle | None = None
         self._body_timer: asyncio.TimerHandle | None = None
@@ -113,6 +126,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         before = self._place
         self._head_bytes += len(data)
+        self._is_reading = True
         try:
             while data:
                 data = self._read(data)
@@ -123,6 +137,9 @@ class BoundedProtocol(HttpToolsProtocol):
                 self._head_bytes = 0  # a head that began within these bytes has its size when it is whole
             elif self._head_bytes > HEAD_BYTES:
                 self._refuse(431, f"The request's head is larger than {HEAD_BYTES} bytes.")
+        self._is_reading = False
+        if self._begun is not None:
+            self._begin(*self._begun)
         if self.transport.get_protocol() is self:
             self._look()
 
@@ -184,7 +201,35 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._answered = cycle
-        super()._start_asgi_task(cycle, app)
+        if self.direct is None:
+            super()._start_asgi_task(cycle, app)
+        elif self._is_reading:
+            self._begun = (cycle, app)  # its body may be among what is read
+        else:
+            self._begin(cycle, app)
+
+    def _begin(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Answer a request, by ASGI unless it can be done at once."""
+        self._begun = None
+        is_plain = not (cycle.more_body or cycle.waiting_for_100_continue or cycle.disconnected or self.flow.write_paused)
+        if (
+            self.direct is None
+            or not is_plain
+            or not self.direct(cast("MutableMapping[str, Any]", cycle.scope), bytes(cycle.body), partial(self._answer, cycle))
+        ):
+            super()._start_asgi_task(cycle, app)
+
+    def _answer(self, cycle: RequestResponseCycle, head: bytes, body: bytes) -> None:
+        """Write a whole answer, and go on to the next request."""
+        if cycle.disconnected or self.transport.is_closing():
+            return
+        cycle.response_started = cycle.response_complete = True
+        lines = [head, *(b"%s: %s\r\n" % header for header in self.server_state.default_headers)]
+        lines += [b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n", body]
+        self.transport.inner.write(b"".join(lines))  # type: ignore[attr-defined]
+        if not cycle.keep_alive:
+            self.transport.close()
+        self.on_response_complete()
 
     def handle_websocket_upgrade(self) -> None:
         """Give the connection to uvicorn's protocol of WebSockets, which pings its client and ends what does not answer."""
@@ -400,7 +445,7 @@ def _reason(error: httptools.HttpParserError) -> str:
     return str(error)[:100].encode("ascii", "replace").decode("ascii").rstrip(".")
 
 
-def bounded_by(limits: Limits) -> type[BoundedProtocol]:
-    """The protocol class of one service."""
-    members: dict[str, Any] = {"shared": Waiting(limits)}
+def bounded_by(limits: Limits, direct: Direct | None = None) -> type[BoundedProtocol]:
+    """The protocol class of one service. `direct` answers what it can without ASGI."""
+    members: dict[str, Any] = {"shared": Waiting(limits), "direct": staticmethod(direct) if direct is not None else None}
     return type("Bounded", (BoundedProtocol,), members)

@@ -18,12 +18,13 @@ from threading import Thread, current_thread, main_thread
 
 import requests
 import uvicorn
+from starlette.types import Scope as Request
 
 import headwater
 from headwater.backend import tracing
 from headwater.backend.api.credentials import READING
 from headwater.backend.app import create_app, credentials_of
-from headwater.backend.connections import Limits, bounded_by
+from headwater.backend.connections import Answered, Limits, bounded_by
 from headwater.backend.home import ServiceRecord
 from headwater.backend.ingest_log.registry import open_log
 from headwater.backend.memory import settle
@@ -61,11 +62,15 @@ class LocalService:
         self.url = f"http://{shown}:{port}"
         self.exposed = settings.host not in _LOOPBACK
         app = create_app(settings, credentials=self._credentials, serving=True)
+
+        def direct(scope: Request, body: bytes, answered: Answered) -> bool:
+            return app.direct(scope, body, answered)  # which is there once the application has started
+
         # uvicorn's own log set-up is off: ours says what happened. Headers of proxies count from those alone that the settings name.
         self._server = _Server(
             uvicorn.Config(
                 app,
-                http=bounded_by(limits or Limits(connections=settings.max_connections)),
+                http=bounded_by(limits or Limits(connections=settings.max_connections), direct),
                 log_config=None,
                 access_log=False,
                 ws="websockets-sansio",

@@ -1,30 +1,70 @@
 """Requests that many clients send at once: each connection sends its next as soon as it has its answer.
 
 For the suites that ask how much a service takes in. The client shares the machine with the service, so it does as little as it can: bodies
-are made before, and of an answer it looks at the status and the length alone.
+are made before, one thread asks the system which connections have an answer, and of an answer it looks at the status and the length alone.
 """
 
 from __future__ import annotations
 
-import asyncio
+import select
+import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-_PATIENCE = 120.0  # seconds for one answer
+_PATIENCE = 120.0  # seconds without any answer
+_TAKEN = b"HTTP/1.1 201"
+_PIECE = 1 << 16
 
 
 @dataclass(frozen=True)
 class Load:
-    """What came of it: seconds from the first request to the last answer, and the milliseconds of each request, sorted."""
+    """What came of it: seconds from the first request to the last answer, and the milliseconds of each request, sorted.
+
+    `cpu_seconds` is the processor time of the client itself.
+    """
 
     seconds: float
     waits: Sequence[float]
+    cpu_seconds: float = 0.0
 
     def quantile(self, share: float) -> float:
         """The wait that a share of the requests did not exceed."""
         return self.waits[min(len(self.waits) - 1, int(share * len(self.waits)))]
+
+
+@dataclass(slots=True)
+class _Connection:
+    socket: socket.socket
+    began: float = 0.0
+    answer: bytes = field(default=b"")
+
+    def send(self, request: bytes) -> None:
+        """Send a request, whole."""
+        self.began = time.perf_counter()
+        sent = self.socket.send(request)
+        if sent < len(request):  # larger than what the system takes at once
+            self.socket.setblocking(True)
+            self.socket.sendall(request[sent:])
+            self.socket.setblocking(False)
+
+    def is_answered(self) -> bool:
+        """Read what has come; whether it is a whole answer.
+
+        Raises:
+            RuntimeError: it is a refusal, or the end.
+        """
+        piece = self.socket.recv(_PIECE)
+        self.answer += piece
+        head, end, body = self.answer.partition(b"\r\n\r\n")
+        if not piece or (end and not head.startswith(_TAKEN)):
+            raise RuntimeError(f"the service refused an event: {head[:40]!r} {body[:300]!r}")
+        if not end or len(body) < int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]):
+            return False
+        self.answer = b""
+        return True
 
 
 def send(url: str, path: str, headers: Mapping[str, str], bodies: Sequence[bytes], *, connections: int) -> Load:
@@ -37,33 +77,40 @@ def send(url: str, path: str, headers: Mapping[str, str], bodies: Sequence[bytes
     lines = [f"POST {path} HTTP/1.1", f"Host: {parts.netloc}", *(f"{name}: {value}" for name, value in headers.items())]
     head = "\r\n".join([*lines, "Content-Type: application/json", "Content-Length: "]).encode()
     requests = iter([head + str(len(body)).encode() + b"\r\n\r\n" + body for body in bodies])
-    return asyncio.run(_sent(str(parts.hostname), int(parts.port or 80), requests, connections))
-
-
-async def _sent(host: str, port: int, requests: Iterator[bytes], connections: int) -> Load:
-    streams = [await asyncio.open_connection(host, port) for _ in range(connections)]
-    waits: list[float] = []
-    began = time.perf_counter()
-    try:
-        async with asyncio.timeout(_PATIENCE + len(streams)), asyncio.TaskGroup() as group:
-            for reader, writer in streams:
-                group.create_task(_one_connection(reader, writer, requests, waits))
-        return Load(time.perf_counter() - began, sorted(waits))
-    finally:
-        for _, writer in streams:
-            writer.close()
-
-
-async def _one_connection(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, requests: Iterator[bytes], waits: list[float]
-) -> None:
-    for request in requests:
+    with ExitStack() as stack:
+        open_ones = {}
+        for _ in range(connections):
+            connection = stack.enter_context(socket.create_connection((str(parts.hostname), int(parts.port or 80)), timeout=_PATIENCE))
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.setblocking(False)
+            open_ones[connection.fileno()] = _Connection(connection)
+        used = time.process_time()
         began = time.perf_counter()
-        writer.write(request)
-        head = await reader.readuntil(b"\r\n\r\n")
-        lower = head.lower()
-        length = int(lower.partition(b"content-length:")[2].partition(b"\r\n")[0])
-        body = await reader.readexactly(length)
-        waits.append(1000 * (time.perf_counter() - began))
-        if not head.startswith(b"HTTP/1.1 201"):
-            raise RuntimeError(f"the service refused an event: {head[:40]!r} {body[:300]!r}")
+        waits = _sent(open_ones, requests)
+        return Load(time.perf_counter() - began, sorted(waits), time.process_time() - used)
+
+
+def _sent(connections: Mapping[int, _Connection], requests: Iterator[bytes]) -> list[float]:
+    waits: list[float] = []
+    at_work = 0
+    with select.epoll() as ready:
+        for number, connection in connections.items():
+            if (request := next(requests, None)) is not None:
+                ready.register(number, select.EPOLLIN)
+                connection.send(request)
+                at_work += 1
+        while at_work:
+            found = ready.poll(_PATIENCE)
+            if not found:
+                raise RuntimeError(f"{at_work} requests have no answer within {_PATIENCE:g} s")
+            for number, _ in found:
+                connection = connections[number]
+                if not connection.is_answered():
+                    continue
+                waits.append(1000 * (time.perf_counter() - connection.began))
+                if (request := next(requests, None)) is not None:
+                    connection.send(request)
+                else:
+                    ready.unregister(number)
+                    at_work -= 1
+    return waits

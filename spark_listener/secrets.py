@@ -84,6 +84,8 @@ _SUSPECT_WORDS = (
 _SUSPECT_TEXT = re.compile("|".join(map(re.escape, (*_SUSPECT_WORDS, "key"))))
 # Of keys alone those that open something: columns are called `o_orderkey`.
 _SUSPECT_KEY = re.compile("(?:api|access|account|private|encryption|signing)[-_.]?key")
+SUSPECT = "|".join([*(re.escape(word).replace(r"\-", "-") for word in _SUSPECT_WORDS), _SUSPECT_KEY.pattern])
+"""A pattern that finds something in just those texts in lower case which may hold a secret: for engines that look for all at once."""
 # Letters that a pattern which ignores case takes for those of ASCII, and that are no such letters in lower case.
 _ALIKE = str.maketrans({"\u017f": "s", "\u212a": "k", "\u0130": "i", "\u0131": "i"})
 _PIECE = 1 << 14  # characters that rules go through at once: they hold the interpreter

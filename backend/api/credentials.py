@@ -150,8 +150,18 @@ class Credentials:
         if is_token(shown) and (issuer := self._issuer()) is not None:
             if issuer.wants_keys(shown):
                 await asyncio.to_thread(issuer.learn)
-            person = granted(issuer.rules, issuer.claims(shown, audiences=issuer.rules.audiences))
-            return Principal(person.tenant, "key", person.name, scopes=person.scopes, key=_PERSON, holder=person.name, within=person.within)
+            return _of_person(issuer, shown)
+        return self.principal(headers)
+
+    def known(self, headers: Mapping[str, str]) -> Principal | None:
+        """As `identify`; None also where the issuer would have to be asked for its keys.
+
+        Raises:
+            TokenError, ForbiddenError, UnavailableError: as there.
+        """
+        shown = _shown_key(headers) or ""
+        if is_token(shown) and (issuer := self._issuer()) is not None:
+            return None if issuer.wants_keys(shown) else _of_person(issuer, shown)
         return self.principal(headers)
 
     def principal(self, headers: Mapping[str, str]) -> Principal | None:
@@ -311,6 +321,11 @@ def granted(rules: Rules, claims: Mapping[str, Any]) -> Person:
     if person is None:
         raise ForbiddenError(f"{name_of(claims)} may nothing here.", hint="Ask who runs the service for a grant (people.toml of its home).")
     return person
+
+
+def _of_person(issuer: Issuer, token: str) -> Principal:
+    person = granted(issuer.rules, issuer.claims(token, audiences=issuer.rules.audiences))
+    return Principal(person.tenant, "key", person.name, scopes=person.scopes, key=_PERSON, holder=person.name, within=person.within)
 
 
 def _of_key(key: NamedKey) -> Principal:

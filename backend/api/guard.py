@@ -36,7 +36,7 @@ from headwater.errors import HeadwaterError, InvalidInputError, KeyRequiredError
 from headwater.graphql.access import Answering
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_RESPONSE_HEADERS = [
+RESPONSE_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -84,12 +84,8 @@ class Guard:
         try:
             _check_head(scope, headers)
             principal = await self._credentials.identify(headers)
-            self._check_host(headers)
-            self._check_origin(headers, str(scope["method"]), scope["path"])
-            limit = self._check_length(headers, scope["path"])
-            self._check_rule(scope["method"], scope["path"], principal)
+            limit = self._check_request(scope, headers, principal)
             rule = rule_of(scope["method"], scope["path"])
-            _check_type(headers, rule)
             share = None if rule is not None and rule.streamed else self._share(principal, int(headers.get("content-length", "0")))
         except HeadwaterError as error:
             response = error_response(error)
@@ -108,6 +104,30 @@ class Guard:
         finally:
             if share is not None:
                 share.release()
+
+    def admitted(self, scope: Scope) -> Principal | None:
+        """Whom a request is from, where it may pass and nobody needs to be asked for that; None where `__call__` must see to it.
+
+        Its body is the caller's to bound, who has it already.
+        """
+        headers = head_of(scope)
+        try:
+            _check_head(scope, headers)
+            principal = self._credentials.known(headers)
+            if principal is not None:
+                self._check_request(scope, headers, principal)
+        except HeadwaterError:
+            return None
+        return principal
+
+    def _check_request(self, scope: Scope, headers: Headers, principal: Principal | None) -> int:
+        """Check all but who it is from; how long its body may be."""
+        self._check_host(headers)
+        self._check_origin(headers, str(scope["method"]), scope["path"])
+        limit = self._check_length(headers, scope["path"])
+        self._check_rule(scope["method"], scope["path"], principal)
+        _check_type(headers, rule_of(scope["method"], scope["path"]))
+        return limit
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a WebSocket be opened for subscriptions, by whoever may ask questions: a page of another site may not."""
@@ -252,7 +272,7 @@ def _with_headers(send: Send) -> Send:
         if message["type"] == "http.response.start":
             headers = message["headers"] = list(message.get("headers", ()))
             named = {name.lower() for name, _ in headers}
-            headers += [header for header in _RESPONSE_HEADERS if header[0] not in named]
+            headers += [header for header in RESPONSE_HEADERS if header[0] not in named]
         await send(message)
 
     return with_headers

@@ -40,10 +40,20 @@ class Metrics:
             "headwater_question_seconds", "Time of a question about records, by how it ended.", ["outcome"], registry=registry,
             buckets=(0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30),
         )  # fmt: skip
-        self.requests = Histogram(
+        self._requests = Histogram(
             "headwater_request_seconds", "Time to answer a request.", ["method", "route", "status"], registry=registry,
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
         )  # fmt: skip
+
+        self._kinds: dict[tuple[str, str, int], Histogram] = {}  # to find one by its labels takes longer than to count
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request by its method, the pattern of its route and how it ended."""
+        kind = (method, route, status)
+        measured = self._kinds.get(kind)
+        if measured is None:
+            measured = self._kinds[kind] = self._requests.labels(method, route, str(status))
+        measured.observe(seconds)
 
     def taken(self, accepted: int, duplicate: int, rejected: int) -> None:
         """Count events by what became of them."""

@@ -37,8 +37,7 @@ class RequestLog:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        stated = head_of(scope).get("x-request-id", "")
-        request_id = stated if _ID.fullmatch(stated) else f"{_ids.getrandbits(128):032x}"
+        request_id = request_id_of(scope)
         scope.setdefault("state", {})["request_id"] = request_id
         if scope["type"] == "websocket":
             with structlog.contextvars.bound_contextvars(request_id=request_id):
@@ -65,18 +64,25 @@ class RequestLog:
             finally:
                 # The route's pattern, not the path: a label a path would grow without bound, and a span's name would tell it.
                 route = getattr(scope.get("route"), "path", None) or ("/graphql" if scope["path"] == "/graphql" else "other")
-                self._metrics.requests.labels(method, route, str(status)).observe(time.perf_counter() - began)
                 if answered is not None:
                     answered(route, status)
-                _note(scope, status, time.perf_counter() - began)
+                note_request(self._metrics, scope, request_id, status, time.perf_counter() - began, route=route)
 
 
-def _note(scope: Scope, status: int, seconds: float) -> None:
+def request_id_of(scope: Scope) -> str:
+    """The id that the caller states, if it is harmless; else a new one."""
+    stated = head_of(scope).get("x-request-id", "")
+    return stated if _ID.fullmatch(stated) else f"{_ids.getrandbits(128):032x}"
+
+
+def note_request(metrics: Metrics, scope: Scope, request_id: str, status: int, seconds: float, *, route: str) -> None:
+    """The place of a request in the measures, and its line."""
     method, path = scope["method"], scope["path"]
+    metrics.answered(method if method in _METHODS else "other", route, status, seconds)
     level = "debug" if path in _QUIET else "error" if status >= 500 else "info"
     milliseconds = round(seconds * 1000, 1)
-    if level != "info" or not write_request(scope["state"]["request_id"], method, path, status, milliseconds):
-        getattr(_log, level)("request", method=method, path=path, status=status, ms=milliseconds)
+    if level != "info" or not write_request(request_id, method, path, status, milliseconds):
+        getattr(_log, level)("request", method=method, path=path, status=status, ms=milliseconds, request_id=request_id)
 
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -62,9 +62,9 @@ class _FirstFault(FailFast):
 
 
 class Open(BaseModel):
-    """Frozen, camelCase outside, further keys welcome."""
+    """Frozen, camelCase outside, further keys welcome: they are not looked at, and not kept here."""
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", frozen=True, alias_generator=to_camel)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="ignore", frozen=True, alias_generator=to_camel)
 
 
 class _InnerError(ValueError):

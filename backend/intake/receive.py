@@ -100,6 +100,14 @@ class EventIntake:
         submission.appended = self._log.append(tenant, drafts) if drafts else None
         return submission
 
+    def take(self, tenant: str, body: bytes) -> Future[Sequence[Receipt]] | None:
+        """Hand a body to the log where all of it is valid, as nearly always; None, and nothing done, where it is not."""
+        try:
+            drafts = [_checked(document, None) for document in read_documents(body)]
+        except InvalidInputError:
+            return None
+        return self._log.append(tenant, drafts) if drafts else None
+
     def refuse(self, tenant: str, body: bytes, error: InvalidInputError) -> Future[None]:
         """Keep a body that could not even be unpacked."""
         return self._log.bury(tenant, [dead_letter(body, error)])

@@ -12,10 +12,13 @@ import re
 import zlib
 from typing import Any
 
+from pydantic_core import SchemaValidator, core_schema
+
 from headwater.backend.intake.scan import EVENT, value_end
 from headwater.errors import InvalidJsonError
+from headwater.spark_listener import secrets
 from headwater.spark_listener.redact import redact_deep
-from headwater.spark_listener.secrets import MARK, may_hold_secret, secret_name_in, without_secrets
+from headwater.spark_listener.secrets import MARK, secret_name_in, without_secrets
 
 __all__ = ["MARK", "kept_of", "may_hold_secret", "redact", "redact_text"]
 
@@ -24,6 +27,13 @@ _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 _UNSEEN = re.compile(r"[^\t\n\r -~\u00a0-\ud7ff\ue000-\U0010ffff]")
 _VALUED = re.compile(r"(?i)\"(?:value|values|val|default|default_?value|content|data|setting|text)\\*\"\s*:")
 _LEFT_OUT = "[the rest is left out]"
+# pydantic's engine of patterns looks for all words at once: a quarter of the time of one after the other.
+_SUSPECT = SchemaValidator(core_schema.str_schema(pattern=f"(?i){secrets.SUSPECT}"))
+
+
+def may_hold_secret(document: str) -> bool:
+    """As that of `spark_listener.secrets`, sooner."""
+    return _SUSPECT.isinstance_python(document) if document.isascii() else secrets.may_hold_secret(document)
 
 
 def redact(value: Any) -> Any:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.backend.intake import redaction
 from headwater.backend.intake.redaction import kept_of, redact, redact_text
 from headwater.backend.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.workspace import Workspace
@@ -209,3 +210,10 @@ def test_a_document_in_which_no_secret_may_be_is_left_as_it_is(document: Any) ->
 def test_columns_that_are_called_keys_make_no_document_suspect() -> None:
     assert not may_hold_secret('{"fields":[{"name":"o_orderkey"},{"name":"l_partkey"}]}')
     assert may_hold_secret('{"fields":[{"name":"ApiKey"}]}')
+
+
+@given(_DOCUMENTS, st.booleans())
+def test_both_ways_to_look_for_suspect_words_find_the_same(document: Any, in_capitals: bool) -> None:
+    text = json.dumps(document, ensure_ascii=False)
+    text = text.upper() if in_capitals else text
+    assert redaction.may_hold_secret(text) == may_hold_secret(text)

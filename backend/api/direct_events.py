@@ -1,0 +1,77 @@
+"""Small bodies of OpenLineage events, taken where they arrive and without ASGI.
+
+What a producer sends is mostly one event of a few kilobytes, and a service gets thousands of them a second. To make a task of each, to hand
+it through every layer of the application and its answer back takes longer than to check it. So the connection offers it here first: with
+the guard's checks, the check, the log and the answers of `lineage`, and the line and the measures of `requests`. Whatever is unusual (a
+refusal, a token, a session, a packed body, a sender for some namespaces alone, traces of the service) is left to the application, before
+anything is done.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+
+from starlette.types import Scope
+
+from headwater.backend.api.context import Service
+from headwater.backend.api.errors import error_response
+from headwater.backend.api.guard import RESPONSE_HEADERS, Guard
+from headwater.backend.api.heads import head_of
+from headwater.backend.api.lineage import ARRAY_INLINE
+from headwater.backend.api.requests import note_request, request_id_of
+from headwater.backend.connections import Answered
+from headwater.backend.ingest_log import Receipt
+from headwater.backend.ingest_log.on_loop import on_loop
+from headwater.backend.tracing.spans import is_on
+from headwater.errors import HeadwaterError
+from headwater.graphql.access import Scope as Right
+
+_SMALL = 8 * 1024  # bytes: whatever is in them, they are checked in a few milliseconds, in which nothing else arrives
+_PATHS = frozenset({"/api/v1/lineage", "/api/v1/lineage/batch"})
+_ALWAYS = b"".join(b"%s: %s\r\n" % header for header in RESPONSE_HEADERS)
+_TAKEN = b"HTTP/1.1 201 Created\r\ncontent-type: application/json\r\n" + _ALWAYS
+
+
+class DirectEvents:
+    """See the module's docstring, and `Direct`."""
+
+    def __init__(self, guard: Guard, parts: Callable[[], Service]) -> None:
+        self._guard = guard
+        self._parts = parts
+
+    def __call__(self, scope: Scope, body: bytes, answered: Answered) -> bool:
+        if scope["path"] not in _PATHS or scope["method"] != "POST" or len(body) > _SMALL or is_on():
+            return False
+        if "content-encoding" in head_of(scope) or (len(body) >= ARRAY_INLINE and body.lstrip()[:1] == b"["):
+            return False
+        began = time.perf_counter()
+        who = self._guard.admitted(scope)
+        if who is None or Right.INTAKE in who.within:
+            return False
+        parts = self._parts()
+        appended = parts.workspace.events.take(who.tenant, body)
+        if appended is None:
+            return False
+        on_loop(appended).add_done_callback(partial(_answer, parts, scope, began, answered))
+        return True
+
+
+def _answer(parts: Service, scope: Scope, began: float, answered: Answered, appended: Future[Sequence[Receipt]]) -> None:
+    request_id = request_id_of(scope)
+    try:
+        receipts = appended.result()
+    except HeadwaterError as error:
+        response = error_response(error)
+        status, body = response.status_code, bytes(response.body)
+        head = b"HTTP/1.1 %d Service Unavailable\r\n" % status + _ALWAYS
+        head += b"".join(b"%s: %s\r\n" % header for header in response.raw_headers if header[0] != b"content-length")
+    else:
+        duplicates = sum(receipt.duplicate for receipt in receipts)
+        parts.metrics.taken(len(receipts) - duplicates, duplicates, 0)
+        status, head = 201, _TAKEN
+        body = b'{"accepted":%d,"duplicates":%d,"rejected":[]}' % (len(receipts), duplicates)
+    answered(head + b"content-length: %d\r\nx-request-id: %s\r\n" % (len(body), request_id.encode("ascii")), body)
+    note_request(parts.metrics, scope, request_id, status, time.perf_counter() - began, route=scope["path"])
