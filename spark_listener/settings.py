@@ -118,6 +118,7 @@ def load_settings(environ: Mapping[str, str] | None = None, **options: Any) -> S
     return Settings(**{field: parsed(field, value) for field, value in given.items()}, chosen=set_by_user)
 
 
+_FLAGS = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False, "on": True, "off": False}
 _URI = re.compile(r"[a-z0-9]+://[A-Za-z0-9][A-Za-z0-9._:@-]*(/[^\x00-\x20%?#]*)?")
 _VARIABLES = {
     "mode": "HEADWATER_MODE",
@@ -201,7 +202,10 @@ def _left_out(value: str | Iterable[str]) -> tuple[LeaveOut, ...]:
 
 
 def _flag(value: Any) -> bool:
-    return value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes", "on")
+    text = str(value).lower()
+    if text not in _FLAGS:
+        raise ValueError(f"it must be one of {', '.join(_FLAGS)}")
+    return _FLAGS[text]
 
 
 _PARSERS: Mapping[str, Callable[[Any], Any]] = {

@@ -27,7 +27,7 @@ _MODES = ("tests", "active", "auto", "lazy", "rdd", "tagged", "faults", "delta",
 _PIECE = 250  # programs: some minutes
 _TESTS = {
     "tests": ["-m", "torture"],  # each of them once, however many programs are asked for
-    "rdd": ["tests/oracle/test_rdd_programs.py", "-k", "drawn"],
+    "rdd": ["tests/oracle/test_rdd_programs.py", "-k", "many_drawn"],
     "tagged": ["tests/oracle/test_rdd_tagged.py", "-k", "say_themselves"],
     "faults": ["tests/oracle/test_rdd_faults.py"],  # a program: five, each with a fault of its own kind
     "delta": ["tests/oracle/test_delta_histories.py"],

@@ -1,8 +1,9 @@
-"""What stands around a function of groups in a Python worker. Shipped by value to workers without Headwater: it imports no module of ours.
+"""What stands around a function of groups in a Python worker. Shipped by value to workers without Headwater.
 
-The JVM adds one hidden column after all columns of the rows of a group: the reference of the group. Here it is taken off before the
-program's function sees the group, and put after all columns of what the function gives. The function runs as often, on the same columns
-and rows, as without us; its exceptions pass. Where no reference is known it is null, which the JVM reports.
+Each row that the function gives gets the reference of its group, in a hidden column after all others. It is made of the group's key
+where that is of types that `key_hash` knows. Else the JVM adds it as a hidden column after all columns of the rows of a group, and it is
+taken off here before the program's function sees the group. The function runs as often, on the same columns and rows, as without us; its
+exceptions pass. Where no reference is known it is null, which the JVM reports.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from headwater.spark_listener.python_functions.key_hash import reference_of
+
 HIDDEN = "_headwater_group"
 
 Function = Callable[..., Any]
 
 
-def enclosed(kind: str, by_name: bool, command: bytes) -> tuple[Function, Any]:  # called by a pickle that the JVM makes
+def enclosed(kind: str, keys: str | None, by_name: bool, command: bytes) -> tuple[Function, Any]:  # called by a pickle that the JVM makes
     """The program's function, unpickled and enclosed, and its return type with the hidden column.
 
-    `kind` is a name of `KINDS`; `by_name`: whether Spark finds the columns of a result by their names.
+    `kind` is a name of `KINDS`; `keys`: of what the key is, for `key_hash`, or None: groups have a hidden column; `by_name`: whether
+    Spark finds the columns of a result by their names.
     """
     import inspect
     import pickle
@@ -38,6 +42,8 @@ def enclosed(kind: str, by_name: bool, command: bytes) -> tuple[Function, Any]: 
     known = KINDS[kind]
     if arguments not in (known.frames, known.frames + 1):
         return function, extended  # the worker cannot call it
+    if keys is not None:
+        return _of_keys(known, function, arguments, result, keys), extended
     return _enclosing(known, function, arguments, result), extended
 
 
@@ -49,6 +55,14 @@ class _Result:
         self.names = [field.name for field in returned.fields]
         self.by_name = by_name
         self.hidden = _other_than(self.names)  # of the hidden column: the JVM takes it by its place, whatever it is called
+        self._columns: Any = None
+
+    @property
+    def columns(self) -> Any:
+        """The names of a frame, as pandas has them; made once, since it is slow."""
+        if self._columns is None:
+            self._columns = sys.modules["pandas"].Index([*self.names, self.hidden])
+        return self._columns
 
 
 def _other_than(names: Iterable[Any]) -> str:
@@ -57,6 +71,22 @@ def _other_than(names: Iterable[Any]) -> str:
     while name in taken:
         name += "_"
     return name
+
+
+def _of_keys(kind: _Kind, function: Function, arguments: int, result: _Result, keys: str) -> Function:
+    """A function that asks for the key, whether or not the program's does: the reference is made of it."""
+    wanted = arguments > kind.frames
+    if kind.frames == 1:
+
+        def of_group(key: Any, group: Any) -> Any:
+            return kind.joined(function(key, group) if wanted else function(group), [reference_of(keys, key)], result)
+
+        return of_group
+
+    def of_groups(key: Any, left: Any, right: Any) -> Any:
+        return kind.joined(function(key, left, right) if wanted else function(left, right), [reference_of(keys, key)], result)
+
+    return of_groups
 
 
 def _enclosing(kind: _Kind, function: Function, arguments: int, result: _Result) -> Function:
@@ -112,6 +142,12 @@ def _joined_frame(frame: Any, references: Sequence[Any], result: _Result) -> Any
         return frame  # the worker says what is wrong with that
     names = list(frame.columns)
     reference = references[0] if references else None
+    if names == result.names:
+        extended = frame.copy(deep=False)
+        extended.columns = range(len(names))  # behind names, a column would have pandas make an index of texts for each group
+        extended.insert(len(names), len(names), reference)
+        extended.columns = result.columns
+        return extended
     if not names:
         if not len(frame):
             return frame

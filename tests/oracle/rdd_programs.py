@@ -67,12 +67,13 @@ def lineage(sources: Sequence[Sequence[Tagged]], program: Sequence[Step]) -> Cou
     """The lines that the last register is written as, each with what it is made of."""
     registers = [list(source) for source in sources]
     for step in program:
-        same = Step(FRAMES.get(step.op, step.op), step.of, step.n)
-        registers.append(_result(same, [registers[number] for number in step.of]))
+        registers.append(result(step, [registers[number] for number in step.of]))
     return Counter((f"{key} {value}", tags) for (key, value), tags in registers[-1])
 
 
-def _result(step: Step, inputs: list[list[Tagged]]) -> list[Tagged]:
+def result(step: Step, inputs: list[list[Tagged]]) -> list[Tagged]:
+    """What a step makes of its inputs."""
+    step = Step(FRAMES.get(step.op, step.op), step.of, step.n)
     records = inputs[0]
     if step.op in ROW_WISE:
         return [(made, tags) for pair, tags in records for made in ROW_WISE[step.op](pair, step.n)]

@@ -1,9 +1,10 @@
 """Random RDD programs: what a trace says of each written line is what an interpreter of the same program says. `HEADWATER_RDD_PROGRAMS=N`
-runs N programs instead of a short run (`make torture`)."""
+runs N programs more (`make torture`); HEADWATER_SEED tells which."""
 
 from __future__ import annotations
 
 import os
+import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,8 +24,9 @@ from headwater.spark_listener.declared import row_wise
 from headwater.spark_listener.rdd import SavedRDD
 from headwater.spark_listener.rdd_records import sparing
 from tests.oracle import rdd_programs
+from tests.oracle.rdd_drawn import OF_TWO, OPERATIONS, Drawn, Table, drawn_programs, tagged
 from tests.oracle.rdd_laboratory import RddLaboratory, rdd_laboratory, run
-from tests.oracle.rdd_programs import FRAMES, MOVING, ROW_WISE, Step
+from tests.oracle.rdd_programs import Step
 
 pytestmark = [
     pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(100_000),
@@ -32,46 +34,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]  # fmt: skip
 
-PROGRAMS = int(os.environ.get("HEADWATER_RDD_PROGRAMS", "6"))
+PROGRAMS = int(os.environ.get("HEADWATER_RDD_PROGRAMS", "0"))
+SEED = int(os.environ.get("HEADWATER_SEED", "0"))
 AT_ONCE = 6  # programs over the same tables
-GROUPS = ("distinct", "groupBy", "reduceByKey", "groupByKey", "combineByKey", "aggregateByKey", "foldByKey")
-OF_TWO = (
-    "union", "union", "join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin", "cogroup", "subtractByKey", "subtract", "intersection",
-    "cartesian", "joinFrames", "unionFrames",
-)  # fmt: skip
-_ALL = (*ROW_WISE, *MOVING, *GROUPS, *OF_TWO, *FRAMES)
-_MOST = 400  # records of a register
-Table = list[tuple[int, int]]
-
-
-Drawn = tuple[list[Step], bool]  # a program, and whether its result is written as a DataFrame
-
-
-@st.composite
-def programs(draw: Any) -> tuple[list[Table], list[Drawn]]:
-    """Two tables, and some programs of three to ten steps over them."""
-    pairs = st.tuples(st.integers(-2, 4), st.integers(0, 30))
-    tables = [draw(st.lists(pairs, max_size=14)) for _ in range(2)]
-    return tables, [(_steps(draw, tables), draw(st.integers(0, 3)) == 0) for _ in range(min(AT_ONCE, PROGRAMS))]
-
-
-def _steps(draw: Any, tables: list[Table]) -> list[Step]:
-    steps: list[Step] = []
-    last = 1
-    for _ in range(draw(st.integers(3, 10))):
-        op = draw(st.sampled_from(_ALL))
-        registers = st.integers(0, last)
-        recent = draw(st.sampled_from([last, last, draw(registers)]))
-        of = (recent, draw(registers)) if op in OF_TWO else (recent,)
-        step = Step(op, of, draw(st.integers(0, 7)))
-        if len(list(rdd_programs.lineage(_tagged(tables), [*steps, step]).elements())) <= _MOST:
-            steps.append(step)
-            last += 1
-    return steps
-
-
-def _tagged(tables: list[Table]) -> list[list[Any]]:
-    return [[(pair, frozenset({(f"table{t}.txt", n)})) for n, pair in enumerate(table)] for t, table in enumerate(tables)]
 
 
 @pytest.fixture(scope="module")
@@ -81,14 +46,22 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RddLaborato
 
 
 @settings(
-    max_examples=-(-PROGRAMS // AT_ONCE), deadline=None, derandomize="HEADWATER_RDD_PROGRAMS" not in os.environ, print_blob=True,
+    max_examples=1, deadline=None, derandomize=True, print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )  # fmt: skip
-@given(drawn=programs())
-def test_a_trace_of_a_drawn_program_is_exactly_what_an_interpreter_says(laboratory: RddLaboratory, drawn: Any) -> None:
-    tables, some = drawn
+@given(chance=st.randoms(use_true_random=False))
+def test_a_trace_of_a_drawn_program_is_exactly_what_an_interpreter_says(laboratory: RddLaboratory, chance: random.Random) -> None:
+    tables, some = drawn_programs(chance, AT_ONCE)
     note(f"{tables}\n{some}")
     check(laboratory, tables, some)
+
+
+@pytest.mark.skipif(not PROGRAMS, reason="lasts as long as one likes: HEADWATER_RDD_PROGRAMS=250")
+def test_traces_of_many_drawn_programs_are_exactly_what_an_interpreter_says(laboratory: RddLaboratory) -> None:
+    for number in range(-(-PROGRAMS // AT_ONCE)):
+        tables, some = drawn_programs(random.Random(f"{SEED} {number}"), min(AT_ONCE, PROGRAMS - number * AT_ONCE))
+        print(f"seed {SEED}, {number}: {tables} {some}")  # noqa: T201  # pytest shows it where this fails
+        check(laboratory, tables, some)
 
 
 def check(laboratory: RddLaboratory, tables: list[Table], some: Sequence[Drawn]) -> None:
@@ -106,7 +79,7 @@ def check(laboratory: RddLaboratory, tables: list[Table], some: Sequence[Drawn])
             captured.append((steps, *laboratory.write(laboratory.framed(lines, "value string"))))
     for steps, out, capture in captured:
         assert isinstance(capture, dict), (steps, capture)
-        expected = rdd_programs.lineage(_tagged(tables), steps)
+        expected = rdd_programs.lineage(tagged(tables), steps)
         found, exact = laboratory.lineage(out, capture)
         assert found == expected, f"{steps}: missing {expected - found}, too much {found - expected}"
         assert exact, (steps, capture["problems"])
@@ -119,7 +92,7 @@ def _captured(laboratory: RddLaboratory, sources: Sequence[Any], steps: list[Ste
 def test_what_each_operation_makes(laboratory: RddLaboratory) -> None:
     """Each operation once by itself, over the same tables, so that a short run leaves none out."""
     tables = [[(1, 4), (1, 2), (-1, 5), (-2, 5), (3, 8), (1, 4)], [(1, 7), (-2, 3), (3, 8), (1, 4), (9, 9)]]
-    check(laboratory, tables, [([Step(op, (0, 1) if op in OF_TWO else (0,), 3)], False) for op in dict.fromkeys(_ALL)])
+    check(laboratory, tables, [([Step(op, (0, 1) if op in OF_TWO else (0,), 3)], False) for op in dict.fromkeys(OPERATIONS)])
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ Without Spark: PySpark's own functions of the worker call the program's function
 
 from __future__ import annotations
 
+import datetime as dt
 import inspect
 import pickle
 import subprocess
@@ -22,6 +23,7 @@ from pyspark.util import PythonEvalType
 
 from headwater.spark_listener.python_functions.commands import enclosing_pickles
 from headwater.spark_listener.python_functions.grouped import HIDDEN
+from headwater.spark_listener.python_functions.key_hash import reference_of
 
 WORKER: Any = worker  # PySpark states no types here
 SERIALIZERS: Any = serializers
@@ -30,12 +32,13 @@ TYPE = StructType([StructField("a", LongType()), StructField("b", StringType())]
 LONGS = [3, 1, 2]
 TEXTS = ["x", None, "z"]
 REFERENCE = -(1 << 60) - 7
+OF_KEY = LONGS[0] ^ 0x3C6EF37200000000  # the reference of a group whose key is in its first row
 
 
-def loaded(function: Any, kind: str, *, by_name: bool, returned: StructType = TYPE) -> tuple[Any, Any]:
+def loaded(function: Any, kind: str, *, by_name: bool, returned: StructType = TYPE, told: bool = False) -> tuple[Any, Any]:
     """The function and its type, as the worker has them of the pickle that the JVM makes."""
     command = PICKLES.dumps((function, returned))
-    ends = (b"\x89", b"\x88")[by_name] + b"\x8e" + len(command).to_bytes(8, "little") + command + b"\x87R."
+    ends = (b"N", b"\x8c\x01n")[told] + (b"\x89", b"\x88")[by_name] + b"\x8e" + len(command).to_bytes(8, "little") + command + b"tR."
     result: tuple[Any, Any] = pickle.loads(enclosing_pickles()[getattr(PythonEvalType, kind)] + ends)
     return result
 
@@ -49,12 +52,13 @@ def in_pandas(function: Any, returned: Any, series: list[pd.Series], *, by_name:
     return rows
 
 
-def both(function: Any, *, by_name: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def both(function: Any, *, by_name: bool, told: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The rows without us, and with us."""
     series = [pd.Series(LONGS, name="a"), pd.Series(TEXTS, name="b")]
-    hidden = pd.Series([REFERENCE] * 3, name=HIDDEN)
+    hidden = [] if told else [pd.Series([REFERENCE] * 3, name=HIDDEN)]
     plain = in_pandas(function, TYPE, series, by_name=by_name)
-    return plain, in_pandas(*loaded(function, "SQL_GROUPED_MAP_PANDAS_UDF", by_name=by_name), [*series, hidden], by_name=by_name)
+    ours = loaded(function, "SQL_GROUPED_MAP_PANDAS_UDF", by_name=by_name, told=told)
+    return plain, in_pandas(*ours, [*series, *hidden], by_name=by_name)
 
 
 RESULTS = {
@@ -73,10 +77,48 @@ RESULTS = {
 }
 
 
+@pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize(("name", "by_name"), [(name, way) for name in RESULTS for way in (True, False) if way or name != "another order"])
-def test_rows_are_those_without_us_with_the_reference(name: str, by_name: bool) -> None:
-    plain, ours = both(RESULTS[name], by_name=by_name)
-    assert [{**row, HIDDEN: REFERENCE} for row in plain] == ours
+def test_rows_are_those_without_us_with_the_reference(name: str, by_name: bool, told: bool) -> None:
+    plain, ours = both(RESULTS[name], by_name=by_name, told=told)
+    assert [{**row, HIDDEN: OF_KEY if told else REFERENCE} for row in plain] == ours
+
+
+NULL = 0x5DEECE66D1CE4E5B ^ 0x3C6EF37200000000
+DAY = dt.date(1969, 12, 30)
+
+
+ARROW_TYPES = {"n": pa.int64(), "l": pa.int64(), "i": pa.int32(), "b": pa.bool_(), "d": pa.date32(), "s": pa.string()}
+SPARKS = [
+    ("s", ("abc",), 1423657621850124518),
+    ("s", (None,), 42),
+    ("s", ("Grüße an alle, die das lesen, von hier",), 2083526212385299639),
+    ("d", (DAY,), 6162728026222640212),
+    ("b", (True,), -6698625589789238999),
+    ("ls", (5, "x"), 2808442177665771267),
+    ("sl", (None, -1), -1789330099838240384),
+    ("id", (-3, None), 7137285002343045222),
+    ("si", ("", 7), -6840905643485024379),
+]
+
+
+@pytest.mark.parametrize("in_arrow", [True, False])
+@pytest.mark.parametrize(
+    ("kinds", "key", "reference"),  # of texts and pairs: what Spark's xxhash64 says of these values, and of flags of nulls behind them
+    [("", (), 0), ("n", (-7,), -7 ^ 0x3C6EF37200000000), ("n", (None,), NULL), *SPARKS],
+)
+def test_a_key_tells_the_reference_as_the_jvm_has_it(kinds: str, key: tuple[Any, ...], reference: int, in_arrow: bool) -> None:
+    if in_arrow:
+        assert reference_of(kinds, tuple(pa.scalar(value, ARROW_TYPES[kind]) for kind, value in zip(kinds, key, strict=True))) == reference
+    else:
+        shown = [pa.array([value], ARROW_TYPES[kind]).to_pandas(date_as_object=True)[0] for kind, value in zip(kinds, key, strict=True)]
+        assert reference_of(kinds, tuple(shown)) == reference
+        assert reference_of(kinds, key) == reference
+
+
+def test_a_key_that_cannot_be_told_has_no_reference() -> None:
+    assert reference_of("d", ("no date",)) is None
+    assert reference_of("n", ()) is None
 
 
 FAULTS = {
@@ -90,14 +132,16 @@ FAULTS = {
 }
 
 
+@pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize(("name", "by_name"), [(name, way) for name in FAULTS for way in (True, False) if way or name != "other names"])
-def test_faults_are_those_without_us(name: str, by_name: bool) -> None:
+def test_faults_are_those_without_us(name: str, by_name: bool, told: bool) -> None:
     series = [pd.Series(LONGS, name="a"), pd.Series(TEXTS, name="b")]
-    hidden = pd.Series([REFERENCE] * 3, name=HIDDEN)
+    hidden = [] if told else [pd.Series([REFERENCE] * 3, name=HIDDEN)]
     with pytest.raises(Exception) as plain:  # of whichever kind
         in_pandas(FAULTS[name], TYPE, series, by_name=by_name)
+    enclosed = loaded(FAULTS[name], "SQL_GROUPED_MAP_PANDAS_UDF", by_name=by_name, told=told)
     with pytest.raises(plain.type) as ours:
-        in_pandas(*loaded(FAULTS[name], "SQL_GROUPED_MAP_PANDAS_UDF", by_name=by_name), [*series, hidden], by_name=by_name)
+        in_pandas(*enclosed, [*series, *hidden], by_name=by_name)
     assert str(ours.value) == str(plain.value)
 
 
@@ -144,7 +188,8 @@ TABLES = {
 
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("by_name", [True, False])
-def test_tables_are_those_without_us_with_the_reference(name: str, by_name: bool) -> None:
+@pytest.mark.parametrize("told", [True, False])
+def test_tables_are_those_without_us_with_the_reference(name: str, by_name: bool, told: bool) -> None:
     conf = {"spark.sql.legacy.execution.pandas.groupedMap.assignColumnsByName": str(by_name)}
 
     def sent(function: Any, returned: Any, table: pa.Table) -> Any:
@@ -156,17 +201,17 @@ def test_tables_are_those_without_us_with_the_reference(name: str, by_name: bool
             return f"{type(fault).__name__}: {fault}"
 
     plain = sent(TABLES[name], TYPE, ARROW)
-    extended = ARROW.append_column(HIDDEN, pa.array([REFERENCE] * 3))
-    ours = sent(*loaded(TABLES[name], "SQL_GROUPED_MAP_ARROW_UDF", by_name=by_name), extended)
+    extended = ARROW if told else ARROW.append_column(HIDDEN, pa.array([REFERENCE] * 3))
+    ours = sent(*loaded(TABLES[name], "SQL_GROUPED_MAP_ARROW_UDF", by_name=by_name, told=told), extended)
     if isinstance(plain, str) or (name == "too few" and not by_name):
         assert ours == plain
     else:
-        assert ours == [{**batch, HIDDEN: [REFERENCE] * len(batch["a"])} for batch in plain]
+        assert ours == [{**batch, HIDDEN: [OF_KEY if told else REFERENCE] * len(batch["a"])} for batch in plain]
 
 
 def test_a_worker_without_headwater_loads_what_stands_around_a_function(tmp_path: Path) -> None:
     command = PICKLES.dumps((len, TYPE))
-    ends = b"\x88\x8e" + len(command).to_bytes(8, "little") + command + b"\x87R."
+    ends = b"N\x88\x8e" + len(command).to_bytes(8, "little") + command + b"tR."
     for number, pickled in enclosing_pickles().items():
         (tmp_path / str(number)).write_bytes(pickled + ends)
     program = (

@@ -28,8 +28,11 @@ def test_options_win_over_the_environment_and_that_over_defaults() -> None:
 
 @pytest.mark.parametrize(
     ("variable", "value"),
-    [("HEADWATER_MODE", "lots"), ("HEADWATER_EXIT_WAIT", "-1"), ("HEADWATER_SPOOL_BYTES", "many"), ("HEADWATER_URL", "localhost:8765")],
-)
+    [
+        ("HEADWATER_MODE", "propagated"), ("HEADWATER_EXIT_WAIT", "-1"), ("HEADWATER_SPOOL_BYTES", "many"),
+        ("HEADWATER_URL", "localhost:8765"), ("HEADWATER_RDD_RECORDS", "ture"), ("HEADWATER_QUIET", "perhaps"),
+    ],
+)  # fmt: skip
 def test_a_wrong_value_is_named(variable: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=value):
         load_settings({variable: value})

@@ -82,7 +82,11 @@ def _counted(group: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"ids": [",".join(map(str, sorted(group["id"])))], "n": [len(group)]})
 
 
-KEYS: dict[str, tuple[str, ...]] = {"none": (), "text": ("s",), "several": ("k", "s"), "computed": ("id div 7",)}
+# of the last the worker does not make the hash anew
+KEYS: dict[str, tuple[str, ...]] = {
+    "none": (), "text": ("s",), "several": ("k", "s"), "computed": ("id div 7",), "a day": ("date_add(date'1969-12-28', cast(k as int))",),
+    "small ones": ("cast(k as short)", "id % 2 = 0", "s"), "a number with a fraction": ("v / 5 div 1 / 2",),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("keys", KEYS)

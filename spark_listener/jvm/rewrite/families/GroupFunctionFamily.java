@@ -39,8 +39,9 @@ import scala.collection.immutable.Seq;
 
 /**
  * Functions in Python over groups, and over pairs of groups of equal keys: a row that the function gives is made of all rows of its group. Below,
- * each row is tapped with the hash of its key, as for an aggregate. The hash goes to the worker as a hidden column, which the
- * program's function does not see (EnclosedFunctions), and comes back as the reference of each row that was made of the group.
+ * each row is tapped with the hash of its key, as for an aggregate. The hash comes back from the worker as the reference of each row that was
+ * made of the group. Of keys of usual types the worker makes it anew; of others it goes there as a hidden column, which the program's function
+ * does not see (EnclosedFunctions).
  */
 public final class GroupFunctionFamily extends Family {
     private static final int MOST_ARGUMENTS = 20000; // in the description: each column has all
@@ -57,7 +58,8 @@ public final class GroupFunctionFamily extends Family {
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Rewriter.checkArguments(node);
         Expression function = function(node);
-        Expression enclosed = EnclosedFunctions.of(function, node.nodeName());
+        String kinds = kinds(node);
+        Expression enclosed = EnclosedFunctions.of(function, node.nodeName(), kinds);
         List inputs = Scala.list(node.children());
         List hashes = new ArrayList(); // of Expression, a side
         List checks = new ArrayList(); // likewise; null: the hash is the key itself
@@ -79,7 +81,7 @@ public final class GroupFunctionFamily extends Family {
         }
         Map renewed = new IdentityHashMap();
         for (int i = 0; i < inputs.size(); i++) {
-            renewed.put(inputs.get(i), side(node, i, (Expression) hashes.get(i), (Expression) checks.get(i), children, boundary, rewriter));
+            renewed.put(inputs.get(i), side(node, i, (Expression) hashes.get(i), (Expression) checks.get(i), kinds == null, children, boundary, rewriter));
         }
         Attribute given = new AttributeReference(
             EnclosedFunctions.HIDDEN, DataTypes.LongType, true, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
@@ -97,16 +99,37 @@ public final class GroupFunctionFamily extends Family {
         return new Rewritten(new HiddenProject(Scala.seq(columns), renewedNode, node), hidden);
     }
 
-    /** An input, tapped: its own columns, and the hash of the row's key. */
+    /** What the worker makes the hash of, as python_functions/key_hash.py has it; null where it cannot. */
+    private static String kinds(LogicalPlan node) {
+        String result = null;
+        for (int i = 0; i < node.children().size(); i++) {
+            List keys = keys(node, i);
+            String kinds = KeyHash.kinds(keys);
+            boolean bare = ((LogicalPlan) node.children().apply(i)).output().size() == keys.size(); // PySpark takes a frame without columns for
+            if (kinds == null || bare || (result != null && !result.equals(kinds))) { // one without rows, and looks for the key in the other
+                return null;
+            }
+            result = kinds;
+        }
+        return result;
+    }
+
+    /** An input, tapped: its own columns and, if it is `sent` to the worker, the hash of the row's key. */
     private static LogicalPlan side(
-            LogicalPlan node, int side, Expression hash, Expression check, List children, Boundary boundary, Rewriter rewriter) {
+            LogicalPlan node, int side, Expression hash, Expression check, boolean sent, List children, Boundary boundary, Rewriter rewriter) {
         LogicalPlan input = (LogicalPlan) node.children().apply(side);
         Rewritten child = (Rewritten) children.get(side);
-        Alias key = Rewriter.alias(hash, "group");
         List columns = Scala.list(child.plan.output());
-        columns.add(key);
+        List seen = Scala.list(input.output());
         List values = new ArrayList();
-        values.add(key.toAttribute());
+        if (sent) {
+            Alias key = Rewriter.alias(hash, "group");
+            columns.add(key);
+            seen.add(key.toAttribute());
+            values.add(key.toAttribute());
+        } else {
+            values.add(hash);
+        }
         if (check != null) {
             values.add(check);
         }
@@ -122,10 +145,8 @@ public final class GroupFunctionFamily extends Family {
             own.columns.addAll(boundary.columns);
             own.firstPartition = SECOND_SIDE;
         }
-        LogicalPlan hashed = new HiddenProject(Scala.seq(columns), child.plan, input);
+        LogicalPlan hashed = sent ? new HiddenProject(Scala.seq(columns), child.plan, input) : child.plan;
         LogicalPlan tapped = Rewriter.tapped(hashed, values, rewriter.capture.sink(own));
-        List seen = Scala.list(input.output());
-        seen.add(key.toAttribute());
         return new HiddenProject(Scala.seq(seen), tapped, input);
     }
 

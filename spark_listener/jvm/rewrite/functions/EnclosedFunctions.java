@@ -15,7 +15,7 @@ import scala.collection.immutable.Seq;
 
 /**
  * The program's functions in Python, enclosed: what runs in the worker takes a hidden column that stands after all others off what the program's
- * function gets, and puts one after all others of what that gives. The function's own pickle is an argument in another one; it is
+ * function gets, if there is one, and puts one after all others of what that gives. The function's own pickle is an argument in another one; it is
  * neither read nor run here. The opcodes are those of pickle's protocol 4.
  */
 public final class EnclosedFunctions {
@@ -25,10 +25,12 @@ public final class EnclosedFunctions {
     private static final int TRUE = 0x88;
     private static final int FALSE = 0x89;
     private static final int BYTES = 0x8e; // eight bytes of length follow
-    private static final int TUPLE_OF_THREE = 0x87;
+    private static final int NONE = 'N';
+    private static final int TEXT = 0x8c; // a byte of length follows
+    private static final int TUPLE = 't'; // since the mark that the beginning has
     private static final int CALL = 'R';
     private static final int STOP = '.';
-    private static volatile Map beginnings = new HashMap(); // Integer eval type -> byte[]: a pickle up to its last two arguments
+    private static volatile Map beginnings = new HashMap(); // Integer eval type -> byte[]: a pickle up to its last three arguments
     private static volatile String python = ""; // the version whose bytecode these hold
 
     private EnclosedFunctions() {}
@@ -39,8 +41,8 @@ public final class EnclosedFunctions {
         python = version;
     }
 
-    /** The same function, enclosed. */
-    public static PythonUDF of(Expression expression, String operator) {
+    /** The same function, enclosed. `kinds`: what the reference of a group is made of there; null: of a hidden column. */
+    public static PythonUDF of(Expression expression, String operator, String kinds) {
         if (!(expression instanceof PythonUDF) || !(((PythonUDF) expression).func() instanceof SimplePythonFunction)) {
             throw new Refused(operator, "its function is not one of PySpark's");
         }
@@ -57,17 +59,26 @@ public final class EnclosedFunctions {
             throw new Refused(operator, PROFILER + " would look at what stands around its function");
         }
         SimplePythonFunction enclosed = new SimplePythonFunction(
-            pickled(beginning, known.command()), known.envVars(), known.pythonIncludes(), known.pythonExec(), known.pythonVer(),
+            pickled(beginning, kinds, known.command()), known.envVars(), known.pythonIncludes(), known.pythonExec(), known.pythonVer(),
             known.broadcastVars(), known.accumulator());
         StructType type = ((StructType) function.dataType()).add(HIDDEN, DataTypes.LongType, true);
         return function.copy(
             function.name(), enclosed, type, function.children(), function.evalType(), function.udfDeterministic(), function.resultId());
     }
 
-    private static byte[] pickled(byte[] beginning, Seq command) {
+    private static byte[] pickled(byte[] beginning, String kinds, Seq command) {
         int length = command.length();
         ByteArrayOutputStream result = new ByteArrayOutputStream(beginning.length + length + 16);
         result.write(beginning, 0, beginning.length);
+        if (kinds == null) {
+            result.write(NONE);
+        } else {
+            result.write(TEXT);
+            result.write(kinds.length());
+            for (int i = 0; i < kinds.length(); i++) {
+                result.write(kinds.charAt(i));
+            }
+        }
         result.write(Boolean.parseBoolean(SQLConf.get().getConfString(BY_NAME, "true")) ? TRUE : FALSE);
         result.write(BYTES);
         for (int i = 0; i < 8; i++) {
@@ -77,7 +88,7 @@ public final class EnclosedFunctions {
         while (bytes.hasNext()) {
             result.write(((Byte) bytes.next()).byteValue());
         }
-        result.write(TUPLE_OF_THREE);
+        result.write(TUPLE);
         result.write(CALL);
         result.write(STOP);
         return result.toByteArray();

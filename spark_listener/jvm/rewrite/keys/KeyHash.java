@@ -36,6 +36,8 @@ public final class KeyHash {
     private static final long CHECK_SEED = 0x27D4EB2F165667C5L;
     private static final String NARROWED = "spark.headwater.test.keyHashes"; // how many hashes there are, for tests of collisions
 
+    private static final int MOST_KINDS = 100;
+
     private KeyHash() {}
 
     public static Expression of(Seq keys, String operator, Capture capture) {
@@ -144,6 +146,27 @@ public final class KeyHash {
     /** Whether the hash of this one key tells the key itself. */
     public static boolean tells(Expression key) {
         return isNumber(key.dataType()) && SQLConf.get().getConfString(NARROWED, "").isEmpty();
+    }
+
+    /**
+     * Of what the hash of keys is made, a letter for each, as python_functions/key_hash.py has them; null where a worker would not make the same of
+     * what it is shown: of floating-point numbers, decimals, times and what is nested.
+     */
+    public static String kinds(List keys) {
+        if (!SQLConf.get().getConfString(NARROWED, "").isEmpty() || keys.size() > MOST_KINDS) {
+            return null;
+        }
+        StringBuilder result = new StringBuilder();
+        for (int i = 0; i < keys.size(); i++) {
+            DataType type = ((Expression) keys.get(i)).dataType();
+            String kind = type == DataTypes.LongType ? "l" : isNumber(type) ? "i" : type == DataTypes.BooleanType ? "b"
+                : type == DataTypes.DateType ? "d" : type == DataTypes.StringType ? "s" : null;
+            if (kind == null) {
+                return null;
+            }
+            result.append(keys.size() == 1 && isNumber(type) ? "n" : kind);
+        }
+        return result.toString();
     }
 
     public static boolean isNumber(DataType type) {
