@@ -1,18 +1,32 @@
-"""`python -m bench.spark.rdd_program FOLDER TEXT`: run grep and word count over TEXT, captured into FOLDER/home, written to FOLDER/out."""
+"""`python -m bench.spark.rdd_program FOLDER TEXT [PROGRAM …]`: run programs over TEXT, captured into FOLDER/home, written to FOLDER/out.
+
+They are those of the suite `rdd`, which without a name all run, and *first lines*, which reads little of each file: so the service knows
+the text.
+"""
 
 from __future__ import annotations
 
 import atexit
 import sys
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from bench.spark.session import start
 from bench.spark.spool import SpoolWatch
 
+FIRST_LINES = "first lines"
 _PATIENCE = 1200  # seconds
 
 
-def main(folder: Path, text: str) -> None:
+def _first_lines(lines: Any) -> Any:
+    import headwater
+
+    return lines.mapPartitions(headwater.row_wise(lambda some: islice(some, 10)))
+
+
+def main(folder: Path, text: str, names: Sequence[str] = ()) -> None:
     """Run them."""
     import headwater
     from bench.suites.rdd import TEXT_PROGRAMS
@@ -22,11 +36,12 @@ def main(folder: Path, text: str) -> None:
     atexit.register(store, folder / "home", _PATIENCE)  # runs after what `attach` registers: the last first
     headwater.attach(spark, mode="active", home=str(folder / "home"), quiet=True)
     watch = SpoolWatch(folder / "home")
-    for name, program in TEXT_PROGRAMS.items():
-        program(spark.sparkContext.textFile(text)).saveAsTextFile(str(folder / "out" / name))
+    programs = {**TEXT_PROGRAMS, FIRST_LINES: _first_lines}
+    for name in names or TEXT_PROGRAMS:
+        programs[name](spark.sparkContext.textFile(text)).saveAsTextFile(str(folder / "out" / name))
         watch.until_run_ends()
     spark.stop()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3:])

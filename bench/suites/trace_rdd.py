@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,22 +30,25 @@ query ($dataset: String!, $rows: [RowRef!]) { trace(dataset: $dataset, rows: $ro
 
 
 class TraceRddSuite:
-    """Medians, and their growth; a control that is the tenth again."""
+    """Medians, and their growth; a control that is the tenth again. `programs` are what reads the text, as their names are there."""
 
-    def __init__(self, name: str, size: float) -> None:
+    def __init__(self, name: str, size: float, cases: Sequence[str] = tuple(_TARGETS_MS), programs: Sequence[str] = ()) -> None:
+        self._programs = programs
         self._sizes = {_WHOLE: size, _TENTH: size / 10}
         times = [
             Measure(name=case, cases=(case,), arm=_WHOLE, statistic=statistic, target=target if statistic is Statistic.P50 else None)
             for case, target in _TARGETS_MS.items()
             for statistic in (Statistic.P50, Statistic.P99)
+            if case in cases
         ]
         growth = [
             Measure(name=f"growth at ten times the data, {case}", cases=(case,), arm=_WHOLE, statistic=Statistic.RATIO, target=_GROWTH)
             for case in TEXT_PROGRAMS
+            if case in cases
         ]
         processor = [
             Measure(name=f"{name}, processor", cases=(case,), arm=_WHOLE, statistic=statistic, quantity=PROCESSOR, target=target)
-            for case in _TARGETS_MS
+            for case in cases
             for name, statistic, target in (
                 (case, Statistic.P50, None),
                 (f"growth at ten times the data, {case}", Statistic.RATIO, _GROWTH),
@@ -55,7 +59,7 @@ class TraceRddSuite:
             arms=(_WHOLE, _TENTH, "control"),
             baseline=_TENTH,
             control="control",
-            cases=tuple(_TARGETS_MS),
+            cases=tuple(cases),
             measures=(*times, *growth, *processor),
             rounds=100,
             warm_up=20,
@@ -67,7 +71,7 @@ class TraceRddSuite:
             print(f"  running the programs over {size:g} GB", flush=True)
             (folder / arm).mkdir()
             path = str(text(size, terms=TERMS))
-            subprocess.run([sys.executable, "-m", "bench.spark.rdd_program", str(folder / arm), path], check=True)
+            subprocess.run([sys.executable, "-m", "bench.spark.rdd_program", str(folder / arm), path, *self._programs], check=True)
         shutil.copytree(folder / _TENTH, folder / "control", symlinks=True)
 
     def arm(self, name: str, folder: Path) -> Arm:
@@ -80,8 +84,8 @@ class _LineArm:
     def __init__(self, home: Path, results: Path, source: Path) -> None:
         self._service = Service(home)
         self._processes = self._service.processes()
-        self._lines = {name: _lines_of(results / name) for name in TEXT_PROGRAMS} | {"raw record": _lines_of(source)}
         self._datasets = {name: results / name for name in TEXT_PROGRAMS} | {"raw record": source}
+        self._lines = {name: _lines_of(folder) for name, folder in self._datasets.items() if folder.exists()}
 
     def run(self, case: str, turn: int) -> Sample:
         """Ask for a line, another each turn."""

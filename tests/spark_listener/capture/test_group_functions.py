@@ -85,7 +85,7 @@ def _counted(group: pd.DataFrame) -> pd.DataFrame:
 # of the last the worker does not make the hash anew
 KEYS: dict[str, tuple[str, ...]] = {
     "none": (), "text": ("s",), "several": ("k", "s"), "computed": ("id div 7",), "a day": ("date_add(date'1969-12-28', cast(k as int))",),
-    "small ones": ("cast(k as short)", "id % 2 = 0", "s"), "a number with a fraction": ("v / 5 div 1 / 2",),
+    "small ones": ("cast(k as short)", "id % 2 = 0", "s"), "a number with a fraction": ("floor(v / 5) / 2",),
 }  # fmt: skip
 
 
