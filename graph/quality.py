@@ -11,7 +11,8 @@ from headwater.graph.model import EdgeKind, Node, NodeKind, kind_of
 from headwater.graph.stores import Direction, GraphStore
 
 # Facets that tell values of columns: the least and the greatest, those that were expected and found.
-OF_VALUES = frozenset({"dataQualityMetrics", "dataQualityAssertions", "test"})
+# `dataQuality` is what Great Expectations called the first of them.
+OF_VALUES = frozenset({"dataQualityMetrics", "dataQualityAssertions", "dataQuality", "test"})
 _NO_VALUES = frozenset({"success", "severity", "rowCount", "bytes", "fileCount"})  # what of a result tells no value of a column
 _INPUT = "input:"  # a run's properties of what it read
 

@@ -9,6 +9,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,18 +54,18 @@ print("valid")
 
 def datahub() -> Path:
     """The Python that has DataHub's client."""
-    return _python("datahub", [f"acryl-datahub=={DATAHUB}"])
+    return environment("datahub", [f"acryl-datahub=={DATAHUB}"])
 
 
 def openmetadata() -> Path:
     """The Python that has OpenMetadata's models, without what else their package asks for."""
     needed = ["pydantic>=2.12,<3", "email-validator>=2", "cached-property==1.5.2"]
-    return _python("openmetadata", needed, ["--no-deps", f"openmetadata-ingestion=={OPENMETADATA}"])
+    return environment("openmetadata", needed, ["--no-deps", f"openmetadata-ingestion=={OPENMETADATA}"])
 
 
 def dbt() -> Path:
     """The Python beside which dbt and its wrapper for OpenLineage stand, over DuckDB."""
-    return _python("dbt", ["dbt-core==1.10.23", "dbt-duckdb==1.10.1", "openlineage-dbt==1.54.0"])
+    return environment("dbt", ["dbt-core==1.10.23", "dbt-duckdb==1.10.1", "openlineage-dbt==1.54.0"])
 
 
 def read_by_datahub(file: Path) -> list[tuple[str, str, dict[str, Any]]]:
@@ -77,7 +78,8 @@ def check_by_openmetadata(file: Path) -> None:
     assert _run(openmetadata(), _READ_BY_OPENMETADATA, file) == "valid\n"
 
 
-def _python(name: str, *wanted: list[str]) -> Path:
+def environment(name: str, *wanted: Sequence[str]) -> Path:
+    """The Python of an environment of its own with these packages; the last is pinned, and names it."""
     folder = _TOOLS / f"reader-{name}-{wanted[-1][-1].partition('==')[2]}"
     python = folder / "lib/bin/python"
     with _once(folder) as absent:

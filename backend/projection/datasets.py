@@ -6,8 +6,9 @@ import marshal
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
+from headwater.backend.projection.dataset_names import name_of
 from headwater.backend.projection.descriptions import state_facets
-from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
+from headwater.backend.projection.facets import facet_properties, given, mapping, objects, text
 from headwater.backend.projection.statement import Part, Statement
 from headwater.graph.model import EdgeKind, NodeKind, Stamp, node_id
 
@@ -30,7 +31,7 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
     Raises:
         InvalidEventError: it has no namespace or name.
     """
-    namespace, name = required(dataset, "namespace", path), required(dataset, "name", path)
+    namespace, name = name_of(dataset, path)
     # Most of what is read is stated alike whichever job reads it.
     by = job if written or _names_its_job(dataset) else None
     made = _DATASETS.get((by, written), marshal.dumps(dataset, 2), lambda: _dataset(namespace, name, dataset, by, written=written))

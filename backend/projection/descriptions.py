@@ -18,6 +18,7 @@ from headwater.graph.model.declaration import Aspect
 from headwater.graph.model.descriptions import CURATED, NODE_OF
 
 _ASSERTIONS, _METRICS = "dataQualityAssertions", "dataQualityMetrics"
+_OF_EXPECTATIONS = "greatExpectations_assertions"  # Great Expectations' own, with `expectationType` in the place of `assertion`
 
 
 def describe(statement: Statement, identifier: str, aspect: Aspect, value: str, by: str, *, removed: bool = False) -> None:
@@ -53,11 +54,12 @@ def state_quality(statement: Statement, run: str, dataset: str, *facets: Mapping
 
     Of a facet that stands in several of the maps the last counts.
     """
-    quality = {name: facet[name] for facet in facets for name in (_ASSERTIONS, _METRICS) if name in facet}
+    quality = {name: facet[name] for facet in facets for name in (_ASSERTIONS, _OF_EXPECTATIONS, _METRICS) if name in facet}
     if not quality:
         return
-    for assertion in objects(mapping(quality.get(_ASSERTIONS)).get("assertions")):
-        if name := text(assertion.get("assertion")):
+    stated = [each for facet in (_ASSERTIONS, _OF_EXPECTATIONS) for each in objects(mapping(quality.get(facet)).get("assertions"))]
+    for assertion in stated:
+        if name := text(assertion.get("assertion")) or text(assertion.get("expectationType")):
             result = {part: assertion[part] for part in ("success", "severity", "expected", "actual", "message") if part in assertion}
             _check(statement, run, dataset, text(assertion.get("column")) or "", name, result)
     metrics = mapping(quality.get(_METRICS))

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from headwater.backend.projection.actors import ACTOR, state_actor
+from headwater.backend.projection.dataset_names import name_of
 from headwater.backend.projection.datasets import state_dataset
 from headwater.backend.projection.descriptions import state_facets, state_quality
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
@@ -18,6 +19,7 @@ from headwater.backend.projection.statement import Statement
 from headwater.backend.projection.tasks import STAGES, state_stages
 from headwater.errors import InvalidEventError, InvalidInputError
 from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id
+from headwater.graph.stores.written import BARE_END
 
 _STATE_RANK = {"START": 1, "RUNNING": 2, "COMPLETE": 3, "FAIL": 3, "ABORT": 3}
 _ENDED = 3
@@ -80,12 +82,13 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
         # Later events of a run often repeat an input without its facets: what is known of it stays.
         properties[f"input:{dataset}"], ranks[f"input:{dataset}"] = about, int(bool(about))
         state_quality(statement, run, dataset, mapping(stated.get("facets")), mapping(stated.get("inputFacets")))
+    if properties.get("state") == "COMPLETE" and _ends_bare(event):
+        properties[BARE_END] = True
     statement.describe(run, properties, ranks=ranks)
     state_stages(statement, facets, run)
+    written_at, ranks = _written_at(event, properties, stamp)
     for index, output in enumerate(objects(event.get("outputs"))):
-        _state_version(
-            statement, output, f"$.outputs[{index}]", run_id, properties.get("endedAt") if properties.get("state") == "COMPLETE" else None
-        )
+        _state_version(statement, output, f"$.outputs[{index}]", run_id, written_at, ranks)
 
 
 def _run_state(kind: str | None, stamp: Stamp) -> tuple[dict[str, Any], dict[str, int]]:
@@ -96,10 +99,30 @@ def _run_state(kind: str | None, stamp: Stamp) -> tuple[dict[str, Any], dict[str
         return {"updatedAt": stamp.time}, {}
     properties, ranks = {"state": state, "updatedAt": stamp.time}, {"state": rank}
     if state == "START":
-        properties["startedAt"], ranks["startedAt"] = stamp.time, -int(datetime.fromisoformat(stamp.time).timestamp() * 1_000_000)
+        properties["startedAt"], ranks["startedAt"] = stamp.time, -_microseconds(stamp)
     if rank == _ENDED:
         properties["endedAt"] = stamp.time
     return properties, ranks
+
+
+def _ends_bare(event: Mapping[str, Any]) -> bool:
+    """Whether the end of a run names no dataset, so that what its start named holds. Our own listener names at the end what was written."""
+    return not event.get("inputs") and not event.get("outputs") and not (text(event.get("producer")) or "").startswith("headwater:")
+
+
+def _written_at(event: Mapping[str, Any], run: Mapping[str, Any], stamp: Stamp) -> tuple[str | None, dict[str, int]]:
+    """When what a run writes is there: at its end. A stream's is there from its beginning on, and may have no end (the earliest counts).
+
+    Spark's streams have a run for each batch, which ends as any other does.
+    """
+    kind = mapping(mapping(mapping(event["job"]).get("facets")).get("jobType"))
+    if text(kind.get("processingType")) == "STREAMING" and text(kind.get("integration")) != "SPARK":
+        return stamp.time, {"writtenAt": -_microseconds(stamp)}
+    return (run.get("endedAt") if run.get("state") == "COMPLETE" else None), {}
+
+
+def _microseconds(stamp: Stamp) -> int:
+    return int(datetime.fromisoformat(stamp.time).timestamp() * 1_000_000)
 
 
 def _state_job(statement: Statement, event: Mapping[str, Any], parent: Mapping[str, Any] | None = None) -> str:
@@ -156,11 +179,14 @@ def _former(statement: Statement, change: Mapping[str, Any]) -> str | None:
     return statement.dataset(namespace, name)
 
 
-def _state_version(statement: Statement, output: Mapping[str, Any], path: str, run_id: str, written_at: str | None) -> None:
-    version = statement.version(required(output, "namespace", path), required(output, "name", path), run_id)
+def _state_version(
+    statement: Statement, output: Mapping[str, Any], path: str, run_id: str, written_at: str | None, ranks: Mapping[str, int]
+) -> None:
+    namespace, name = name_of(output, path)
+    version = statement.version(namespace, name, run_id)
     statement.link(node_id(NodeKind.RUN, run_id), version, EdgeKind.WRITES)
     facets = mapping(output.get("facets"))
-    state_quality(statement, node_id(NodeKind.RUN, run_id), statement.dataset(output["namespace"], output["name"]), facets)
+    state_quality(statement, node_id(NodeKind.RUN, run_id), statement.dataset(namespace, name), facets)
     change = text(mapping(facets.get("lifecycleStateChange")).get("lifecycleStateChange"))
     about = facet_properties(output.get("outputFacets")) | facet_properties({"version": facets["version"]} if "version" in facets else {})
-    statement.describe(version, about | given(block="base" if change in _BASE else None, writtenAt=written_at))
+    statement.describe(version, about | given(block="base" if change in _BASE else None, writtenAt=written_at), ranks=ranks)

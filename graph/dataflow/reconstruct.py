@@ -12,6 +12,7 @@ from headwater.graph.dataflow.versions import versions_read
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, kind_of
 from headwater.graph.model.declaration import ACTOR_TYPE, ACTORS, type_of
 from headwater.graph.stores import Direction, GraphStore
+from headwater.graph.stores.written import with_ends
 
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES, EdgeKind.LINKS)
 _PAGE = 1_000
@@ -73,7 +74,7 @@ async def _reads_by_time(graph: GraphStore, tenant: str, runs: Sequence[Node], e
     by_file = {edge.dst for edge in edges if edge.kind is EdgeKind.READS and edge.src.startswith("version:")}
     written = sorted({edge.dst for edge in edges if edge.kind is EdgeKind.WRITES and edge.dst.startswith("version:")})
     versions: dict[str, list[Node]] = {}
-    for version in await graph.get(tenant, written):
+    for version in await with_ends(graph, tenant, await graph.get(tenant, written)):
         versions.setdefault(_dataset_of(version.id), []).append(version)
     found: list[Edge] = []
     for run in runs:

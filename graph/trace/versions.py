@@ -20,6 +20,7 @@ from headwater.graph.records.lists import block_of_source
 from headwater.graph.records.replacing import Replaces
 from headwater.graph.records.versions import Write
 from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.stores.written import with_ends
 from headwater.graph.trace.answer import AsOf, TraceRequest
 from headwater.graph.trace.datasets import Dataset, Version, find_dataset
 from headwater.graph.trace.files.shapes import Shape
@@ -207,7 +208,7 @@ async def _versions(graph: GraphStore | None, tenant: str, dataset: Dataset) -> 
     cursor: str | None = None
     while graph is not None:
         page = await graph.children(tenant, dataset.id, kinds=[NodeKind.VERSION], first=_PAGE, after=cursor)
-        for node in page.nodes:
+        for node in await with_ends(graph, tenant, page.nodes):
             yield node
         cursor = page.cursor
         if cursor is None:

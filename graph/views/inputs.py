@@ -13,6 +13,7 @@ from typing import Any
 from headwater.graph.dataflow.versions import versions_read
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
 from headwater.graph.stores.protocol import Direction, GraphStore
+from headwater.graph.stores.written import with_ends
 from headwater.graph.views.atoms import Atoms, Reach
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.request import DATA, ViewRequest
@@ -88,7 +89,8 @@ def _read(read: _Input, versions: Iterable[Node]) -> list[str]:
 async def _versions(graph: GraphStore, tenant: str, datasets: set[str]) -> dict[str, list[Node]]:
     inside = await graph.neighbours(tenant, sorted(datasets), direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS]) if datasets else []
     found: dict[str, list[Node]] = {}
-    for version in await graph.get(tenant, [edge.dst for edge in inside if kind_of(edge.dst) is NodeKind.VERSION]):
+    versions = await graph.get(tenant, [edge.dst for edge in inside if kind_of(edge.dst) is NodeKind.VERSION])
+    for version in await with_ends(graph, tenant, versions):
         found.setdefault(_dataset_of(version.id), []).append(version)
     return found
 

@@ -9,6 +9,7 @@ from headwater.graph.model import Node, NodeKind
 from headwater.graph.model.instants import shown_instant
 from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Direction, GraphStore
+from headwater.graph.stores.written import with_ends
 from headwater.graph.views.atoms import Atoms
 from headwater.graph.views.fetch import FLOWS, HIDDEN, flows_of, parents_of, past_limit
 from headwater.graph.views.inputs import add_inputs
@@ -136,7 +137,7 @@ async def _focus(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Se
             continue
         inside = await children(graph, tenant, node.id, _INSIDE[node.kind])
         if node.kind is NodeKind.DATASET and request.as_of:
-            inside = current_versions(inside, request.as_of)
+            inside = current_versions(await with_ends(graph, tenant, inside), request.as_of)
         waiting += inside
     return list(dict.fromkeys(found))
 

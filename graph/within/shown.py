@@ -15,9 +15,9 @@ from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id
 
 # About the node itself, as numbers, times, states, types and texts about it.
 _PLAIN = frozenset({
-    "state", "startedAt", "endedAt", "updatedAt", "producer", "ordinal", "type", "description", "block", "writtenAt", "rows", "bytes",
-    "path", "format", "length", "modified", "op", "stage", "attempt", "tasks", "failed", "partition", "try", "shown", "last", "assertion",
-    "column", "partition_columns", "actorType",
+    "state", "startedAt", "endedAt", "updatedAt", "bareEnd", "producer", "ordinal", "type", "description", "block", "writtenAt", "rows",
+    "bytes", "path", "format", "length", "modified", "op", "stage", "attempt", "tasks", "failed", "partition", "try", "shown", "last",
+    "assertion", "column", "partition_columns", "actorType",
 })  # fmt: skip
 # Facets of OpenLineage that are about the node itself.
 _FACETS = frozenset({

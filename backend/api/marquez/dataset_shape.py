@@ -8,15 +8,15 @@ from typing import Any
 
 from headwater.backend.api.marquez.asking import Asked, require_fewer
 from headwater.backend.api.marquez.facts import NEVER, Stated, by_id, facets, when_stated
-from headwater.backend.api.marquez.run_shape import bodies_of_runs, version_id
+from headwater.backend.api.marquez.run_shape import bodies_of_runs, latest_versions, version_id
 from headwater.backend.projection.facets import facets_of, mapping, objects, text
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
 from headwater.graph.model.descriptions import descriptions_of
 from headwater.graph.stores import Direction
+from headwater.graph.stores.written import with_ends
 from headwater.graph.views.masking import field_tags
 
 _MOST_FIELDS = 1_000  # of a dataset whose schema nobody stated: its columns are listed
-_LOOKED_AT = 20  # versions: the last ones may be of runs that did not complete
 _MOST_SOURCES = 20_000  # columns that those of a page derive from
 _STREAMS = ("kafka://", "kinesis://", "pulsar://", "pubsub")
 
@@ -32,7 +32,7 @@ async def bodies_of_datasets(ask: Asked, datasets: Sequence[Node]) -> list[dict[
     derived = await _column_lineage(
         ask, [node_id(NodeKind.COLUMN, *_names(each), field["name"]) for each in datasets for field in fields[each.id]]
     )
-    latest = await ask.graph.latest_at(ask.tenant, [(dataset.id, None) for dataset in datasets], NodeKind.VERSION, first=_LOOKED_AT)
+    latest = await latest_versions(ask, [(dataset.id, None) for dataset in datasets])
 
     def tell(dataset: Node) -> dict[str, Any]:
         current = _current(latest[dataset.id, None])
@@ -56,6 +56,7 @@ async def bodies_of_datasets(ask: Asked, datasets: Sequence[Node]) -> list[dict[
 
 async def bodies_of_versions(ask: Asked, dataset: Node, versions: Sequence[Node]) -> list[dict[str, Any]]:
     """Versions of a dataset in Marquez's form. The graph keeps the fields and facets of the dataset, not those of each version."""
+    versions = await with_ends(ask.graph, ask.tenant, versions)
     stated = await when_stated(ask, [version.id for version in versions])
     fields = (await _fields(ask, [dataset]))[dataset.id]
     require_fewer(len(versions) * len(fields), "fields", len(versions))

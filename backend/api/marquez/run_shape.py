@@ -18,10 +18,11 @@ from headwater.backend.projection.facets import facets_of, mapping
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
 from headwater.graph.stores import Direction
 from headwater.graph.stores.protocol import Moment
+from headwater.graph.stores.written import with_ends
 
 _STATES = {"START": "RUNNING", "RUNNING": "RUNNING", "COMPLETE": "COMPLETED", "FAIL": "FAILED", "ABORT": "ABORTED"}
 _INPUT = "input:"
-_LOOKED_AT = 20  # versions of an input: the last ones may be of runs that did not complete
+_LOOKED_AT = 20  # versions of a dataset
 _PORTION = 2_000  # inputs whose versions are in memory at a time
 
 
@@ -110,9 +111,16 @@ async def _versions_then(ask: Asked, runs: Sequence[Node], datasets: Mapping[str
     for start in range(0, len(asked), _PORTION):
         portion = asked[start : start + _PORTION]
         moments = sorted({(dataset, when) for _, dataset, when in portion})
-        found = await ask.graph.latest_at(ask.tenant, moments, NodeKind.VERSION, first=_LOOKED_AT)
+        found = await latest_versions(ask, moments)
         by_run |= await asyncio.to_thread(_complete, portion, found)
     return by_run
+
+
+async def latest_versions(ask: Asked, moments: Sequence[Moment]) -> Mapping[Moment, Sequence[Node]]:
+    """The last versions that datasets had at instants, some of each: the last ones may be of runs that did not complete."""
+    found = await ask.graph.latest_at(ask.tenant, moments, NodeKind.VERSION, first=_LOOKED_AT)
+    versions = by_id(await with_ends(ask.graph, ask.tenant, list(by_id(node for nodes in found.values() for node in nodes).values())))
+    return {moment: [versions[node.id] for node in nodes] for moment, nodes in found.items()}
 
 
 def _complete(asked: Sequence[tuple[str, str, str]], found: Mapping[Moment, Sequence[Node]]) -> dict[tuple[str, str], str]:

@@ -1,0 +1,88 @@
+"""One table is one dataset, however a producer names it, where it says all that the name is made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.backend.projection.dataset_names import name_of
+from headwater.graph.stores.written import with_ends
+from tests.backend.projection.events import RUN, dataset, graph_of, run_event
+
+
+def _stated(namespace: str, name: str, uri: str | None) -> dict[str, Any]:
+    return {"namespace": namespace, "name": name, "facets": {"dataSource": {"name": namespace, "uri": uri}} if uri else {}}
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "uri", "meant"),
+    [
+        ("postgresql+psycopg2://db", "public.t", "postgresql+psycopg2://db:5433/shop", ("postgres://db:5433", "shop.public.t")),
+        ("postgresql://db", "public.t", "postgresql://db/shop", ("postgres://db:5432", "shop.public.t")),
+        ("mysql+pymysql://db", "t", "mysql+pymysql://db/shop", ("mysql://db:3306", "shop.t")),
+        ("mysql://db", "shop.t", "mysql://db:3307/shop", ("mysql://db:3307", "shop.t")),
+        ("postgresql://[::1]", "public.t", "postgresql://[::1]:5432/shop", ("postgres://[::1]:5432", "shop.public.t")),
+    ],
+)
+def test_a_table_is_named_as_the_naming_has_it(namespace: str, name: str, uri: str, meant: tuple[str, str]) -> None:
+    assert name_of(_stated(namespace, name, uri), "$") == meant
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "uri"),
+    [
+        ("postgresql://db", "public.t", None),
+        ("postgresql://db", "t", "postgresql://db/shop"),  # of which schema?
+        ("postgresql://db", "a.b.c.d", "postgresql://db/shop"),
+        ("postgresql://db", "public.t", "postgresql://db"),  # of which database?
+        ("postgresql://db", "public.t", "postgresql://other/shop"),
+        ("postgresql://db", "public.t", "postgresql://db:port/shop"),
+        ("postgresql://db", "public.t", "postgresql://[db/shop"),
+        ("postgresql://db", "public.t", "postgresql://db/a/b"),
+        ("postgres://db:5432", "shop.public.t", "postgres://db:5432/shop"),
+        ("postgresql", "public.t", "postgresql://db/shop"),
+        ("snowflake://org-account", "public.t", "snowflake://org-account/shop"),
+        ("file", "/data", "file:///data"),
+    ],
+)
+def test_what_does_not_say_all_of_it_keeps_its_name(namespace: str, name: str, uri: str | None) -> None:
+    assert name_of(_stated(namespace, name, uri), "$") == (namespace, name)
+
+
+async def test_what_a_stream_writes_is_there_from_its_beginning_on(tmp_path: Path) -> None:
+    stream = {"jobType": {"processingType": "STREAMING", "integration": "FLINK", "jobType": "JOB"}}
+    events = [run_event(kind, second, outputs=[dataset("/out")]) for kind, second in (("RUNNING", 5), ("START", 3), ("COMPLETE", 9))]
+    for event in events:
+        event["job"]["facets"] = stream
+    async with graph_of(tmp_path, *events) as graph:
+        assert (await graph.node(f"version:file:/out:{RUN}")).properties["writtenAt"] == "2026-01-01T00:00:03.000000Z"
+
+
+async def test_a_batch_of_spark_s_stream_is_written_at_its_end(tmp_path: Path) -> None:
+    start, failed = (run_event(kind, 1, outputs=[dataset("/out")]) for kind in ("START", "FAIL"))
+    for event in (start, failed):
+        event["job"]["facets"] = {"jobType": {"processingType": "STREAMING", "integration": "SPARK", "jobType": "QUERY"}}
+    async with graph_of(tmp_path, start, failed) as graph:
+        assert "writtenAt" not in (await graph.node(f"version:file:/out:{RUN}")).properties
+
+
+@pytest.mark.parametrize(
+    ("end", "is_written"),
+    [
+        (run_event("COMPLETE", 9), True),
+        (run_event("FAIL", 9), False),
+        (run_event("COMPLETE", 9, inputs=[dataset("/in")]), False),  # it names what there was, and no output
+        ({**run_event("COMPLETE", 9), "producer": "headwater:/0.1.0/spark"}, False),
+    ],
+    ids=["bare", "failed", "named", "ours"],
+)
+async def test_what_the_start_alone_names_is_written_by_a_run_that_ends_without_a_word(
+    tmp_path: Path, end: dict[str, Any], is_written: bool
+) -> None:
+    for events in ([run_event("START", 1, outputs=[dataset("/out")]), end], [end, run_event("START", 1, outputs=[dataset("/out")])]):
+        (tmp_path / str(events.index(end))).mkdir()
+        async with graph_of(tmp_path / str(events.index(end)), *events) as graph:
+            (version,) = await with_ends(graph.store, graph.tenant, [await graph.node(f"version:file:/out:{RUN}")])
+            assert version.properties.get("writtenAt") == ("2026-01-01T00:00:09.000000Z" if is_written else None)
