@@ -47,6 +47,7 @@ from headwater.backend.api.marquez.names import EncodedNames
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.api.permitted import (
     PermittedDeclarations,
+    PermittedRecaptures,
     PermittedRegistrations,
     PermittedReplays,
     PermittedTraceJobs,
@@ -71,6 +72,8 @@ from headwater.backend.own_loop import OwnLoop
 from headwater.backend.people.ended import ended_of
 from headwater.backend.people.people import People
 from headwater.backend.questions import QuestionPool, TraceJobs
+from headwater.backend.recapture.jobs import RecaptureJobs
+from headwater.backend.recapture.places import sweep
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.soundness.watch import Watch
 from headwater.backend.upkeep.pruning import policy_of
@@ -126,7 +129,10 @@ def create_app(
                 copier.start()
                 metrics.audit_copied.set_function(lambda: copier.behind_seconds)
             app.state.trace_jobs = TraceJobs(settings)
-            app.state.replays = workspace.replays(questions.of("replays").trace)
+            turn = asyncio.Lock()  # programs of the home run one after the other, replayed or recaptured
+            app.state.replays = workspace.replays(questions.of("replays").trace, turn)
+            await asyncio.to_thread(sweep, settings.folder.replays)
+            app.state.recaptures = RecaptureJobs(workspace.recaptures(), turn)
             worker.start()
             intakes.start()
             if serving:
@@ -136,6 +142,7 @@ def create_app(
             finally:
                 watch.close()
                 await app.state.trace_jobs.close()
+                await app.state.recaptures.close()
                 await questions.close()
                 await asyncio.to_thread(intakes.stop)
                 await asyncio.to_thread(worker.stop)
@@ -256,6 +263,7 @@ async def _graphql_context(request: HTTPConnection) -> Context:
         auditor=await auditor(request), questions=questions_of(service, who),
         store=urlsplit(service.settings.store_url).scheme.partition("+")[0],
         pending=lambda: workspace.projector.pending(who.tenant), replays=PermittedReplays(request.app.state.replays, service, who),
+        recaptures=PermittedRecaptures(request.app.state.recaptures, service, who),
         declarations=PermittedDeclarations(DeclarationIntake(workspace.log, graph_of(service, who, Scope.DECLARE)), service, who),
         tells_values=tells_values(service, who), trace_jobs=PermittedTraceJobs(request.app.state.trace_jobs, service, who),
         registrations=PermittedRegistrations(service.settings.folder),

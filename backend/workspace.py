@@ -180,11 +180,11 @@ class Workspace:
 
         return await trace(self.graph, self.records, tenant, request, elsewhere=partial(walking, SparkConnection(spark), say=say))
 
-    def replays(self, trace: Tracer | None = None) -> Replays:
-        """The replays of this home; `trace` answers their questions, where it is not this process that does."""
+    def replays(self, trace: Tracer | None = None, turn: asyncio.Lock | None = None) -> Replays:
+        """The replays of this home; `trace` answers their questions, where it is not this process that does; `turn` is whose turn it is."""
         from headwater.backend.replay import Replays  # DuckDB loads with it
 
-        return Replays(self.home.replays, self.graph, trace or self.trace, self.registry, self.records.sources)
+        return Replays(self.home.replays, self.graph, trace or self.trace, self.registry, self.records.sources, turn)
 
     def recaptures(self, tenant: str = DEFAULT_TENANT) -> Recaptures:
         """What runs programs of this home again for the lineage of their records, and takes that in."""

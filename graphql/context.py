@@ -24,6 +24,7 @@ from headwater.graphql.loaders import Loaders
 from headwater.graphql.replays import ReplayService
 
 if TYPE_CHECKING:
+    from headwater.graphql.recaptures import RecaptureService
     from headwater.graphql.registrations import RegistrationService
     from headwater.graphql.trace_jobs import TraceJobService
 
@@ -57,6 +58,7 @@ class Context:
     questions: Questions | None = None
     auditor: Auditor = field(default_factory=Unaudited)
     replays: ReplayService | None = None
+    recaptures: RecaptureService | None = None
     trace_jobs: TraceJobService | None = None
     registrations: RegistrationService | None = None
     declarations: DeclarationService | None = None

@@ -17,6 +17,7 @@ from headwater.graph.trace.answer import Semantics
 from headwater.graphql.access import ROLES, Scope
 from headwater.graphql.administration import KeyWanted, NamedKey, NewKey, administration
 from headwater.graphql.audit import subjects_of
+from headwater.graphql.recaptures import Recapture, recapture_service
 from headwater.graphql.record_types import RowRef, references, trace_request
 from headwater.graphql.replays import Replay, ReplayService
 from headwater.graphql.rights import rights_of
@@ -57,6 +58,19 @@ class Mutation:
         if started is None:
             raise NotFoundError(f"The replay {identifier} was started and cannot be found.", hint="Look at the service's log.")
         return Replay.of(started)
+
+    @strawberry.mutation(
+        description="Find which records a dataset was made of: run its registered program again with record capture, beside the real data."
+    )
+    async def start_recapture(self, info: Info, dataset: str) -> Recapture:
+        """`dataset` is an id, or the path of a folder. Kept is what wrote the same files alone."""
+        recaptures = recapture_service(info)
+        async with info.context.audited("recapture.start", dataset, changes=True):
+            identifier = await recaptures.start(info.context.tenant, dataset)
+        started = await recaptures.get(info.context.tenant, identifier)
+        if started is None:
+            raise NotFoundError(f"The recapture {identifier} was started and cannot be found.", hint="Look at the service's log.")
+        return Recapture.of(started)
 
     @strawberry.mutation(
         description="Follow a trace as a job, for one that is too large to be answered at once; ask `traceJob` how far it is."

@@ -25,6 +25,7 @@ from headwater.graphql.catalog_query import CatalogQuery
 from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, bounded
 from headwater.graphql.mutation import replay_service
+from headwater.graphql.recaptures import Recapture, recapture_service
 from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, trace_request
 from headwater.graphql.registrations import Registration, registration_service
 from headwater.graphql.replays import Replay, ReplayView
@@ -190,6 +191,18 @@ class Query(ViewQuery, CatalogQuery, AdminQuery):
         found = await replay_service(info).list(info.context.tenant, size)
         await audit_differences(info, found)
         return [Replay.of(replay) for replay in found]
+
+    @strawberry.field(description="The current state of a recapture; null if the service knows of none with this id (any more).")
+    async def recapture(self, info: Info, id: strawberry.ID) -> Recapture | None:
+        """Of the tenant."""
+        found = await recapture_service(info).get(info.context.tenant, id)
+        return Recapture.of(found) if found else None
+
+    @strawberry.field(description="The latest recaptures since the service was started, newest first.")
+    async def recaptures(self, info: Info, first: int = 20) -> list[Recapture]:
+        """Of the tenant."""
+        size = bounded(first, "first", low=1, high=MAX_PAGE)
+        return [Recapture.of(view) for view in await recapture_service(info).list(info.context.tenant, size)]
 
 
 async def audit_differences(info: Info, replays: Sequence[ReplayView]) -> None:

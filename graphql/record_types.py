@@ -250,6 +250,16 @@ class Trace:
         info.context.loaders.budget.spend(len(graph.nodes))
         return LineageGraph.of(graph)
 
+    @strawberry.field(
+        description="Datasets on the path that are known as a whole alone, up to three, of which the caller may start a recapture."
+    )
+    async def recapturable(self, info: Info) -> list[strawberry.ID]:
+        """Empty where the caller has not the scope `replay`, or no program of theirs is registered."""
+        coarse = [hop.output for hop in self.answer.path if hop.grain is Grain.DATASET]
+        if not coarse or info.context.recaptures is None:
+            return []
+        return [strawberry.ID(dataset) for dataset in await info.context.recaptures.possible(info.context.tenant, coarse)]
+
 
 @strawberry.input(description="An order of rows by the values of a column, nulls last; it reads all rows that the predicate selects.")
 class RowOrder:

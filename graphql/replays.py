@@ -70,7 +70,7 @@ class ReplayService(Protocol):
         """The latest replays, newest first."""
 
 
-@strawberry.enum(description="How far a replay, or one of its steps, has come. COMPLETE and FAILED are final.")
+@strawberry.enum(description="How far a replay, one of its steps, or a recapture has come. COMPLETE and FAILED are final.")
 class ReplayState(StrEnum):
     """Values are those of the views."""
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from hashlib import sha256
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import strawberry
 from strawberry import UNSET
@@ -27,8 +27,18 @@ from headwater.graphql.context import Context
 from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.mutation import replay_service
 from headwater.graphql.query import audit_differences
-from headwater.graphql.replays import Replay
+from headwater.graphql.recaptures import Recapture, RecaptureView, recapture_service
+from headwater.graphql.replays import Replay, ReplayView
 from headwater.graphql.types import Info, Node
+
+
+class _Identified(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+_View = TypeVar("_View", bound=_Identified)
+_View_co = TypeVar("_View_co", bound=_Identified, covariant=True)
 
 _PAUSE = 1.0  # seconds between two looks at what nobody tells of
 _AT_ONCE = 500  # nodes that are told together
@@ -77,22 +87,26 @@ class Subscription:
     async def replays(self, info: Info, id: strawberry.ID | None = UNSET, first: int = 20) -> AsyncGenerator[list[Replay], None]:
         """`id` for one alone."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
-        known: dict[str, str] = {}
-        while True:
-            service = replay_service(info)
-            if id:
-                one = await service.get(info.context.tenant, id)
-                found = [one] if one else []
-            else:
-                found = list(await service.list(info.context.tenant, size))
-            marks = {view.id: _mark([view.state, [[step.job, step.state] for step in view.steps], view.error]) for view in found}
-            news = [view for view in found if known.get(view.id) != marks[view.id]]
-            if news or not known:
-                await audit_differences(info, news)
-                yield [Replay.of(view) for view in news]
-            known = marks or {"": ""}
-            await asyncio.sleep(_PAUSE)
-            await _refreshed(info.context)
+
+        def state_of(view: ReplayView) -> Any:
+            return [view.state, [[step.job, step.state] for step in view.steps], view.error]
+
+        async with aclosing(_further(info, lambda: replay_service(info), id or None, size, state_of)) as changes:
+            async for views in changes:
+                await audit_differences(info, views)
+                yield [Replay.of(view) for view in views]
+
+    @strawberry.subscription(description="The latest recaptures, each when it is new or has come further; first as they stand.")
+    async def recaptures(self, info: Info, id: strawberry.ID | None = UNSET, first: int = 20) -> AsyncGenerator[list[Recapture], None]:
+        """`id` for one alone."""
+        size = bounded(first, "first", low=1, high=MAX_PAGE)
+
+        def state_of(view: RecaptureView) -> Any:
+            return [view.state, view.error]
+
+        async with aclosing(_further(info, lambda: recapture_service(info), id or None, size, state_of)) as changes:
+            async for views in changes:
+                yield [Recapture.of(view) for view in views]
 
     @strawberry.subscription(description="How far the service has come, at once and each time that it has come further.")
     async def progress(self, info: Info) -> AsyncGenerator[Progress, None]:
@@ -107,6 +121,31 @@ class Subscription:
             sent = now
             await asyncio.sleep(_PAUSE)
             await _refreshed(context)
+
+
+class _Listed(Protocol[_View_co]):
+    async def get(self, tenant: str, identifier: str) -> _View_co | None: ...
+    async def list(self, tenant: str, first: int) -> Sequence[_View_co]: ...
+
+
+async def _further(
+    info: Info, service: Callable[[], _Listed[_View]], identifier: str | None, size: int, state_of: Callable[[_View], Any]
+) -> AsyncGenerator[list[_View], None]:
+    """What a service lists, as it stands; then what is new there, or has come further."""
+    known: dict[str, str] = {}
+    while True:
+        if identifier:
+            one = await service().get(info.context.tenant, identifier)
+            found = [one] if one else []
+        else:
+            found = list(await service().list(info.context.tenant, size))
+        marks = {view.id: _mark(state_of(view)) for view in found}
+        news = [view for view in found if known.get(view.id) != marks[view.id]]
+        if news or not known:
+            yield news
+        known = marks or {"": ""}
+        await asyncio.sleep(_PAUSE)
+        await _refreshed(info.context)
 
 
 async def _changed(context: Context, job: str | None, state_of: Callable[[model.Node], Any]) -> AsyncGenerator[list[Node], None]:

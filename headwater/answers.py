@@ -66,7 +66,11 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One run on the path of a trace: the dataset that it wrote (`output`), of which `records` are part of the trace, and what it read."""
+    """One run on the path of a trace: the dataset that it wrote (`output`), of which `records` are part of the trace, and what it read.
+
+    `grain` is `RECORD` where the trace followed records through it. `recaptured` (ISO 8601, in UTC) is when its program was run again to
+    find this, and wrote the same files; None where the run recorded it itself.
+    """
 
     job: str
     run: str
@@ -74,6 +78,8 @@ class Hop:
     inputs: Sequence[str]
     operations: Sequence[str]
     records: int
+    grain: str = "RECORD"
+    recaptured: str | None = None
 
 
 class _Records:
@@ -131,7 +137,8 @@ class Rows(_Records):
 class Trace(_Records):
     """What a trace found. Where it is not `exact`, `reasons` say why. `total` counts records beyond those that are told, too.
 
-    `path` are the runs on the way. A notebook draws them above the records.
+    `path` are the runs on the way; a notebook draws them above the records. `recapturable` are datasets on it whose records may be found
+    by `recapture`: their programs ran without record capture, and may be run again with this key.
     """
 
     exact: bool
@@ -140,6 +147,7 @@ class Trace(_Records):
     selected: Sequence[Record]
     total: int
     path: Sequence[Hop] = ()
+    recapturable: Sequence[str] = ()
 
     def _repr_html_(self) -> str:
         kinds = {data: "DATASET" for hop in self.path for data in (hop.output, *hop.inputs)} | {hop.job: "JOB" for hop in self.path}
@@ -147,6 +155,11 @@ class Trace(_Records):
         links += [(hop.job, hop.output) for hop in self.path]
         boxes = [Box(identifier, kind, _named(identifier)) for identifier, kind in kinds.items()]
         notes = ["Exact."] if self.exact else ["Not exact:", *self.reasons]
+        notes += [
+            f"The records of {_named(hop.output)} were found by running its program again ({hop.recaptured}); it wrote the same files."
+            for hop in self.path
+            if hop.recaptured is not None
+        ]
         return (drawn(boxes, links, []) if boxes else "") + self._listed(self.total, notes)
 
 
@@ -160,6 +173,22 @@ class Replay:
     error: str | None
     shadow: str
     differences: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recapture:
+    """A registered program that runs again, for the record lineage of `dataset`.
+
+    `outputs` are the datasets whose record lineage is kept now, `left` others that it writes, each with the reason; `files` were compared.
+    """
+
+    id: str
+    dataset: str
+    state: str
+    error: str | None
+    outputs: Sequence[str]
+    files: int
+    left: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +208,12 @@ def replay(answer: Mapping[str, Any]) -> Replay:
     """A replay of an answer."""
     steps = [(step["job"], step["state"]) for step in answer["steps"]]
     return Replay(answer["id"], answer["state"], steps, answer["error"], answer["shadow"], answer["differences"])
+
+
+def recapture(answer: Mapping[str, Any]) -> Recapture:
+    """A recapture of an answer."""
+    left = {one["dataset"]: one["reason"] for one in answer["left"]}
+    return Recapture(answer["id"], answer["dataset"], answer["state"], answer["error"], answer["outputs"], answer["files"], left)
 
 
 def hops(answer: Any) -> list[Hop]:

@@ -21,25 +21,54 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from headwater.answers import Edge, Hop, Lineage, Node, Progress, Record, Replay, Rows, Trace, hops, record, replay
+from headwater.answers import (
+    Edge,
+    Hop,
+    Lineage,
+    Node,
+    Progress,
+    Recapture,
+    Record,
+    Replay,
+    Rows,
+    Trace,
+    hops,
+    recapture,
+    record,
+    replay,
+)
 from headwater.errors import HeadwaterError, LargeTraceError, NotFoundError, UnavailableError
 from headwater.following import AsyncFollowing, Following
-from headwater.subscriptions import NODE, REPLAY, Subscriptions
+from headwater.subscriptions import NODE, RECAPTURE, REPLAY, Subscriptions
 
 if TYPE_CHECKING:
     from headwater.backend.client import GraphQLClient
 
-__all__ = ["AsyncClient", "Client", "Edge", "Hop", "Lineage", "Node", "Progress", "Record", "Replay", "Rows", "Trace"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "Edge",
+    "Hop",
+    "Lineage",
+    "Node",
+    "Progress",
+    "Recapture",
+    "Record",
+    "Replay",
+    "Rows",
+    "Trace",
+]
 
 _PAGE = 200
 _POLL_SECONDS = 1.0
+_Ending = TypeVar("_Ending", Replay, Recapture)
 _FINAL = {"COMPLETE", "FAILED"}
 _RUNNING = {"QUEUED", "RUNNING"}
 _CONNECTION = f"{{ nodes {{ {NODE} }} pageInfo {{ hasNextPage endCursor }} }}"
 _RECORD = "dataset file row line grain values"
-_HOP = "job run output inputs operations records"
+_HOP = "job run output inputs operations records grain recaptured"
 
 
 class Client:
@@ -152,7 +181,9 @@ class Client:
         job of the service, where it runs jobs: then this waits for its end, and `progress` is called with each line that it tells.
         """
         shown = _RECORD if values else _RECORD.replace(" values", "").replace(" line", "")
-        answer = f"{{ exact total records {{ {shown} }} selected {{ {shown} }} incomplete {{ what reason }} path {{ {_HOP} }} }}"
+        answer = (
+            f"{{ exact total records {{ {shown} }} selected {{ {shown} }} incomplete {{ what reason }} path {{ {_HOP} }} recapturable }}"
+        )
         declared = "$d: String!, $w: String, $r: [RowRef!], $c: String, $s: Semantics!, $f: Boolean!, $t: String, $l: Int!, $a: String"
         given = "dataset: $d, where: $w, rows: $r, column: $c, semantics: $s, forward: $f, to: $t, limit: $l, asOf: $a"
         places = [{"file": file, "row": row} for file, row in rows]
@@ -164,7 +195,7 @@ class Client:
             found = self._job(begun["startTrace"]["id"], answer, progress)
         reasons = [f"{entry['what']}: {entry['reason']}" for entry in found["incomplete"]]
         records, selected = ([record(one) for one in found[name]] for name in ("records", "selected"))
-        return Trace(found["exact"], reasons, records, selected, found["total"], hops(found["path"]))
+        return Trace(found["exact"], reasons, records, selected, found["total"], hops(found["path"]), found["recapturable"])
 
     def _job(self, identifier: str, answer: str, progress: Callable[[str], None]) -> dict[str, Any]:
         """The answer of a trace that runs as a job. Whoever stops waiting for it ends it."""
@@ -209,21 +240,40 @@ class Client:
         )
         places = [{"file": file, "row": row} for file, row in rows]
         identifier = self.execute(document, d=dataset, w=where, r=places or None, o=output)["startReplay"]["id"]
-        known: Replay | None = None
-        while True:
-            now = self._replay(identifier)
-            if now != known:
-                progress(now)
-            if now.state in _FINAL:
-                return now
-            known = now
-            time.sleep(_POLL_SECONDS)
+        return self._until_ended(lambda: self._replay(identifier), progress)
 
     def _replay(self, identifier: str) -> Replay:
         found = self.execute(f"query ($i: ID!) {{ replay(id: $i) {{ {REPLAY} }} }}", i=identifier)["replay"]
         if found is None:
             raise NotFoundError(f"There is no replay {identifier}.", hint="Its folder was removed.")
         return replay(found)
+
+    def recapture(self, dataset: str, *, progress: Callable[[Recapture], None] = lambda _: None) -> Recapture:
+        """Find which records a dataset (an id, or a path) was made of, after the fact, and wait for the end of that.
+
+        The service runs the registered program that wrote it once more, beside the real data, and keeps what it recorded where it wrote the
+        same files. `progress` is called whenever it has come further. One whose state is `FAILED` kept nothing, and says why in `error`.
+        """
+        identifier = self.execute("mutation ($d: String!) { startRecapture(dataset: $d) { id } }", d=dataset)["startRecapture"]["id"]
+        return self._until_ended(lambda: self._recapture(identifier), progress)
+
+    def _recapture(self, identifier: str) -> Recapture:
+        found = self.execute(f"query ($i: ID!) {{ recapture(id: $i) {{ {RECAPTURE} }} }}", i=identifier)["recapture"]
+        if found is None:
+            raise UnavailableError("The service does not know this recapture any more.", hint="It was started anew. Ask again.")
+        return recapture(found)
+
+    @staticmethod
+    def _until_ended(look: Callable[[], _Ending], progress: Callable[[_Ending], None]) -> _Ending:
+        known: _Ending | None = None
+        while True:
+            now = look()
+            if now != known:
+                progress(now)
+            if now.state in _FINAL:
+                return now
+            known = now
+            time.sleep(_POLL_SECONDS)
 
     def follow_runs(self, job: str | None = None, *, states: Sequence[str] = ()) -> Following[Node]:
         """Runs as they are new or say something new, of a job (its id) or of all.
@@ -241,6 +291,10 @@ class Client:
     def follow_replays(self, identifier: str | None = None) -> Following[Replay]:
         """The latest replays as they stand, then each when it is new or has come further; one alone, by its id."""
         return Following(self._subscriptions.replays(identifier))
+
+    def follow_recaptures(self, identifier: str | None = None) -> Following[Recapture]:
+        """The latest recaptures as they stand, then each when it is new or has come further; one alone, by its id."""
+        return Following(self._subscriptions.recaptures(identifier))
 
     def follow_progress(self) -> Following[Progress]:
         """How far the service has come with what was sent: at once, and each time that it has come further."""
@@ -313,6 +367,10 @@ class AsyncClient:
         """See `Client`; `progress` is called on the thread that asks."""
         return await asyncio.to_thread(self._client.replay, dataset, **asked)
 
+    async def recapture(self, dataset: str, **asked: Any) -> Recapture:
+        """See `Client`; `progress` is called on the thread that asks."""
+        return await asyncio.to_thread(self._client.recapture, dataset, **asked)
+
     def follow_runs(self, job: str | None = None, *, states: Sequence[str] = ()) -> AsyncFollowing[Node]:
         """See `Client`: `async with client.follow_runs() as runs`, then `async for run in runs`."""
         return AsyncFollowing(self._subscriptions.runs(job, states))
@@ -324,6 +382,10 @@ class AsyncClient:
     def follow_replays(self, identifier: str | None = None) -> AsyncFollowing[Replay]:
         """See `Client`."""
         return AsyncFollowing(self._subscriptions.replays(identifier))
+
+    def follow_recaptures(self, identifier: str | None = None) -> AsyncFollowing[Recapture]:
+        """See `Client`."""
+        return AsyncFollowing(self._subscriptions.recaptures(identifier))
 
     def follow_progress(self) -> AsyncFollowing[Progress]:
         """See `Client`."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from headwater.answers import Node, Progress, Replay, nodes, replay
+from headwater.answers import Node, Progress, Recapture, Replay, nodes, recapture, replay
 from headwater.following import Subscribed
 
-__all__ = ["NODE", "REPLAY", "Subscriptions"]
+__all__ = ["NODE", "RECAPTURE", "REPLAY", "Subscriptions"]
 
 T = TypeVar("T")
 NODE = "id kind name properties"
 REPLAY = "id state shadow error steps { job state } differences { dataset before after columns }"
+RECAPTURE = "id dataset state error outputs files left { dataset reason }"
 
 
 class Subscriptions:
@@ -34,6 +35,11 @@ class Subscriptions:
         """Replays as they come further."""
         document = f"subscription ($i: ID) {{ replays(id: $i) {{ {REPLAY} }} }}"
         return self._subscribed(document, lambda data: map(replay, data), i=identifier)
+
+    def recaptures(self, identifier: str | None) -> Subscribed[Recapture]:
+        """Recaptures as they come further."""
+        document = f"subscription ($i: ID) {{ recaptures(id: $i) {{ {RECAPTURE} }} }}"
+        return self._subscribed(document, lambda data: map(recapture, data), i=identifier)
 
     def progress(self) -> Subscribed[Progress]:
         """How far the service has come."""

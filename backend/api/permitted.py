@@ -7,7 +7,7 @@ that is the scope `records`. Values of masked columns are for the scope `unmaske
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +30,7 @@ from headwater.graph.within.store import StoreWithin
 from headwater.graph.within.visible import NAMED, kind_named
 from headwater.graphql.access import Scope
 from headwater.graphql.declarations import DeclarationService
+from headwater.graphql.recaptures import RecaptureService, RecaptureView
 from headwater.graphql.registrations import RegistrationView
 from headwater.graphql.replays import DifferenceView, ReplayService, ReplayView, StepView
 from headwater.graphql.trace_jobs import TraceJobView
@@ -202,6 +203,65 @@ class PermittedRegistrations:
             ]  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class _RecaptureTold:
+    """See `RecaptureView`."""
+
+    id: str
+    dataset: str
+    state: str
+    started_at: str
+    ended_at: str | None
+    error: str | None
+    outputs: Sequence[str]
+    files: int
+    left: Mapping[str, str]
+
+
+class PermittedRecaptures:
+    """The `RecaptureService` of one caller: what runs are programs of the home, so of the default tenant alone."""
+
+    def __init__(self, recaptures: RecaptureService, parts: Service, who: Principal) -> None:
+        self._recaptures = recaptures
+        self._who = who
+        self._tells_values = tells_values(parts, who)
+
+    async def start(self, tenant: str, dataset: str) -> str:
+        """See `RecaptureService`."""
+        if tenant != DEFAULT_TENANT:
+            raise ForbiddenError(f"The tenant {tenant} has no programs on this service.", hint="Recaptures run programs of its own home.")
+        return await self._recaptures.start(tenant, dataset)
+
+    async def get(self, tenant: str, identifier: str) -> RecaptureView | None:
+        """See `RecaptureService`."""
+        found = await self._recaptures.get(tenant, identifier)
+        return self._permitted(found) if found else None
+
+    async def list(self, tenant: str, first: int) -> Sequence[RecaptureView]:
+        """See `RecaptureService`."""
+        return [self._permitted(view) for view in await self._recaptures.list(tenant, first)]
+
+    async def possible(self, tenant: str, datasets: Iterable[str]) -> Sequence[str]:
+        """See `RecaptureService`. Which programs are registered is for those who may run them."""
+        if tenant != DEFAULT_TENANT or Scope.REPLAY not in self._who.scopes or self._who.is_restricted(Scope.READ):
+            return []
+        return await self._recaptures.possible(tenant, datasets)
+
+    def _permitted(self, view: RecaptureView) -> RecaptureView:
+        if self._tells_values or view.error is None:
+            return view
+        return _RecaptureTold(
+            id=view.id, dataset=view.dataset, state=view.state, started_at=view.started_at, ended_at=view.ended_at,
+            error=_without_values(view.error), outputs=view.outputs, files=view.files, left=view.left,
+        )  # fmt: skip
+
+
+def _without_values(error: str) -> str:
+    """Why a program of the home failed, without what it said, and what a fault of ours holds: that may be values."""
+    first = error.partition("\n")[0].partition(FAULT)
+    return "A fault of ours." if first[1] else first[0].rstrip(": ")
+
+
 class PermittedReplays:
     """The `ReplayService` of one caller: what a replay runs are programs of the home, so of the default tenant alone."""
 
@@ -235,10 +295,9 @@ class PermittedReplays:
         """A replay as the caller may know it: what a program said, and what a fault of ours holds, may be values."""
         if self._tells_values or replay.error is None:
             return replay
-        first = replay.error.partition("\n")[0].partition(FAULT)
         return _ReplayTold(
             id=replay.id, state=replay.state, started_at=replay.started_at, ended_at=replay.ended_at, shadow=replay.shadow,
-            error="A fault of ours." if first[1] else first[0].rstrip(": "), steps=replay.steps, differences=replay.differences,
+            error=_without_values(replay.error), steps=replay.steps, differences=replay.differences,
         )  # fmt: skip
 
     def _require_shown(self, replays: Sequence[ReplayView]) -> None:

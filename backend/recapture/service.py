@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from headwater.backend.delivery import LogDelivery
 from headwater.backend.recapture.inputs import check_inputs
-from headwater.backend.recapture.original import OriginalRun, job_of, last_writer
+from headwater.backend.recapture.original import OriginalRun, job_of, last_writer, with_registered_program
 from headwater.backend.recapture.pairs import DiffersError, Pair, paired
+from headwater.backend.recapture.places import place_in, sweep
 from headwater.backend.recapture.rewriting import Rewriting
 from headwater.backend.recapture.spooled import Captured, captured_in
 from headwater.backend.replay.invocations import Upstream, check
@@ -77,17 +77,31 @@ class Recaptures:
             raise UnsupportedError(
                 f"{name} ({namespace}) lies on no local disk, where its files could be compared byte by byte.", hint=_ACTIVE
             )
+        await asyncio.to_thread(sweep, self._folder)
         run = await last_writer(self._graph, tenant, output)
-        listed = await asyncio.to_thread(self._records.sources.look().listed, name)
-        if not listed:
-            raise NotFoundError(f"{name} holds no file of data any more, so nothing can be compared.")
-        written = await asyncio.to_thread(self._records.catalog.writers, tenant, listed)
-        if all(block in written for block in listed):
+        if await self.is_kept(tenant, output):
             raise InvalidQueryError(f"The record lineage of {name} is kept already.", hint="`headwater trace` answers from it.")
         job = await job_of(self._graph, tenant, run.application)
         if job is None:
             raise UnsupportedError(f"Which job run {bare_name(run.application)} was of is not known.")
         return Plan(output, run, Upstream([], {run.application: job}, {}).invocation(run.application, self._registry))
+
+    async def possible(self, tenant: str, datasets: Iterable[str]) -> list[str]:
+        """Those of some datasets, up to three, which a registered program wrote last."""
+        return await with_registered_program(self._graph, tenant, datasets, self._registry)
+
+    async def is_kept(self, tenant: str, output: str) -> bool:
+        """Whether the record lineage of all files of a dataset on a local disk is kept.
+
+        Raises:
+            NotFoundError: it has no file.
+        """
+        name = parse_id(output)[1][1]
+        listed = await asyncio.to_thread(self._records.sources.look().listed, name)
+        if not listed:
+            raise NotFoundError(f"{name} holds no file of data any more, so nothing can be compared.")
+        written = await asyncio.to_thread(self._records.catalog.writers, tenant, listed)
+        return all(block in written for block in listed)
 
     async def run(self, tenant: str, plan: Plan) -> Recaptured:
         """Run the program, compare what it wrote, and keep what it recorded.
@@ -97,19 +111,21 @@ class Recaptures:
             ReplayFailedError: the program failed.
             UnsupportedError: it cannot be compared, or its records could not be captured.
         """
-        place = self._folder / uuid.uuid4().hex
-        place.mkdir(parents=True, mode=0o700)
-        log, shadow = place / "program.log", place / "data"
-        done = [place]
-        try:
-            await asyncio.to_thread(_run, plan.invocation, place, shadow, log)
-            return await self._keep(tenant, plan, place / "home", shadow)
-        except ReplayFailedError:
-            done = [place / "home", shadow]  # the message names the log
-            raise
-        finally:
-            for folder in done:
-                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        with place_in(self._folder) as (place, holding):
+            log, shadow = place / "program.log", place / "data"
+            done = [place]
+            try:
+                await asyncio.to_thread(_run, plan.invocation, place, shadow, log, holding)
+                return await self._keep(tenant, plan, place / "home", shadow)
+            except ReplayFailedError:
+                done = [place / "home", shadow]  # the message names the log
+                raise
+            except asyncio.CancelledError:
+                done = []  # the program runs on to its end, and may still write there; whoever sweeps then removes it
+                raise
+            finally:
+                for folder in done:
+                    await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def _keep(self, tenant: str, plan: Plan, home: Path, shadow: Path) -> Recaptured:
         sources = self._records.sources
@@ -169,12 +185,12 @@ class Recaptures:
         return bool(blocks) and all(block in written for block in blocks)
 
 
-def _run(invocation: Invocation, place: Path, shadow: Path, log: Path) -> None:
+def _run(invocation: Invocation, place: Path, shadow: Path, log: Path, holding: int) -> None:
     check(invocation)
     order = place / "order.json"
     ReplayOrder(replay=place.name, shadow=str(shadow), exclude={}, script_sha256=invocation.script_sha256, captures=True).save(order)
     ours = {"HEADWATER_HOME": str(place / "home"), "HEADWATER_MODE": "active", "HEADWATER_RDD_RECORDS": "true"}
-    if code := run_program(invocation, order, log, capturing=ours):
+    if code := run_program(invocation, order, log, capturing=ours, holding=[holding]):
         raise ReplayFailedError(story(invocation, code, log), hint=f"Nothing was kept. The whole log is {log}.")
 
 

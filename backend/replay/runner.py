@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from headwater.backend.replay.invocations import check
@@ -49,8 +49,13 @@ def run_steps(replay: Replay, folder: Path, changed: Callable[[Replay], None]) -
             raise ReplayFailedError(story(step.invocation, code, log), hint=f"The whole log is {log}.")
 
 
-def run_program(invocation: Invocation, order: Path, log: Path, *, capturing: Mapping[str, str] | None = None) -> int:
-    """Run a registered program by an order; its exit code. With `capturing`, variables of ours, it is captured as they say."""
+def run_program(
+    invocation: Invocation, order: Path, log: Path, *, capturing: Mapping[str, str] | None = None, holding: Collection[int] = ()
+) -> int:
+    """Run a registered program by an order; its exit code. With `capturing`, variables of ours, it is captured as they say.
+
+    `holding`: open files that stay open until the program has ended, also where this process ends before.
+    """
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     environment |= dict(invocation.environment)
     options = ["--mode", "off"]
@@ -70,6 +75,7 @@ def run_program(invocation: Invocation, order: Path, log: Path, *, capturing: Ma
             stdout=output,
             stderr=subprocess.STDOUT,
             check=False,
+            pass_fds=tuple(holding),
         ).returncode
 
 

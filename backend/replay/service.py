@@ -82,13 +82,15 @@ def _selection(request: TraceRequest, answer: TraceAnswer) -> Selection:
 class Replays:
     """Implements the schema's `ReplayService` over the folder `replays/` of a home."""
 
-    def __init__(self, folder: Path, graph: GraphStore, trace: Tracer, registry: Registry, sources: DataRoots) -> None:
+    def __init__(
+        self, folder: Path, graph: GraphStore, trace: Tracer, registry: Registry, sources: DataRoots, turn: asyncio.Lock | None = None
+    ) -> None:
         self._folder = folder
         self._graph = graph
         self._trace = trace
         self._registry = registry
         self._sources = sources
-        self._one_at_a_time = asyncio.Lock()
+        self._one_at_a_time = turn or asyncio.Lock()
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def start(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> str:

@@ -65,6 +65,8 @@ def test_progress_and_replays_are_told_at_once(caller: Client) -> None:
         assert isinstance(next(progress), Progress)
         assert not replays._state.waiting
         assert not captures._state.waiting
+    with caller.follow_recaptures("0" * 32) as recaptures:
+        assert not recaptures._state.waiting
 
 
 def test_an_event_loop_follows_too(service: ServiceProcess, client: httpx.Client) -> None:

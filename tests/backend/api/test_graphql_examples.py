@@ -20,6 +20,7 @@ _EXAMPLES = re.findall(r"^```graphql\n(.*?)^```$", _TEXT, re.MULTILINE | re.DOTA
 _UNANSWERED = {
     "trace": {"UnsupportedError", "NotFoundError"},
     "startTrace": {"UnsupportedError", "NotFoundError"},
+    "startRecapture": {"UnsupportedError", "NotFoundError"},
     "startReplay": {"UnsupportedError", "NotFoundError"},
     "traceJob": {"NotFoundError", "UnsupportedError"},
     "cancelTrace": {"NotFoundError", "UnsupportedError"},

@@ -110,7 +110,8 @@ def _arguments(side: _Side) -> dict[str, list[str]]:
     ]
     empty = "0" * 32
     return {
-        "service": [""], "registrations": [""], "replays": [""], "admin": [""], "audit": [""], "auditVerification": [""],
+        "service": [""], "registrations": [""], "replays": [""], "recaptures": [""], "admin": [""], "audit": [""],
+        "auditVerification": [""],
         "tags": ["first: 100"], "types": ["first: 100"], "actors": ["first: 100"], "data": ["first: 100"],
         "jobs": ["first: 100", f"first: 100, namespace: {json.dumps(side.jobs)}"],
         "datasets": ["first: 100", f"first: 100, namespace: {json.dumps(side.data)}"],
@@ -122,7 +123,7 @@ def _arguments(side: _Side) -> dict[str, list[str]]:
         "quality": [f"node: {data}", f"node: {column}"],
         "rows": [f"dataset: {data}"],
         "trace": [f'dataset: {data}, rows: [{{file: "x", row: 0}}]', f'dataset: {data}, where: "true"'],
-        "traceJob": [f'id: "{empty}"'], "replay": [f'id: "{empty}"'],
+        "traceJob": [f'id: "{empty}"'], "replay": [f'id: "{empty}"'], "recapture": [f'id: "{empty}"'],
         "view": [f"view: {view}" for view in views],
         "viewLink": [f"view: {view}, src: {data}, dst: {data}" for view in views]
         + [
@@ -229,7 +230,7 @@ def test_what_is_not_open_is_refused_whatever_is_asked(world: Teams, reader: dic
             errors = world.ask(reader, document)["errors"]
             assert {error["extensions"]["code"] for error in errors} == {"ForbiddenError"}, (document, errors)
             refused.add(name)
-    assert {"traceJob", "replays", "replay", "registrations", "admin", "audit"} <= refused
+    assert {"traceJob", "replays", "replay", "recaptures", "recapture", "registrations", "admin", "audit"} <= refused
 
 
 # Routes -------------------------------------------------------------------------------------------------------------------------------

@@ -1,14 +1,18 @@
-"""Someone with the key sends a program, says in an event that a job was started as it, and asks for a replay: nothing runs."""
+"""Someone with the key sends a program, says in an event that a job was started as it, and asks to run it again: nothing runs."""
 
 from __future__ import annotations
 
 import hashlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import httpx
+import pytest
 
+from headwater.backend.keys import KeyRing
+from headwater.graphql.rights import rights_of
 from headwater.spark_listener.registry import Program, Registry
 from tests.backend.captures import capture
 from tests.backend.events import facet, run_event
@@ -17,8 +21,14 @@ from tests.backend.service import ServiceProcess
 START = "mutation ($dataset: String!, $rows: [RowRef!]) { startReplay(dataset: $dataset, rows: $rows) { id state } }"
 
 
-def _attack(service: ServiceProcess, client: httpx.Client, folder: Path, number: int) -> dict[str, Any]:
-    """Send a capture of a job over a file, a program as a segment, and events that name it; the answer to the mutation."""
+RECAPTURE = "mutation ($dataset: String!) { startRecapture(dataset: $dataset) { id state } }"
+
+
+def _attack(service: ServiceProcess, client: httpx.Client, folder: Path, number: int, *, again: bool = False) -> dict[str, Any]:
+    """Send a capture of a job over a file, a program as a segment, and events that name it; the answer to the mutation.
+
+    `again`: what is asked for is a recapture of what the job wrote, instead of a replay.
+    """
     manifest, parts = capture(number)
     manifest["sink"] |= {"dataset": {"namespace": "file", "name": f"{folder}/out"}, "path": f"file:{folder}/out"}
     for name, data in parts.items():
@@ -47,6 +57,15 @@ def _attack(service: ServiceProcess, client: httpx.Client, folder: Path, number:
     ]
     assert client.post("/api/v1/lineage", json=events).status_code == 201
     service.settled()
+    if again:
+        ended = [event | {"eventType": "COMPLETE", "eventTime": f"2030-01-31T10:{number % 60:02}:00Z"} for event in events]
+        begun = [event | {"eventType": "START"} for event in events]
+        assert client.post("/api/v1/lineage", json=begun + ended).status_code == 201
+        service.settled()
+        (folder / "out").mkdir()
+        (folder / "out" / "part-00000").write_text("data")
+        asked: dict[str, Any] = {"dataset": f"{folder}/out"}
+        return dict(client.post("/graphql", json={"query": RECAPTURE, "variables": asked}).json())
     rows = [{"file": manifest["sources"][0]["files"][0]["path"], "row": 3}]
     asked = {"dataset": manifest["sources"][0]["dataset"]["name"], "rows": rows}
     return dict(client.post("/graphql", json={"query": START, "variables": asked}).json())
@@ -74,3 +93,50 @@ def test_a_registered_script_that_was_replaced_is_not_run(service: ServiceProces
         registry.remove(program.id)
     assert "has changed since it was registered" in answer["errors"][0]["message"], answer
     assert not (tmp_path / "it-ran").exists()
+
+
+def test_a_program_that_came_over_the_network_is_not_recaptured(service: ServiceProcess, client: httpx.Client, tmp_path: Path) -> None:
+    Registry(service.home.path).add_roots([str(tmp_path)])
+    answer = _attack(service, client, tmp_path, 7102, again=True)
+    assert "is not registered on this home, and nothing else is run" in answer["errors"][0]["message"], answer
+    told = client.post("/graphql", json={"query": "{ recaptures { id } }"}).json()
+    assert told == {"data": {"recaptures": []}}
+    assert not (tmp_path / "it-ran").exists()
+
+
+def test_a_registered_script_that_was_replaced_is_not_recaptured(service: ServiceProcess, client: httpx.Client, tmp_path: Path) -> None:
+    registry = Registry(service.home.path)
+    registry.add_roots([str(tmp_path)])
+    program = Program(
+        namespace="tests", job="pipeline", argv=["evil.py"], script=str(tmp_path / "evil.py"), script_sha256="0" * 64,
+        working_directory=str(tmp_path), operator=True,
+    )  # fmt: skip
+    registry.register(program)
+    try:
+        answer = _attack(service, client, tmp_path, 7103, again=True)
+    finally:
+        registry.remove(program.id)
+    assert "has changed since it was registered" in answer["errors"][0]["message"], answer
+    assert not (tmp_path / "it-ran").exists()
+
+
+@pytest.mark.parametrize("named", ["/etc", "/etc/../etc/passwd", "dataset:file:%2Fproc%2Fself", "dataset:s3%3A//b:x", "../out", "x\x00"])
+def test_what_no_known_run_wrote_is_not_recaptured(client: httpx.Client, named: str) -> None:
+    answer = client.post("/graphql", json={"query": RECAPTURE, "variables": {"dataset": named}}).json()
+    assert answer["errors"][0]["extensions"]["code"] in ("NotFoundError", "UnsupportedError", "InvalidQueryError"), answer
+
+
+def test_a_recapture_is_for_whoever_may_replay_in_the_tenant_of_the_home(service: ServiceProcess) -> None:
+    asked = {"query": RECAPTURE, "variables": {"dataset": "/data/out"}}
+    with closing(KeyRing(service.home.named_keys)) as ring:
+        for tenant, roles, scopes, code in (
+            ("default", ["steward"], [], "ForbiddenError"),
+            ("sales", ["engineer"], [], "ForbiddenError"),
+            ("default", ["engineer"], [], "NotFoundError"),
+            ("default", [], ["read:file*", "replay"], "ForbiddenError"),
+        ):
+            rights = rights_of(roles, scopes, lambda field, name: ValueError(f"{field} {name}"))
+            _, text = ring.create(f"recaptures-{uuid4().hex}", rights, tenant=tenant)
+            with service.client(key=False, headers={"X-Api-Key": text}) as caller:
+                answer = caller.post("/graphql", json=asked).json()
+                assert answer["errors"][0]["extensions"]["code"] == code, (tenant, roles, scopes, answer)

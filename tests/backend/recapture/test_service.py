@@ -2,107 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
-from headwater.backend.delivery import LogDelivery
-from headwater.backend.projection import fold
-from headwater.backend.projection.event import event_stamp, project_event
 from headwater.backend.recapture.pairs import DiffersError
-from headwater.backend.recapture.service import Recaptures
 from headwater.backend.replay.runner import ReplayFailedError
 from headwater.errors import NotFoundError, UnsupportedError
 from headwater.graph.model import NodeKind, node_id
-from headwater.graph.records import AssociationStore, DataRoots
-from headwater.graph.stores.sqlite import SqliteStore
-from headwater.spark_listener.registry import Program, Registry
-from tests.backend.events import facet, run_event
+from tests.backend.recapturing import RUN, Recapturing
 from tests.graph.jobs import TENANT
-
-APPLICATION, RUN = "0190a6f2-0000-7000-8000-00000000000a", "0190a6f2-0000-7000-8000-00000000000b"
-# What Spark would do in its place: it writes into the shadow that its order names.
-PROGRAM = """
-import json, os, pathlib, sys
-order = json.loads(pathlib.Path(os.environ["HEADWATER_REPLAY"]).read_text())
-told = {{name: value for name, value in os.environ.items() if name.startswith(("HEADWATER_", "OPENLINEAGE_", "TZ"))}}
-pathlib.Path({marker!r}).write_text(json.dumps({{"order": order, "told": told, "argv": sys.argv[1:]}}))
-out = pathlib.Path(order["shadow"] + {out!r})
-out.mkdir(parents=True)
-(out / "part-00000").write_text({content!r})
-(out / "_SUCCESS").touch()
-{then}
-"""
-
-
-class Recapturing:
-    """A home in whose graph a run wrote `out`."""
-
-    def __init__(self, folder: Path, graph: SqliteStore) -> None:
-        (folder / "home").mkdir()
-        self.folder, self.graph = folder, graph
-        self.out, self.marker, self.replays = folder / "data" / "out", folder / "it-ran", folder / "home" / "replays"
-        self.dataset = node_id(NodeKind.DATASET, "file", str(self.out))
-        self.registry = Registry(folder / "home")
-        self.records = AssociationStore(folder / "home" / "associations", sources=DataRoots.of([folder / "data"], never=[folder / "home"]))
-        nothing = cast("LogDelivery", None)  # whoever would deliver something fails
-        self.service = Recaptures(self.replays, graph, self.registry, self.records, nothing)
-
-    async def wrote(self) -> None:
-        """The run: it began, wrote the file, and ended."""
-        began = datetime.now(UTC).isoformat()
-        self.out.mkdir(parents=True)
-        (self.out / "part-00000").write_text("same")
-        output = {"namespace": "file", "name": str(self.out)}
-        parent = facet(run={"runId": APPLICATION}, job={"namespace": "team", "name": "app"})
-        job = {"namespace": "team", "name": "app.save.out"}
-        run = {"runId": RUN, "facets": {"parent": parent}}
-        events = [
-            run_event(
-                eventType="START",
-                eventTime=began,
-                run={"runId": APPLICATION},
-                job={"namespace": "team", "name": "app"},
-                inputs=[],
-                outputs=[],
-            ),
-            run_event(eventType="START", eventTime=began, run=run, job=job, inputs=[], outputs=[output]),
-            run_event(eventType="COMPLETE", eventTime=datetime.now(UTC).isoformat(), run=run, job=job, inputs=[], outputs=[output]),
-        ]
-        for number, event in enumerate(events):
-            await fold(self.graph, TENANT, [project_event(event, event_stamp(event, str(number)))])
-
-    def register(self, *, content: str = "same", then: str = "", **environment: str) -> Path:
-        script = self.folder / "job.py"
-        script.write_text(PROGRAM.format(marker=str(self.marker), out=str(self.out), content=content, then=then))
-        digest = hashlib.sha256(script.read_bytes()).hexdigest()
-        program = Program(
-            namespace="team", job="app", argv=["job.py", "--day", "1"], script=str(script), script_sha256=digest,
-            working_directory=str(self.folder), environment=environment,
-        )  # fmt: skip
-        self.registry.register(program, APPLICATION)
-        return script
-
-    def seen(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.marker.read_text())
-        return found
-
-
-@pytest.fixture
-async def here(tmp_path: Path) -> AsyncIterator[Recapturing]:
-    graph = SqliteStore(str(tmp_path / "graph.db"))
-    await graph.open()
-    found = Recapturing(tmp_path, graph)
-    await found.wrote()
-    yield found
-    found.registry.close()
-    found.records.close()
-    await graph.close()
 
 
 async def test_what_is_not_registered_changed_or_gone_is_not_run(here: Recapturing) -> None:

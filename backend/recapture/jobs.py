@@ -1,0 +1,153 @@
+"""Recaptures that a service runs: queued, one after the other with its replays, and told of while they run and a while after.
+
+For the schema's mutation. A job is known as long as the service runs; what it kept stays. It must never run a program that is not
+registered on this home, whoever asks, and never hold more jobs than are told of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from headwater.backend.recapture.service import Plan, Recaptures
+from headwater.backend.replay.model import FAULT, ReplayState
+from headwater.errors import HeadwaterError, InvalidQueryError, UnavailableError
+from headwater.graph.model import NodeKind, kind_of, node_id, parse_id
+
+_MOST_WAITING = 20
+_MOST_KNOWN = 200
+_KEPT_SECONDS = 600.0  # in which the worker takes in what was recorded
+_LOOK_SECONDS = 0.25
+
+
+@dataclass(kw_only=True)
+class RecaptureJob:
+    """A recapture as it stands. Times are ISO 8601 in UTC; `outputs`, `files` and `left` are those of `Recaptured`."""
+
+    id: str
+    tenant: str
+    dataset: str
+    state: ReplayState = ReplayState.QUEUED
+    started_at: str
+    ended_at: str | None = None
+    error: str | None = None
+    outputs: Sequence[str] = ()
+    files: int = 0
+    left: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more happens to it."""
+        return self.state in (ReplayState.COMPLETE, ReplayState.FAILED)
+
+
+class RecaptureJobs:
+    """Implements the schema's `RecaptureService` over the recaptures of a home; `turn` is whoever's turn it is to run a program."""
+
+    def __init__(self, recaptures: Recaptures, turn: asyncio.Lock) -> None:
+        self._recaptures = recaptures
+        self._turn = turn
+        self._jobs: dict[str, RecaptureJob] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self, tenant: str, dataset: str) -> str:
+        """Queue a recapture of a dataset, by its id or the path of its folder; its id. One that waits or runs already is that one.
+
+        Raises:
+            NotFoundError: no known run wrote it.
+            InvalidQueryError: its record lineage is kept already; or that is no dataset.
+            UnsupportedError: its program is not registered, or is not what was registered; or its files cannot be compared.
+            UnavailableError: too many wait.
+        """
+        output = _dataset(dataset)
+        if running := self._running(tenant, output):
+            return running.id
+        plan = await self._recaptures.plan(tenant, output)
+        if running := self._running(tenant, output):  # somebody asked meanwhile
+            return running.id
+        if sum(not job.has_ended for job in self._jobs.values()) >= _MOST_WAITING:
+            raise UnavailableError(f"{_MOST_WAITING} recaptures wait for their turn.", hint="Ask again when some have ended.")
+        job = RecaptureJob(id=uuid.uuid4().hex, tenant=tenant, dataset=output, started_at=_now())
+        self._jobs[job.id] = job
+        self._forget()
+        task = asyncio.create_task(self._run(job, plan))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return job.id
+
+    async def get(self, tenant: str, identifier: str) -> RecaptureJob | None:
+        """The recapture of an id; None where this service knows of none."""
+        found = self._jobs.get(identifier)
+        return found if found is not None and found.tenant == tenant else None
+
+    async def list(self, tenant: str, first: int) -> Sequence[RecaptureJob]:
+        """The latest, newest first."""
+        return [job for job in reversed(self._jobs.values()) if job.tenant == tenant][:first]
+
+    async def possible(self, tenant: str, datasets: Iterable[str]) -> Sequence[str]:
+        """Those of some datasets, up to three, which a registered program wrote last."""
+        return await self._recaptures.possible(tenant, datasets)
+
+    async def close(self) -> None:
+        """Stop waiting for what runs. A program that was started runs on to its end, in its shadow folder."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _running(self, tenant: str, dataset: str) -> RecaptureJob | None:
+        return next((job for job in self._jobs.values() if (job.tenant, job.dataset) == (tenant, dataset) and not job.has_ended), None)
+
+    async def _run(self, job: RecaptureJob, plan: Plan) -> None:
+        try:
+            async with self._turn:
+                job.state = ReplayState.RUNNING
+                done = await self._recaptures.run(job.tenant, plan)
+            job.outputs, job.files, job.left = list(done.outputs), done.files, dict(done.left)
+            await self._until_kept(job)
+            job.state = ReplayState.COMPLETE
+        except HeadwaterError as error:
+            job.state, job.error = ReplayState.FAILED, f"{error.message} {error.hint}" if error.hint else error.message
+        except Exception as error:  # the state must never stay "running" when nothing runs
+            job.state, job.error = ReplayState.FAILED, f"{FAULT}{error!r}"
+            raise
+        finally:
+            job.ended_at = _now()
+
+    async def _until_kept(self, job: RecaptureJob) -> None:
+        """Wait until the worker has taken in what was recorded."""
+        try:
+            async with asyncio.timeout(_KEPT_SECONDS):
+                while not await self._recaptures.is_kept(job.tenant, job.dataset):  # noqa: ASYNC110 - the worker is another process
+                    await asyncio.sleep(_LOOK_SECONDS)
+        except TimeoutError:
+            raise UnavailableError(
+                "The second run wrote the same files, and what it recorded is in the log. It was not taken in yet.", hint="Look at /readyz."
+            ) from None
+
+    def _forget(self) -> None:
+        ended = [job.id for job in self._jobs.values() if job.has_ended]
+        for identifier in ended[: max(0, len(self._jobs) - _MOST_KNOWN)]:
+            del self._jobs[identifier]
+
+
+def _dataset(text: str) -> str:
+    """The id of a dataset that is named by its id or by the path of its folder.
+
+    Raises:
+        InvalidQueryError: it is neither.
+    """
+    if text.startswith("/"):
+        return node_id(NodeKind.DATASET, "file", text.rstrip("/") or "/")
+    if not text.startswith(f"{NodeKind.DATASET}:") or kind_of(text) is not NodeKind.DATASET or len(parse_id(text)[1]) != 2:
+        raise InvalidQueryError(
+            f"{text[:200]!r} is neither the id of a dataset nor a path.", field="dataset", hint="Write it as dataset:file:/data/out."
+        )
+    return text
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

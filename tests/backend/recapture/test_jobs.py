@@ -1,0 +1,74 @@
+"""Recaptures that a service runs: one at a time with its replays, each program once, and none that is not registered."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from headwater.backend.recapture import jobs as module
+from headwater.backend.recapture.jobs import RecaptureJob, RecaptureJobs
+from headwater.errors import InvalidQueryError, UnavailableError, UnsupportedError
+from tests.backend.recapturing import Recapturing
+from tests.graph.jobs import TENANT
+
+
+async def _ended(jobs: RecaptureJobs, identifier: str) -> RecaptureJob:
+    async with asyncio.timeout(120):
+        while not (found := await jobs.get(TENANT, identifier)) or not found.has_ended:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.02)
+    return found
+
+
+async def test_one_that_fails_says_why_and_keeps_nothing(here: Recapturing) -> None:
+    here.register(content="other")
+    jobs = RecaptureJobs(here.service, asyncio.Lock())
+    assert await jobs.possible(TENANT, [here.dataset, "dataset:s3:x"]) == [here.dataset]
+    job = await _ended(jobs, await jobs.start(TENANT, str(here.out)))
+    assert (job.state, job.dataset, job.outputs) == ("failed", here.dataset, ())
+    assert job.error
+    assert "out/part-00000 holds other bytes" in job.error
+    assert "The program is not deterministic" in job.error
+    assert job.ended_at
+    assert list(here.replays.iterdir()) == []
+    assert [one.id for one in await jobs.list(TENANT, 5)] == [job.id]
+    assert await jobs.get("sales", job.id) is None
+    assert await jobs.list("sales", 5) == []
+    await jobs.close()
+
+
+async def test_a_program_waits_for_its_turn_and_is_queued_once(here: Recapturing, monkeypatch: pytest.MonkeyPatch) -> None:
+    here.register()
+    turn = asyncio.Lock()
+    jobs = RecaptureJobs(here.service, turn)
+    async with turn:  # a replay runs
+        first = await jobs.start(TENANT, here.dataset)
+        assert await jobs.start(TENANT, str(here.out)) == first
+        waiting = await jobs.get(TENANT, first)
+        assert waiting
+        assert waiting.state == "queued"
+        assert not here.marker.exists()
+        monkeypatch.setattr(module, "_MOST_WAITING", 1)
+        other = here.out.parent / "other"
+        await here.wrote(other, "0190a6f2-0000-7000-8000-00000000000c")
+        with pytest.raises(UnavailableError, match="wait for their turn"):
+            await jobs.start(TENANT, str(other))
+        await jobs.close()
+    assert not here.marker.exists(), "closed before its turn came"
+
+
+@pytest.mark.parametrize("named", ["out", "dataset:x", "run:0190a6f2-0000-7000-8000-00000000000b", "", "dataset:a:b:c"])
+async def test_only_a_dataset_is_recaptured(here: Recapturing, named: str) -> None:
+    here.register()
+    with pytest.raises(InvalidQueryError, match="neither the id of a dataset nor a path"):
+        await RecaptureJobs(here.service, asyncio.Lock()).start(TENANT, named)
+
+
+async def test_what_is_not_registered_is_neither_offered_nor_run(here: Recapturing, tmp_path: Path) -> None:
+    jobs = RecaptureJobs(here.service, asyncio.Lock())
+    assert await jobs.possible(TENANT, [here.dataset]) == []
+    with pytest.raises(UnsupportedError, match="is not registered on this home"):
+        await jobs.start(TENANT, here.dataset)
+    assert await jobs.list(TENANT, 5) == []
+    assert not (tmp_path / "it-ran").exists()
