@@ -59,6 +59,7 @@ function hopsBetween(names: string[]) {
       expressions: job.expressions ?? [],
       records: 1,
       grain: job.coarse ? 'DATASET' : 'RECORD',
+      recaptured: null as string | null,
     };
   });
 }
@@ -115,6 +116,7 @@ export function trace(asked: TraceArguments) {
     total: kept.length,
     selected,
     path: hops,
+    recapturable: [] as string[],
     elapsedMs: 41.7,
     incomplete: exact
       ? []

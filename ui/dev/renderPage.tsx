@@ -6,7 +6,10 @@ import { App } from '../src/components/App/App';
 import { createFixture } from './schema';
 
 /** The whole page over the development world, at an address. Questions go through `fetch` to the fixture's GraphQL, as they would to the service. */
-export function renderPage(address: string, options: { empty?: boolean; large?: boolean; scopes?: string[] } = {}) {
+export function renderPage(
+  address: string,
+  options: { empty?: boolean; large?: boolean; scopes?: string[]; differs?: boolean } = {},
+) {
   const fixture = createFixture(options);
   const session = { scopes: options.scopes ?? ['read'], token: 'token-of-the-page' };
   const answer = vi.fn((url: URL, init: RequestInit) =>

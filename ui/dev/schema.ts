@@ -258,11 +258,43 @@ function traceJobs() {
   };
 }
 
+/** Programs run again for their records: of `station_counts`, which then is known by record, unless what it writes `differs`. */
+function recaptures(mayRun: boolean, differs: boolean) {
+  const dataset = 'dataset:file:/demo/out/station_counts';
+  const states = ['QUEUED', 'RUNNING', differs ? 'FAILED' : 'COMPLETE'];
+  let looks: number | undefined;
+  const look = () => {
+    const state = states[Math.min(looks ?? 0, states.length - 1)] ?? 'QUEUED';
+    const error = state === 'FAILED' ? '/demo/out/station_counts/part-00000 holds other bytes.' : null;
+    return { id: 'recapture', dataset, state, startedAt: new Date().toISOString(), endedAt: null, error };
+  };
+  return {
+    list: () => {
+      if (looks === undefined) return [];
+      looks += 1;
+      return [look()];
+    },
+    start: () => {
+      looks = 0;
+      return look();
+    },
+    of: (answer: ReturnType<typeof traced>) => {
+      const isOf = answer.path.some((hop) => hop.output === dataset && hop.grain === 'DATASET');
+      if (!isOf) return answer;
+      if (looks === undefined || look().state !== 'COMPLETE')
+        return { ...answer, recapturable: mayRun ? [dataset] : [] };
+      const path = answer.path.map((hop) => ({ ...hop, grain: 'RECORD', recaptured: '2026-02-03T10:12:00Z' }));
+      return { ...answer, path, exact: true, incomplete: [] };
+    },
+  };
+}
+
 /** Answers GraphQL in the process or behind a server. */
-export function createFixture({ empty = false, large = false } = {}) {
+export function createFixture({ empty = false, large = false, scopes = ['read'], differs = false } = {}) {
   const nodes = empty ? [] : NODES;
   const { query, mutation } = administration();
   const jobs = large ? traceJobs() : undefined;
+  const again = recaptures(scopes.includes('replay'), differs);
   return createYoga({
     logging: false,
     maskedErrors: false,
@@ -290,14 +322,16 @@ export function createFixture({ empty = false, large = false } = {}) {
           view: (_: unknown, asked: ViewArguments) => view(asked),
           viewLink: (_: unknown, asked: Parameters<typeof viewLink>[0]) => viewLink(asked),
           rows: (_: unknown, asked: Parameters<typeof rows>[0]) => rows(asked),
-          trace: (_: unknown, asked: TraceArguments) => (jobs ? jobs.refuse() : traced(asked)),
+          trace: (_: unknown, asked: TraceArguments) => (jobs ? jobs.refuse() : again.of(traced(asked))),
           traceJob: (_: unknown, { id }: { id: string }) => jobs?.look(id) ?? null,
           replay: (_: unknown, { id }: { id: string }) => REPLAYS.find((replay) => replay.id === id) ?? null,
           replays: () => (empty ? [] : REPLAYS),
+          recaptures: () => again.list(),
           ...query,
         },
         Mutation: {
           startReplay: () => REPLAYS[0],
+          startRecapture: () => again.start(),
           startTrace: (_: unknown, asked: TraceArguments) => jobs?.start(asked),
           cancelTrace: (_: unknown, { id }: { id: string }) => jobs?.cancel(id) ?? null,
           ...mutation,

@@ -36,6 +36,8 @@ export interface PathHop {
   grain: 'RECORD' | 'PARTITION' | 'VERSION' | 'DATASET';
   /** What made the column that was asked for, operator by operator; of all columns, where none was. */
   expressions?: readonly Step[];
+  /** When its program was run again to find this, and wrote the same files. */
+  recaptured?: string | null;
 }
 
 /** What an operator does: the columns that it makes, and the expressions by which it decides. */

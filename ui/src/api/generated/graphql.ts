@@ -91,7 +91,7 @@ export type OpenInput = {
   level: NodeKind;
 };
 
-/** How far a replay, or one of its steps, has come. COMPLETE and FAILED are final. */
+/** How far a replay, one of its steps, or a recapture has come. COMPLETE and FAILED are final. */
 export type ReplayState =
   | 'COMPLETE'
   | 'FAILED'
@@ -194,7 +194,7 @@ export type RowsQueryVariables = Exact<{
 
 export type RowsQuery = { rows: { dataset: string, total: number, hasRecordLineage: boolean, note: string | null, columns: Array<{ name: string, type: string }>, rows: Array<{ file: string, row: number, line: number | null, values: unknown }> } };
 
-export type TraceAnswerFragment = { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> };
+export type TraceAnswerFragment = { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, recapturable: Array<string>, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, recaptured: string | null, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> };
 
 export type TraceQueryVariables = Exact<{
   dataset: string;
@@ -207,7 +207,7 @@ export type TraceQueryVariables = Exact<{
 }>;
 
 
-export type TraceQuery = { trace: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } };
+export type TraceQuery = { trace: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, recapturable: Array<string>, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, recaptured: string | null, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } };
 
 export type StartTraceMutationVariables = Exact<{
   dataset: string;
@@ -234,7 +234,7 @@ export type TraceJobAnswerQueryVariables = Exact<{
 }>;
 
 
-export type TraceJobAnswerQuery = { traceJob: { answer: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } | null } | null };
+export type TraceJobAnswerQuery = { traceJob: { answer: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, recapturable: Array<string>, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, recaptured: string | null, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } | null } | null };
 
 export type CancelTraceMutationVariables = Exact<{
   id: string;
@@ -266,6 +266,18 @@ export type ViewLinkQueryVariables = Exact<{
 
 
 export type ViewLinkQuery = { viewLink: { total: number, maskedTotal: number, withheld: number, pairs: Array<{ src: string, dst: string }>, masked: Array<{ id: string, kind: NodeKind, name: string }> } };
+
+export type RecapturesQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type RecapturesQuery = { recaptures: Array<{ id: string, dataset: string, state: ReplayState, startedAt: string, error: string | null }> };
+
+export type StartRecaptureMutationVariables = Exact<{
+  dataset: string;
+}>;
+
+
+export type StartRecaptureMutation = { startRecapture: { id: string } };
 
 export type StartReplayMutationVariables = Exact<{
   dataset: string;
@@ -386,7 +398,9 @@ export const TraceAnswerFragmentDoc = new TypedDocumentString(`
       }
       by
     }
+    recaptured
   }
+  recapturable
   graph {
     nodes {
       id
@@ -579,7 +593,9 @@ export const TraceDocument = new TypedDocumentString(`
       }
       by
     }
+    recaptured
   }
+  recapturable
   graph {
     nodes {
       id
@@ -673,7 +689,9 @@ export const TraceJobAnswerDocument = new TypedDocumentString(`
       }
       by
     }
+    recaptured
   }
+  recapturable
   graph {
     nodes {
       id
@@ -777,6 +795,24 @@ export const ViewLinkDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ViewLinkQuery, ViewLinkQueryVariables>;
+export const RecapturesDocument = new TypedDocumentString(`
+    query Recaptures {
+  recaptures(first: 20) {
+    id
+    dataset
+    state
+    startedAt
+    error
+  }
+}
+    `) as unknown as TypedDocumentString<RecapturesQuery, RecapturesQueryVariables>;
+export const StartRecaptureDocument = new TypedDocumentString(`
+    mutation StartRecapture($dataset: String!) {
+  startRecapture(dataset: $dataset) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<StartRecaptureMutation, StartRecaptureMutationVariables>;
 export const StartReplayDocument = new TypedDocumentString(`
     mutation StartReplay($dataset: String!, $rows: [RowRef!], $output: String) {
   startReplay(dataset: $dataset, rows: $rows, output: $output) {

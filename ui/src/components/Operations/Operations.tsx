@@ -1,3 +1,4 @@
+import { instantText } from '../../facts/time';
 import { parseId } from '../../graph/ids';
 import { jobTitle } from '../../graph/names';
 import { inDataOrder } from '../../graph/path';
@@ -54,6 +55,11 @@ export function Operations({ hops, nameOf, behindColumn = false, direction }: Op
               `${hop.records.toLocaleString('en')} ${hop.records === 1 ? 'record' : 'records'} `}
             into {nameOf(hop.output)}
           </p>
+          {hop.recaptured && (
+            <p className={styles.records}>
+              Found by running the program again on {instantText(hop.recaptured)}; it wrote the same files.
+            </p>
+          )}
         </li>
       ))}
     </ol>

@@ -19,6 +19,7 @@ import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
 import { LineageGraph } from '../Graphs/Graphs';
 import { LargeTrace } from '../LargeTrace/LargeTrace';
 import { ErrorNote, Note } from '../Note/Note';
+import { RecaptureButton } from '../RecaptureButton/RecaptureButton';
 import { Records } from '../Records/Records';
 import { ReplayButton } from '../ReplayButton/ReplayButton';
 import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
@@ -79,7 +80,9 @@ export function TracePage({ location, record }: TracePageProps) {
       {isTooLarge && <LargeTrace asked={traceOf(location, target)} reason={error.message} onAnswer={() => refetch()} />}
       {error && !isTooLarge && <ErrorNote error={error} onRetry={() => refetch()} />}
       {isPending && <Skeleton label="Tracing the record" rows={12} />}
-      {trace && !error && <Answer trace={trace} location={location} dataset={record.dataset} around={around} />}
+      {trace && !error && (
+        <Answer trace={trace} location={location} dataset={record.dataset} around={around} onKept={() => refetch()} />
+      )}
     </div>
   );
 }
@@ -138,6 +141,8 @@ interface AnswerProps {
   dataset: string;
   /** The lineage that the trace is a part of. */
   around: Graph;
+  /** Called when more record lineage is known. */
+  onKept: () => void;
 }
 
 const EXTENTS = [
@@ -145,7 +150,7 @@ const EXTENTS = [
   { value: 'all', label: 'What lies around' },
 ] as const;
 
-function Answer({ trace, location, dataset, around }: AnswerProps) {
+function Answer({ trace, location, dataset, around, onKept }: AnswerProps) {
   const { column, direction } = location;
   const graph = useMemo(() => mergeGraphs(trace.graph, around), [trace.graph, around]);
   const groups = useMemo(() => groupRecords(trace.records, trace.total), [trace.records, trace.total]);
@@ -170,6 +175,9 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
   return (
     <>
       {trace.incomplete.length > 0 && <Incomplete trace={trace} />}
+      {trace.recapturable.map((output) => (
+        <RecaptureButton key={output} dataset={output} onKept={onKept} />
+      ))}
       <LineageGraph
         graph={graph}
         highlight={highlight}

@@ -1,0 +1,33 @@
+// @vitest-environment jsdom
+import { screen } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
+import { renderPage } from '../../../dev/renderPage';
+
+const COUNTS = `/?${new URLSearchParams({
+  dataset: 'dataset:file:/demo/out/station_counts',
+  file: 'file:/demo/out/station_counts/part-00000',
+  row: '0',
+})}`;
+
+test('where a trace ends at a program without records, the program can be run again, and the answer is asked for anew', async () => {
+  const user = userEvent.setup();
+  renderPage(COUNTS, { scopes: ['read', 'replay'] });
+  await user.click(await screen.findByRole('button', { name: 'Find the records of station_counts' }));
+  expect(await screen.findByText('The program of station_counts runs again.')).toBeVisible();
+  expect(await screen.findByText(/it wrote the same files/, undefined, { timeout: 20_000 })).toBeVisible();
+  expect(screen.queryByRole('button', { name: 'Find the records of station_counts' })).toBeNull();
+});
+
+test('a program that writes something else is named, and can be run again', async () => {
+  const user = userEvent.setup();
+  renderPage(COUNTS, { scopes: ['read', 'replay'], differs: true });
+  await user.click(await screen.findByRole('button', { name: 'Find the records of station_counts' }));
+  expect(await screen.findByText(/holds other bytes/, undefined, { timeout: 20_000 })).toBeVisible();
+  expect(screen.getByRole('button', { name: 'Find the records of station_counts' })).toBeEnabled();
+});
+
+test('whoever may not run programs is offered nothing', async () => {
+  renderPage(COUNTS);
+  expect(await screen.findByText('Why this is not exact')).toBeVisible();
+  expect(screen.queryByRole('button', { name: /Find the records/ })).toBeNull();
+});
