@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from headwater.backend.cli.completion import PROGRAM, ready_to_complete
 from headwater.backend.cli.lazy import LazyCommand, LazyGroup
 from headwater.backend.cli.output import telling_errors
 
@@ -34,6 +35,7 @@ _COMMANDS = {
     "audit": LazyCommand("headwater.backend.cli.audit", "List who asked the service what."),
     "keys": LazyCommand("headwater.backend.cli.keys", "Give others a key to the service, and take it back.", group=True),
     "jobs": LazyCommand("headwater.backend.cli.jobs", "Register programs for replay. Nothing else is ever replayed.", group=True),
+    "completion": LazyCommand("headwater.backend.cli.completion", "Print the script by which a shell completes commands.", extra=None),
     "doctor": LazyCommand("headwater.backend.cli.doctor", "Check this machine and say what to do.", extra=None),
     "store": LazyCommand(
         "headwater.backend.cli.store", "Maintain the store: migrate, check, rebuild, back up, restore, export, import.", group=True
@@ -77,5 +79,6 @@ def _options(
 
 def main() -> None:
     """Run the command line. Errors of ours become a message with a hint and an exit code; `--debug` shows their traceback."""
+    ready_to_complete()
     with telling_errors():
-        app()
+        app(prog_name=PROGRAM)

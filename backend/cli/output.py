@@ -184,6 +184,8 @@ def _table(rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str], title: 
 def _cell(value: Any) -> str:
     if value is None or value == []:
         return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (dict, list, tuple)) else str(value)
 
 

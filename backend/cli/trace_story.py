@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from headwater.backend.cli.conditions import plain_condition
 from headwater.backend.cli.names import OWN_ROWS, dataset_name, dataset_of, job_of
 from headwater.backend.cli.output import screen
 from headwater.graph.model.instants import shown_instant
@@ -178,7 +179,7 @@ def _operations(hop: Hop) -> list[str]:
     steps: list[str] = []
     for step in hop.expressions:
         made = ", ".join(f"{one.column} = {one.expression}" for one in step.made)
-        steps.append(f"{step.operator}  {made}{'  by ' if made and step.by else ''}{', '.join(step.by)}")
+        steps.append(f"{step.operator}  {made}{'  by ' if made and step.by else ''}{', '.join(map(plain_condition, step.by))}")
     return steps or list(hop.operations)
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar
-from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, StrictStr, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from headwater.backend.intake.documents import Document
 from headwater.errors import InvalidEventError
+from headwater.graph.model import run_uuid
 
 
 def _instant(text: str) -> str:
@@ -32,10 +32,8 @@ def _instant(text: str) -> str:
 
 
 def _uuid(text: str) -> str:
-    try:
-        UUID(text)
-    except ValueError as error:
-        raise ValueError("not a UUID") from error
+    if run_uuid(text) is None:
+        raise ValueError("not a UUID")
     return text
 
 
@@ -49,6 +47,7 @@ _MOST_DATASETS, _MOST_COLUMNS = 20_000, 50_000
 _EVENT_TYPES = ("START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER")
 
 Text = Annotated[StrictStr, Field(min_length=1, max_length=8192)]
+ColumnName = Annotated[StrictStr, Field(max_length=8192)] | None  # what has none is left out by the projection, which says so
 Instant = Annotated[StrictStr, AfterValidator(_instant)]
 RunId = Annotated[StrictStr, AfterValidator(_uuid)]
 AnyFacet = dict[str, Any] | None
@@ -88,7 +87,7 @@ class _Facets(Open):
 
 
 class _Field(Open):
-    name: Text
+    name: ColumnName = None
     type: StrictStr | None = None
     fields: Annotated[list[_Field], _FirstFault(), Field(max_length=_MOST_COLUMNS)] | None = None
 
@@ -100,7 +99,7 @@ class _SchemaFacet(Open):
 class _InputField(Open):
     namespace: Text
     name: Text
-    field: Text
+    field: ColumnName = None
     transformations: Annotated[list[dict[str, Any]], _FirstFault()] | None = None
 
 

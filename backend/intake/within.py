@@ -13,7 +13,7 @@ from typing import Any
 from headwater.backend.intake.documents import read_documents
 from headwater.backend.projection.event import event_stamp, project_event
 from headwater.errors import InvalidEventError, InvalidInputError
-from headwater.graph.model import GraphBatch, NodeKind, node_id
+from headwater.graph.model import GraphBatch, NodeKind, node_id, run_key
 from headwater.graph.stores import GraphStore
 from headwater.graph.within.patterns import Namespaces
 from headwater.graph.within.visible import NAMED, Visible, kind_named, namespace_of
@@ -65,7 +65,7 @@ def _runs(body: bytes) -> Iterator[str]:
             run = document.value.get("run") if isinstance(document.value, dict) else None
             stated = run.get("runId") if isinstance(run, dict) else None
             if isinstance(stated, str):
-                yield node_id(NodeKind.RUN, stated.lower())
+                yield node_id(NodeKind.RUN, run_key(stated))
     except InvalidInputError:
         return  # whoever takes the body says so
 

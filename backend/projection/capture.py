@@ -16,7 +16,7 @@ from headwater.backend.projection.facets import given, mapping, objects, require
 from headwater.backend.projection.statement import Statement
 from headwater.backend.projection.tasks import state_tasks
 from headwater.errors import InvalidCaptureError, InvalidInputError
-from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id
+from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id, run_key
 from headwater.graph.records import block_at
 from headwater.graph.storage.addresses import is_remote
 
@@ -58,7 +58,7 @@ def project_capture(manifest: Mapping[str, Any], stamp: Stamp, files: Sequence[W
 
 
 def _state(statement: Statement, manifest: Mapping[str, Any], files: Sequence[WrittenFile]) -> None:
-    run_id = required(manifest.get("run"), "runId", "$.run").lower()
+    run_id = run_key(required(manifest.get("run"), "runId", "$.run"))
     statement.by = run_id
     job = statement.job(required(manifest["run"], "namespace", "$.run"), required(manifest["run"], "job", "$.run"))
     run = statement.run(job, run_id)

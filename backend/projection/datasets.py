@@ -39,6 +39,18 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
     return node_id(NodeKind.DATASET, namespace, name)
 
 
+def unnamed_columns(dataset: Any) -> int:
+    """How many columns, and columns that those derive from, an event states without a name: they are in no node."""
+    facets = mapping(mapping(dataset).get("facets"))
+    lineage = mapping(facets.get("columnLineage"))
+    fields = mapping(lineage.get("fields"))
+    sources = [source for field in fields.values() for source in objects(mapping(field).get("inputFields"))] + objects(
+        lineage.get("dataset")
+    )
+    unnamed = [field for field in objects(mapping(facets.get("schema")).get("fields")) if not field.get("name")]
+    return len(unnamed) + len([source for source in sources if not source.get("field")]) + ("" in fields)
+
+
 def _names_its_job(dataset: Mapping[str, Any]) -> bool:
     """Whether what is said of a dataset that is read is said of the job too."""
     return "columnLineage" in mapping(dataset.get("facets")) or _ACCESS in mapping(dataset.get("inputFacets"))
@@ -53,7 +65,7 @@ def _dataset(namespace: str, name: str, dataset: Mapping[str, Any], job: str | N
     lineage = mapping(facets.get("columnLineage"))
     _state_derivations(statement, namespace, name, lineage, columns, job, written=written)
     if job is not None:
-        written_columns = dict.fromkeys([*columns, *mapping(lineage.get("fields"))]) if written else ()
+        written_columns = dict.fromkeys([*columns, *filter(None, mapping(lineage.get("fields")))]) if written else ()
         for column in written_columns:
             statement.link(job, statement.column(namespace, name, column), EdgeKind.ACCESSES)
         _state_accesses(statement, namespace, name, mapping(readings.get(_ACCESS)), job)
@@ -119,7 +131,7 @@ def _state_derivations(
     What affects the whole dataset (a filter, a join condition) is one edge to the dataset where the job writes its columns, which says
     which they are (`graph/derivations.py`); else it is stated for every column.
     """
-    fields = mapping(lineage.get("fields"))
+    fields = {column: field for column, field in mapping(lineage.get("fields")).items() if column}
     derivations = _Derivations(statement, job)
     for column, field in fields.items():
         for source in _by_column(objects(mapping(field).get("inputFields"))):

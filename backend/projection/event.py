@@ -12,13 +12,13 @@ from typing import Any
 
 from headwater.backend.projection.actors import ACTOR, state_actor
 from headwater.backend.projection.dataset_names import name_of
-from headwater.backend.projection.datasets import state_dataset
+from headwater.backend.projection.datasets import state_dataset, unnamed_columns
 from headwater.backend.projection.descriptions import state_facets, state_quality
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
 from headwater.backend.projection.statement import Statement
 from headwater.backend.projection.tasks import STAGES, state_stages
 from headwater.errors import InvalidEventError, InvalidInputError
-from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id
+from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id, run_key
 from headwater.graph.stores.written import BARE_END
 
 _STATE_RANK = {"START": 1, "RUNNING": 2, "COMPLETE": 3, "FAIL": 3, "ABORT": 3}
@@ -61,7 +61,7 @@ def project_event(event: Mapping[str, Any], stamp: Stamp) -> GraphBatch:
 
 
 def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> None:
-    run_id = required(event["run"], "runId", "$.run").lower()
+    run_id = run_key(required(event["run"], "runId", "$.run"))
     statement.by = run_id
     facets = mapping(event["run"].get("facets"))
     parent = mapping(facets.get("parent"))
@@ -84,11 +84,23 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
         state_quality(statement, run, dataset, mapping(stated.get("facets")), mapping(stated.get("inputFacets")))
     if properties.get("state") == "COMPLETE" and _ends_bare(event):
         properties[BARE_END] = True
+    if left := [_unnamed(dataset, count) for dataset in _datasets(event) if (count := unnamed_columns(dataset))]:
+        properties["leftOut"] = left
     statement.describe(run, properties, ranks=ranks)
     state_stages(statement, facets, run)
     written_at, ranks = _written_at(event, properties, stamp)
     for index, output in enumerate(objects(event.get("outputs"))):
         _state_version(statement, output, f"$.outputs[{index}]", run_id, written_at, ranks)
+
+
+def _datasets(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [*objects(event.get("inputs")), *objects(event.get("outputs"))]
+
+
+def _unnamed(dataset: Mapping[str, Any], count: int) -> dict[str, Any]:
+    """A problem, in the form that ledgers of captures have."""
+    what = "1 column without a name is" if count == 1 else f"{count} columns without a name are"
+    return {"operator": text(dataset.get("name")), "reason": f"{what} not listed", "kind": "missing"}
 
 
 def _run_state(kind: str | None, stamp: Stamp) -> tuple[dict[str, Any], dict[str, int]]:
@@ -151,7 +163,7 @@ def _state_pipeline(statement: Statement, parent: Mapping[str, Any]) -> str | No
 
 def _run_of(parent: Mapping[str, Any]) -> str | None:
     run = text(mapping(parent.get("run")).get("runId"))
-    return node_id(NodeKind.RUN, run.lower()) if run else None
+    return node_id(NodeKind.RUN, run_key(run)) if run else None
 
 
 def _state_flows(statement: Statement, event: Mapping[str, Any], job: str) -> list[tuple[str, Mapping[str, Any]]]:

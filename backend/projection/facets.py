@@ -14,7 +14,7 @@ from headwater.errors import InvalidEventError
 # Properties that the projection makes. Those with a colon (`input:{dataset}`, `by:{job}`) need no place here.
 _OWN = frozenset({
     "state", "startedAt", "endedAt", "updatedAt", "error", "producer", "parentRun", "rootRun", "lastRun", "lastComplete", "bareEnd",
-    "capture", "ordinal", "type",
+    "capture", "leftOut", "ordinal", "type",
     "description", "block", "writtenAt", "files", "bytes", "rows", "path", "format", "length", "modified", "op", "text", "children",
     "transformations",
 })  # fmt: skip

@@ -14,6 +14,7 @@ is never part of an id.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from urllib.parse import quote, unquote
 
@@ -27,6 +28,10 @@ _KINDS = {kind.value: kind for kind in NodeKind}
 
 # An index of Neo4j holds 8 kB a key; the bound is the same in every store, so that what one takes all take.
 MAX_ID = 4_096
+
+
+_UUID = r"([0-9a-f]{8})(-?)([0-9a-f]{4})\2([0-9a-f]{4})\2([0-9a-f]{4})\2([0-9a-f]{12})"
+_RUN = re.compile(_UUID, re.IGNORECASE | re.ASCII)
 
 
 @lru_cache(_REMEMBERED)
@@ -45,6 +50,22 @@ def parse_id(identifier: str) -> tuple[str, tuple[str, ...]]:
     if not kind or not parts:
         raise InvalidQueryError(f"{identifier!r} is not a node id.", hint="An id reads kind:part[:part…], as dataset:file:/data/x.")
     return kind, tuple(unquote(part) for part in parts)
+
+
+def run_uuid(text: str) -> str | None:
+    """The id of a run as RFC 4122 writes it, of whichever form of a UUID it was written in; None where it is none.
+
+    A run is one run, whether a producer writes `urn:uuid:` in front, braces around it, no dashes or capital letters.
+    """
+    bare = text[9:] if text[:9].lower() == "urn:uuid:" else text[1:-1] if text[:1] == "{" and text[-1:] == "}" else text
+    found = _RUN.fullmatch(bare)
+    return None if found is None else "-".join(found.group(1, 3, 4, 5, 6)).lower()
+
+
+@lru_cache(_REMEMBERED)
+def run_key(text: str) -> str:
+    """What the node of a run is called, by the id that a producer gave it."""
+    return run_uuid(text) or text.lower()
 
 
 @lru_cache(_REMEMBERED)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from headwater.graph.associations import Behaviour, Operator
-from headwater.graph.model import NodeKind, node_id
+from headwater.graph.model import NodeKind, node_id, run_key
 from headwater.graph.trace.answer import Grain, Hop
 from headwater.graph.trace.expressions import columns_needed, readable, steps_of
 from headwater.graph.trace.links import Names, datasets_of
@@ -79,7 +79,7 @@ def _hop(session: Session, visit: Visit, names: Names) -> Hop:
     operators = sorted((visit.capture.plan.operators[identifier] for identifier in between), key=lambda o: visit.capture.plan.order[o.id])
     return Hop(
         job=node_id(NodeKind.JOB, manifest.run.namespace, manifest.run.job),
-        run=node_id(NodeKind.RUN, manifest.run.run_id.lower()),
+        run=node_id(NodeKind.RUN, run_key(manifest.run.run_id)),
         output=output or "",
         inputs=sorted({inputs[scan] for scan in visit.scans}),
         operations=[*_done(visit), *(readable(operator.label) for operator in operators if not _is_end(visit.capture, operator))],

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import duckdb
@@ -23,6 +24,7 @@ _PARTS = frozenset(
     {"BETWEEN", "CASE", "CAST", "COLLATE", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "FUNCTION", "OPERATOR", "TYPE"}
 )
 _NAMED = {"SUBQUERY": "a subquery", "WINDOW": "a window function", "LAMBDA": "a lambda", "PARAMETER": "a parameter", "STAR": "a *"}
+_UNKNOWN = re.compile(r"Binder Error: Referenced (?:column|table) \"(.+?)\" not found", re.DOTALL)
 _FRAME = "SELECT 1 FROM t WHERE (\n{}\n)"
 
 
@@ -89,6 +91,14 @@ def _parsed(database: Database, where: str) -> dict[str, Any]:
 
 def explained(error: duckdb.Error, where: str, columns: Sequence[str]) -> InvalidQueryError:
     """What was wrong with a predicate that DuckDB refused."""
+    if unknown := _UNKNOWN.match(str(error)):
+        near = get_close_matches(unknown[1].lower(), [name.lower() for name in columns], 1)
+        meant = next((name for name in columns if [name.lower()] == near), None)
+        meant_hint = f"Did you mean {meant}? " if meant is not None else ""
+        return InvalidQueryError(
+            f"The predicate {where!r} names {unknown[1]}, which is no column.", field="where",
+            hint=f"{meant_hint}The columns are: {', '.join(columns)}. Text stands in single quotes.",
+        )  # fmt: skip
     reason = re.sub(r"^[A-Z]\w+ Error: ", "", str(error).splitlines()[0]).rstrip("!.")
     return InvalidQueryError(
         f"The predicate {where!r} cannot be used: {reason}.", field="where", hint=f"The columns are: {', '.join(columns)}."

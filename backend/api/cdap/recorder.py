@@ -11,7 +11,6 @@ import asyncio
 import json
 from enum import StrEnum
 from typing import Annotated, Any
-from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import JSONResponse, Response
@@ -25,7 +24,7 @@ from headwater.backend.intake.documents import read_document
 from headwater.backend.intake.recorded_operations import Recording, event_of, read_recording
 from headwater.backend.intake.scan import DECLARATION
 from headwater.errors import InvalidInputError, InvalidQueryError
-from headwater.graph.model import NodeKind, node_id
+from headwater.graph.model import NodeKind, node_id, run_uuid
 from headwater.graphql.audit import audited
 
 router = APIRouter(prefix="/v3/namespaces/{namespace}/apps", tags=["cdap"])
@@ -92,10 +91,8 @@ async def post_operations(
 
 
 def _require_uuid(run: str) -> None:
-    try:
-        UUID(run)
-    except ValueError:
-        raise InvalidQueryError(f"{run[:100]!r} is no UUID.", field="run", hint="Runs have UUIDs, as events state them.") from None
+    if run_uuid(run) is None:
+        raise InvalidQueryError(f"{run[:100]!r} is no UUID.", field="run", hint="Runs have UUIDs, as events state them.")
 
 
 def _event(body: bytes, namespace: str, application: str, program: str, run: str, kind: str) -> tuple[list[str], bytes]:

@@ -13,6 +13,7 @@ from fastapi import Depends, Path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headwater.errors import InvalidQueryError
+from headwater.graph.model import run_key
 
 _BELOW = (b"/api/v1/namespaces/", b"/api/v1/sources/", b"/api/v1/jobs/", b"/api/v1/tags/", b"/v3/namespaces/")
 
@@ -54,11 +55,11 @@ async def _job(job: Annotated[str, Path(description="The name of a job.")]) -> s
 
 
 async def _run(run: Annotated[str, Path(description="The id of a run.")]) -> str:
-    return decoded(run).lower()
+    return run_key(decoded(run))
 
 
 async def _version(version: Annotated[str, Path(description="A version: of a dataset, the id of the run that wrote it.")]) -> str:
-    return decoded(version).lower()
+    return run_key(decoded(version))
 
 
 Namespace = Annotated[str, Depends(_namespace)]

@@ -8,7 +8,7 @@ from fastapi import Query
 
 from headwater.backend.api.marquez.asking import Ask, not_found, subject_router
 from headwater.backend.api.marquez.run_shape import bodies_of_runs
-from headwater.graph.model import NodeKind, node_id
+from headwater.graph.model import NodeKind, node_id, run_key
 
 router = subject_router()
 
@@ -25,7 +25,7 @@ async def get_upstream(
 
     `truncated` counts runs that were found and left out.
     """
-    start = node_id(NodeKind.RUN, run.lower())
+    start = node_id(NodeKind.RUN, run_key(run))
     seen, waiting, runs = {start}, [start], list[dict[str, Any]]()
     truncated = 0
     for _ in range(depth + 1):

@@ -378,6 +378,15 @@ def test_events_of_other_namespaces_are_refused_whole(world: Teams) -> None:
         answer = world.client.post("/api/v1/lineage", json=event, headers=producer)
         assert answer.status_code == 422, answer.text
         assert CANARY not in answer.text.replace(THEIRS, "").replace(quote(THEIRS, safe="/"), "")
+    bare = THEIR_RUN.replace("-", "")
+    for written in (THEIR_RUN.upper(), f"urn:uuid:{THEIR_RUN}", f"URN:UUID:{THEIR_RUN.upper()}", f"{{{THEIR_RUN}}}", bare, f"{{{bare}}}"):
+        event = run_event(36, job={"namespace": OUR_JOBS, "name": "x"}, run={"runId": written}, inputs=[], outputs=[])
+        answer = world.client.post("/api/v1/lineage", json=event, headers=producer)
+        assert (answer.status_code, "is a run of another namespace" in answer.text) == (422, True), (written, answer.text)
+    for written in (f"0x{bare[2:]}", f"{THEIR_RUN[:7]}-{THEIR_RUN[7:8]}{THEIR_RUN[9:]}", f" {THEIR_RUN}", f"{bare[:15]}_{bare[16:]}"):
+        event = run_event(36, job={"namespace": OUR_JOBS, "name": "x"}, run={"runId": written}, inputs=[], outputs=[])
+        for key in (producer, world.home):
+            assert "not a UUID" in world.client.post("/api/v1/lineage", json=event, headers=key).text, written
     both = world.client.post("/api/v1/lineage/batch", json=[own, foreign[0]], headers=producer)
     assert (both.status_code, both.json()["accepted"], [one["index"] for one in both.json()["rejected"]]) == (422, 1, [1])
     world.settle()

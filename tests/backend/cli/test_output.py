@@ -44,3 +44,11 @@ def test_a_tree_that_is_piped_cuts_no_name(monkeypatch: pytest.MonkeyPatch, caps
 def test_the_title_of_a_table_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     emit([{"a": 1}], columns=("a",), format=Format.TABLE, title=f"1 row of {PATH} differs")
     assert capsys.readouterr().out.splitlines()[0] == f"1 row of {PATH} differs"
+
+
+def test_whether_something_is_so_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"check": "the log", "ok": True}, {"check": "the graph", "ok": False}]
+    emit(rows, columns=("check", "ok"), format=Format.CSV)
+    assert capsys.readouterr().out == "check,ok\nthe log,yes\nthe graph,no\n"
+    emit(rows, columns=("check", "ok"), format=Format.JSON)
+    assert '"ok": true' in capsys.readouterr().out

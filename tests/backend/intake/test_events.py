@@ -95,3 +95,13 @@ def test_an_object_without_run_job_or_dataset_is_no_event() -> None:
     with pytest.raises(InvalidEventError, match="it has colour") as caught:
         _check({"colour": "blue"})
     assert caught.value.field == "$.run"
+
+
+@pytest.mark.parametrize("name", ["", None])
+def test_an_event_is_taken_with_columns_that_have_no_name(name: str | None) -> None:
+    event: Any = deepcopy(run_event())
+    source = {"namespace": "file", "name": "/in", "field": name}
+    event["outputs"][0]["facets"] = {
+        "schema": facet(fields=[{"name": name}, {"type": "int"}]), "columnLineage": facet(fields={"": {"inputFields": [source]}}),
+    }  # fmt: skip
+    _check(event)

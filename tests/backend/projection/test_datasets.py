@@ -222,3 +222,16 @@ async def test_a_query_that_writes_nothing_accesses_what_it_reads(tmp_path: Path
             "column:file:/weather:wind": {"how:IDENTITY": True},
             "column:file:/weather:hour": {"how:FILTER": True},
         }
+
+
+async def test_columns_without_a_name_are_left_out_and_the_run_says_so(tmp_path: Path) -> None:
+    fields = [{"name": "wind"}, {"name": ""}, {"type": "double"}, {"name": None}]
+    lineage = {"fields": {"wind": {"inputFields": [FIELD, {**FIELD, "field": ""}]}, "": {"inputFields": [FIELD]}}}
+    output = dataset("/hours", facets={"schema": {"fields": fields}, "columnLineage": lineage})
+    async with graph_of(tmp_path, run_event("COMPLETE", 4, inputs=[dataset("/weather", columns=["wind"])], outputs=[output])) as graph:
+        assert (await graph.node(RUN_ID)).properties["leftOut"] == [
+            {"operator": "/hours", "reason": "5 columns without a name are not listed", "kind": "missing"}
+        ]
+        columns = {"column:file:/weather:wind", "column:file:/hours:wind"}
+        assert await graph.arcs(EdgeKind.DERIVES) == {("column:file:/weather:wind", "column:file:/hours:wind")}
+        assert {dst for _, dst in await graph.arcs(EdgeKind.CONTAINS) if dst.startswith("column:")} == columns

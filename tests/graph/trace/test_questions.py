@@ -60,7 +60,10 @@ async def test_an_ambiguous_name_lists_the_ids(store, ask, raw, tmp_path) -> Non
     ("where", "message"),
     [
         ("v =", "does not parse"),
-        ("w = 5", r"w.*The columns are: k, v\."),
+        ("w = 5", r"names w, which is no column\..*The columns are: k, v\."),
+        ("vv = 5", r"names vv, which is no column\..*Did you mean v\?"),
+        ('k = "a"', r"names a, which is no column\..*Text stands in single quotes\."),
+        ("x.v = 5", r"names x, which is no column\."),
         ("v IN (SELECT 1)", "more than a condition"),
         ("EXISTS (FROM read_text('/etc/hostname'))", "more than a condition"),
         ("true) UNION SELECT (1", "more than a condition|does not parse"),

@@ -167,3 +167,8 @@ test('times and sizes read as one says them', () => {
     '5.0 GB',
   ]);
 });
+
+test('what the service left out of the events of a run is missing', () => {
+  const left = { operator: '/hours', reason: '1 column without a name is not listed', kind: 'missing' };
+  expect(run({ state: 'COMPLETE', leftOut: [left] }).ledger.problems).toEqual([left]);
+});

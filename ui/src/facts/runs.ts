@@ -42,7 +42,7 @@ const LEDGER_STATES = ['complete', 'partial', 'refused'] as const;
 export function runFacts(node: Pick<GraphNode, 'id' | 'properties'>): RunFacts {
   const facts = properties(node.properties);
   const state = text(facts.state) ?? 'OTHER';
-  const ledger = ledgerOf(properties(facts.headwater_capture), properties(facts.capture));
+  const ledger = ledgerOf(properties(facts.headwater_capture), properties(facts.capture), list(facts.leftOut));
   return {
     id: node.id,
     state,
@@ -56,12 +56,12 @@ export function runFacts(node: Pick<GraphNode, 'id' | 'properties'>): RunFacts {
 
 /**
  * A run's capture as the application announced it in a facet of its event, and as it arrived. What was announced and is not here is
- * missing, however complete the application thought it.
+ * missing, however complete the application thought it. What the service left out of the run's events is missing, too.
  */
-function ledgerOf(announced: Properties, arrived: Properties): Ledger {
+function ledgerOf(announced: Properties, arrived: Properties, leftOut: Properties[]): Ledger {
   const facts = { ...announced, ...arrived };
   const late = announced.capture !== undefined && arrived.capture === undefined;
-  const problems = list(facts.problems).map((problem) => ({
+  const problems = [...list(facts.problems), ...leftOut].map((problem) => ({
     operator: text(problem.operator) ?? 'capture',
     reason: text(problem.reason) ?? 'no reason was given',
     kind: text(problem.kind) ?? 'missing',

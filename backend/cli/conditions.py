@@ -1,0 +1,66 @@
+"""A condition as people write it: without the parentheses in which Spark nests the parts of an AND.
+
+Only what says the same is changed. In a condition, text of the program stands unquoted, parentheses too; where those do not match, it is
+left as it is.
+"""
+
+from __future__ import annotations
+
+_AND, _OR = " AND ", " OR "
+_LONGEST = 20_000  # characters: a condition of which nobody reads more
+
+
+def plain_condition(text: str) -> str:
+    """The condition without parentheses around all of it, or around parts that AND joins. A part that holds an OR keeps its own."""
+    if len(text) > _LONGEST or not _is_balanced(text):
+        return text
+    whole = _bare(text)
+    parts, waiting = list[str](), _split(whole)[::-1]
+    if len(waiting) == 1:
+        return whole
+    while waiting:
+        part = waiting.pop()
+        inner = [part] if _OR in part else _split(_bare(part))
+        if len(inner) > 1:
+            waiting += reversed(inner)
+        else:
+            parts += inner
+    return _AND.join(parts)
+
+
+def _bare(text: str) -> str:
+    """The text without the parentheses that enclose all of it."""
+    text = text.strip()
+    while text.startswith("(") and _closing(text) == len(text) - 1:
+        text = text[1:-1].strip()
+    return text
+
+
+def _split(text: str) -> list[str]:
+    """What stands between the ANDs that no parentheses enclose."""
+    parts, depth, begin = [], 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0 and text.startswith(_AND, place):
+            parts.append(text[begin:place].strip())
+            begin = place + len(_AND)
+    return [*parts, text[begin:].strip()]
+
+
+def _closing(text: str) -> int:
+    """Where the parenthesis that opens the text closes."""
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0:
+            return place
+    return len(text)
+
+
+def _is_balanced(text: str) -> bool:
+    depth = 0
+    for letter in text:
+        depth += (letter in "([") - (letter in ")]")
+        if depth < 0:
+            return False
+    return depth == 0
