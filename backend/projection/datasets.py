@@ -12,7 +12,7 @@ from headwater.backend.projection.facets import facet_properties, given, mapping
 from headwater.backend.projection.statement import Part, Statement
 from headwater.graph.model import EdgeKind, NodeKind, Stamp, node_id
 
-Stated = tuple[Sequence[str], Part]  # the names of a dataset's columns, and what is stated of it
+Stated = tuple[Sequence[str], Part, int]  # the names of a dataset's columns, what is stated of it, and how many columns lack a name
 K = TypeVar("K", bound=Hashable)
 
 # The end of a run repeats its start, the next run of a job the one before, every event the schemas of what it reads. Their values are
@@ -36,12 +36,13 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
     by = job if written or _names_its_job(dataset) else None
     made = _DATASETS.get((by, written), marshal.dumps(dataset, 2), lambda: _dataset(namespace, name, dataset, by, written=written))
     statement.state(made[1])
+    if made[2]:
+        statement.unnamed[name] = made[2]
     return node_id(NodeKind.DATASET, namespace, name)
 
 
-def unnamed_columns(dataset: Any) -> int:
-    """How many columns, and columns that those derive from, an event states without a name: they are in no node."""
-    facets = mapping(mapping(dataset).get("facets"))
+def _unnamed(facets: Mapping[str, Any]) -> int:
+    """How many columns, and columns that those derive from, have no name: they are in no node."""
     lineage = mapping(facets.get("columnLineage"))
     fields = mapping(lineage.get("fields"))
     sources = [source for field in fields.values() for source in objects(mapping(field).get("inputFields"))] + objects(
@@ -71,7 +72,7 @@ def _dataset(namespace: str, name: str, dataset: Mapping[str, Any], job: str | N
         _state_accesses(statement, namespace, name, mapping(readings.get(_ACCESS)), job)
     identifier = statement.describe(statement.dataset(namespace, name), properties)
     state_facets(statement, identifier, facets)
-    return columns, statement.part()
+    return columns, statement.part(), _unnamed(facets)
 
 
 def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapping[str, Any]) -> Sequence[str]:
@@ -79,7 +80,7 @@ def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapp
     fields = objects(schema.get("fields"))
     if not fields:
         return ()
-    columns, part = _SCHEMAS.get((namespace, name), marshal.dumps(fields, 2), lambda: _columns(namespace, name, fields))
+    columns, part, _ = _SCHEMAS.get((namespace, name), marshal.dumps(fields, 2), lambda: _columns(namespace, name, fields))
     statement.state(part)
     return columns
 
@@ -120,7 +121,7 @@ def _columns(namespace: str, name: str, fields: Sequence[Mapping[str, Any]]) -> 
             type=text(field.get("type")), description=text(field.get("description")), ordinal=ordinal, fields=field.get("fields")
         )
         statement.describe(statement.column(namespace, name, column), properties)
-    return columns, statement.part()
+    return columns, statement.part(), 0
 
 
 def _state_derivations(

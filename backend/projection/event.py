@@ -12,7 +12,7 @@ from typing import Any
 
 from headwater.backend.projection.actors import ACTOR, state_actor
 from headwater.backend.projection.dataset_names import name_of
-from headwater.backend.projection.datasets import state_dataset, unnamed_columns
+from headwater.backend.projection.datasets import state_dataset
 from headwater.backend.projection.descriptions import state_facets, state_quality
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
 from headwater.backend.projection.statement import Statement
@@ -84,8 +84,8 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
         state_quality(statement, run, dataset, mapping(stated.get("facets")), mapping(stated.get("inputFacets")))
     if properties.get("state") == "COMPLETE" and _ends_bare(event):
         properties[BARE_END] = True
-    if left := [_unnamed(dataset, count) for dataset in _datasets(event) if (count := unnamed_columns(dataset))]:
-        properties["leftOut"] = left
+    if statement.unnamed:
+        properties["leftOut"] = [_unnamed(name, count) for name, count in statement.unnamed.items()]
     statement.describe(run, properties, ranks=ranks)
     state_stages(statement, facets, run)
     written_at, ranks = _written_at(event, properties, stamp)
@@ -93,14 +93,10 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
         _state_version(statement, output, f"$.outputs[{index}]", run_id, written_at, ranks)
 
 
-def _datasets(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [*objects(event.get("inputs")), *objects(event.get("outputs"))]
-
-
-def _unnamed(dataset: Mapping[str, Any], count: int) -> dict[str, Any]:
+def _unnamed(dataset: str, count: int) -> dict[str, Any]:
     """A problem, in the form that ledgers of captures have."""
     what = "1 column without a name is" if count == 1 else f"{count} columns without a name are"
-    return {"operator": text(dataset.get("name")), "reason": f"{what} not listed", "kind": "missing"}
+    return {"operator": dataset, "reason": f"{what} not listed", "kind": "missing"}
 
 
 def _run_state(kind: str | None, stamp: Stamp) -> tuple[dict[str, Any], dict[str, int]]:

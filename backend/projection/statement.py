@@ -36,6 +36,7 @@ class Statement:
         self._edges: dict[EdgeKey, Mapping[str, Any]] = {}
         self._placed: dict[tuple[str, ...], str] = {}
         self._blocks: dict[Block, None] = {}
+        self.unnamed: dict[str, int] = {}  # by the names of datasets, how many of their columns have no name, and are left out
 
     def describe(
         self, identifier: str, properties: Mapping[str, Any], *, name: str | None = None, ranks: Mapping[str, int] | None = None
