@@ -244,6 +244,12 @@ def _require(request: HTTPConnection, who: Principal, scope: Scope) -> None:
         raise
 
 
+async def _pending(workspace: Workspace, who: Principal) -> int:
+    """How many entries of the caller's tenant wait; whether any does, for one who reads some namespaces: what others send is not his."""
+    count = await workspace.projector.pending(who.tenant)
+    return min(count, 1) if who.is_restricted(Scope.READ) else count
+
+
 def _require_whole(request: HTTPConnection, who: Principal, scope: Scope) -> None:
     try:
         who.require_whole(scope)
@@ -262,7 +268,7 @@ async def _graphql_context(request: HTTPConnection) -> Context:
         require_whole=partial(_require_whole, request, who), records=workspace.records, require=partial(_require, request, who),
         auditor=await auditor(request), questions=questions_of(service, who),
         store=urlsplit(service.settings.store_url).scheme.partition("+")[0],
-        pending=lambda: workspace.projector.pending(who.tenant), replays=PermittedReplays(request.app.state.replays, service, who),
+        pending=partial(_pending, workspace, who), replays=PermittedReplays(request.app.state.replays, service, who),
         recaptures=PermittedRecaptures(request.app.state.recaptures, service, who),
         declarations=PermittedDeclarations(DeclarationIntake(workspace.log, graph_of(service, who, Scope.DECLARE)), service, who),
         tells_values=tells_values(service, who), trace_jobs=PermittedTraceJobs(request.app.state.trace_jobs, service, who),

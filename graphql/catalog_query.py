@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -21,6 +22,8 @@ from headwater.graphql.types import Info
 
 _LOOKED_AT = 5_000  # entries, at most, for a page of those that were chosen
 _TOGETHER = 500
+_MOST_BYTES = 16 << 20  # of properties, about, that a page of runs or versions has; its first entry may have more
+_AT_ONCE = 100  # entries that are read before their bytes are counted
 _MOST_STATES = 20
 
 
@@ -60,7 +63,8 @@ class CatalogQuery:
 
     @strawberry.field(
         description="Runs of a job, or of a pipeline's application, the latest first: of some states, that began from `since` on and were"
-        " heard of until `until`. A page of chosen runs looks at 5,000; where `hasNextPage` says so, more may follow."
+        " heard of until `until`. A page of chosen runs looks at 5,000, and one has 16 MB at most; where `hasNextPage` says so, more may"
+        " follow."
     )
     async def runs(
         self,
@@ -106,15 +110,19 @@ async def _listed(info: Info, kind: NodeKind, part: str | None, first: int, afte
 async def _latest(
     info: Info, parent: str, kind: NodeKind, until: str | None, first: int, after: str | None, fits: Callable[[model.Node], bool] | None
 ) -> NodeConnection:
-    """A page of what a node contains, latest first; with `fits` of those that fit, looking at a bounded number."""
+    """A page of what a node contains, latest first; with `fits` of those that fit, looking at a bounded number.
+
+    It ends before it is full where producers said so much of its entries that an answer would be too large.
+    """
     context = info.context
     size, begin = bounded(first, "first", low=1, high=MAX_PAGE), place_of(after)
     _check_id(parent)
     limit = Stamp.at(instant, "").time if (instant := _instant(until, "until")) is not None else None
     chosen: list[tuple[int, model.Node]] = []
-    place, total = begin, begin + 1
-    while len(chosen) < size and place < total and place - begin < _LOOKED_AT:
-        found = await context.graph.latest(context.tenant, parent, kind, until=limit, first=size if fits is None else _TOGETHER, skip=place)
+    place, total, room = begin, begin + 1, _MOST_BYTES
+    while len(chosen) < size and place < total and place - begin < _LOOKED_AT and room > 0:
+        wanted = min(size - len(chosen), _AT_ONCE) if fits is None else _TOGETHER
+        found = await context.graph.latest(context.tenant, parent, kind, until=limit, first=wanted, skip=place)
         context.loaders.budget.spend(len(found.nodes))
         total = found.total
         if not found.nodes:
@@ -122,11 +130,16 @@ async def _latest(
         for node in found.nodes:
             if fits is None or fits(node):
                 chosen.append((place, node))
+                room -= _bytes_of(node)
             place += 1
-            if len(chosen) == size:
+            if len(chosen) == size or room <= 0:
                 break
     count = total if fits is None else None
     return NodeConnection.of(chosen, begin=begin, end=place, has_more=place < total and bool(chosen or place > begin), total=count)
+
+
+def _bytes_of(node: model.Node) -> int:
+    return len(json.dumps(node.properties, default=str))
 
 
 def _check_id(identifier: str) -> None:

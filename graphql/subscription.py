@@ -46,7 +46,10 @@ _REMEMBERED = 20_000  # nodes of which a subscription knows what it told
 _MOST_STATES = 20
 
 
-@strawberry.type(description="How far the service has come with what was sent. `captures` is 0 for a key that is restricted to namespaces.")
+@strawberry.type(
+    description="How far the service has come with what was sent. For a key that is restricted to namespaces `pending` is 1 where any wait,"
+    " and `captures` 0."
+)
 class Progress:
     """`pending` counts log entries that the graph has not taken in yet; `captures` those that are kept."""
 

@@ -119,7 +119,7 @@ class LineageGraph:
 
 @strawberry.type(
     description="The state of the service. `pending` counts accepted entries that are not in the graph yet. For a key that is restricted to"
-    " namespaces `captures` is 0, and `nodes` are those whose ids name one."
+    " namespaces `pending` is 1 where any wait, `captures` is 0, and `nodes` are those whose ids name one."
 )
 class Service:
     """Counts of the caller's tenant."""

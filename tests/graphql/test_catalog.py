@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headwater.graph.stores.sqlite import SqliteStore
+from headwater.graphql import catalog_query
 from tests.stated import CLEAN_FILE, REPORT, TENANT, event, state
 
 _RUNS = (
@@ -124,3 +125,19 @@ async def test_a_longer_page_asks_the_store_no_more_often(ask, context, many, si
 async def test_what_cannot_be_meant_is_refused(refused, query: str, field: str) -> None:
     error = await refused(query)
     assert (error.extensions["code"], error.extensions["field"]) == ("InvalidQueryError", field)
+
+
+async def test_a_page_of_runs_is_bounded_by_bytes_and_none_is_left_out(ask, many, context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog_query, "_MOST_BYTES", 600)
+    monkeypatch.setattr(catalog_query, "_AT_ONCE", 3)
+    for states in (None, ["COMPLETE"]):
+        found, after, pages = [], None, 0
+        while True:
+            page = (await ask(_RUNS, n=40, a=after, s=states))["runs"]
+            assert 0 < len(page["nodes"]) < 10
+            found += [node["id"] for node in page["nodes"]]
+            after, pages = page["pageInfo"]["endCursor"], pages + 1
+            if not page["pageInfo"]["hasNextPage"]:
+                break
+        assert len(found) == len(set(found)) == 41
+        assert pages > 4

@@ -447,6 +447,19 @@ def test_a_run_tells_its_state_and_names_nothing_of_elsewhere(world: Teams, read
     assert [node["id"] for node in told["containers"]] == ["job:airflow-sales:load", "system:airflow-sales"]
 
 
+def test_how_much_waits_is_told_to_those_who_read_everything(world: Teams, reader: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = 0
+
+    async def pending(tenant: str) -> int:
+        return waiting
+
+    workspace = world.client.app.state.service.workspace  # type: ignore[attr-defined]  # the type of `app` is any ASGI callable
+    monkeypatch.setattr(workspace.projector, "pending", pending)
+    for waiting in (0, 1, 7):
+        told = [world.ask(who, "{ service { pending } }")["data"]["service"]["pending"] for who in (world.home, reader)]
+        assert told == [waiting, min(waiting, 1)]
+
+
 def test_a_run_of_two_namespaces_needs_both(world: Teams, reader: dict[str, str]) -> None:
     """Whoever may send for a namespace must not draw another team's run into it."""
     query = f'{{ node(id: "run:{_SHARED_RUN}") {{ id }} runs(job: "job:airflow-sales:shared") {{ totalCount nodes {{ id }} }} }}'
