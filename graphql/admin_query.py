@@ -63,7 +63,7 @@ class AdminQuery:
 
 def _reader(info: Info) -> AuditReader:
     if info.context.audit_log is None:
-        raise UnsupportedError("There is no audit log here.", hint="Ask a running service, or use: headwater audit")
+        raise UnsupportedError("There is no audit log here.", hint="Ask a running service, or use: headwater admin audit")
     return info.context.audit_log
 
 

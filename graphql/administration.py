@@ -137,7 +137,7 @@ class Administration:
 
     @strawberry.field(description="The roles that there are.")
     def roles(self) -> list[Role]:
-        """As `headwater keys` has them."""
+        """As `headwater admin keys` has them."""
         return [Role(name=name, scopes=sorted(scopes)) for name, scopes in ROLES.items()]
 
     @strawberry.field(description="The tenants that are known, by name.")
@@ -159,5 +159,5 @@ def administration(context: Any) -> AdminService:
     """
     found: AdminService | None = context.administration
     if found is None:
-        raise UnsupportedError("Keys are not administered here.", hint="Ask a running service, or use: headwater keys")
+        raise UnsupportedError("Keys are not administered here.", hint="Ask a running service, or use: headwater admin keys")
     return found

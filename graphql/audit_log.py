@@ -102,9 +102,11 @@ class AuditVerification:
 
     intact: bool
     since: str | None = strawberry.field(description="The instant of the first line that was looked at.")
-    whole: bool = strawberry.field(description="Whether all files were looked at; `headwater audit --verify` looks at all.")
+    whole: bool = strawberry.field(description="Whether all files were looked at; `headwater admin audit --verify` looks at all.")
     lines: int | None
-    head: str | None = strawberry.field(description="The digest of the last line, to be kept elsewhere: `headwater audit --verify --head`.")
+    head: str | None = strawberry.field(
+        description="The digest of the last line, to be kept elsewhere: `headwater admin audit --verify --head`."
+    )
     breaks: list[AuditBreak]
     chains: list[AuditChain] = strawberry.field(description="Where replicas share a log, the log of each; empty of one home's.")
 

@@ -59,9 +59,19 @@ def _all_commands() -> Iterator[tuple[str, Any]]:
     group: Any = typer.main.get_command(app)
     context = typer.Context(group)
     for name in group.list_commands(context):
-        _, loaded, _ = group.resolve_command(context, [name])
-        inner = getattr(loaded, "commands", None)
-        yield from ([(name, loaded)] if inner is None else [(f"{name} {each}", command) for each, command in inner.items()])
+        if not group.commands[name].hidden:
+            _, loaded, _ = group.resolve_command(context, [name])
+            yield from _within(name, loaded)
+
+
+def _within(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """A command, or all that a group holds."""
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield path, command
+        return
+    for name, each in inner.items():
+        yield from _within(f"{path} {name}", each)
 
 
 def _require(what: str, text: str | None) -> str:

@@ -100,7 +100,7 @@ class Principal:
         if scope not in self.scopes:
             may = f"{' and '.join(sorted(self.scopes)) or 'nothing'}, not {scope}"
             if self.key:
-                raise ForbiddenError(f"{self.name} may {may}.", hint="Ask who runs the service for a key that may (headwater keys create).")
+                raise ForbiddenError(f"{self.name} may {may}.", hint="Ask who runs the service for a key that may: headwater admin keys.")
             raise ForbiddenError(
                 f"This session of the page may {may}.",
                 hint="Send the service's key, or open the page by the link of: headwater serve --write-link (or --admin-link)",

@@ -59,7 +59,7 @@ async def delete_session(
 ) -> Response:  # fmt: skip
     """Sign out: the session opens nothing from now on. `{next}` is where the browser signs out at the issuer, too; null where nowhere."""
     if who.method != "session":
-        raise InvalidInputError("This ends a session of the page; a key is none.", hint="Revoke a key: headwater keys revoke NAME")
+        raise InvalidInputError("This ends a session of the page; a key is none.", hint="Revoke a key: headwater admin keys revoke NAME")
     async with audited(log, "session.close", changes=True):
         cookie = await asyncio.to_thread(parts.credentials.sign_out, request.headers.get("cookie", ""))
     answer = JSONResponse({"next": await sign_out_address(request, parts, who)}, headers={"Cache-Control": "no-store"})

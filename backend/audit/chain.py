@@ -3,7 +3,7 @@
 The link is the member `prev`, the last of a line: the digest, in hexadecimal, of the bytes of the line before, its own link among them and
 without the end of the line. It goes on from file to file. What a link cannot show is that the latest lines were cut off, or that somebody
 wrote the whole log anew: for that, keep the digest of the last line somewhere else, and have it looked for by
-`headwater audit --verify --head`.
+`headwater admin audit --verify --head`.
 """
 
 from __future__ import annotations

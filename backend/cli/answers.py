@@ -163,8 +163,8 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
         from headwater.backend.cli.remote import RemoteGraph
         from headwater.backend.client import GraphQLClient, RestClient
 
-        remote = RemoteGraph(GraphQLClient(url, _key(), timeout=_TIMEOUT))
-        rest = RestClient(url, _key(), timeout=_TIMEOUT)
+        remote = RemoteGraph(GraphQLClient(url, shown_key(), timeout=_TIMEOUT))
+        rest = RestClient(url, shown_key(), timeout=_TIMEOUT)
         yield Answers(
             remote,
             remote.trace,
@@ -285,7 +285,7 @@ def _error(error: GraphQLError) -> HeadwaterError:
     return error_of({"message": error.message, "extensions": error.extensions})
 
 
-def _key() -> str | None:
+def shown_key() -> str | None:
     """The key to show: HEADWATER_API_KEY, else that of the home folder where there is one already."""
     from headwater.backend.settings import load_settings
 

@@ -1,4 +1,4 @@
-"""`headwater audit`: who asked the service what."""
+"""`headwater admin audit`: who asked the service what."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from headwater.backend.audit.chain import ChainHead, Verified
 from headwater.backend.audit.lines import Entry, Wanted
 from headwater.backend.audit.reading import AuditLines, audit_of
+from headwater.backend.cli.administered import ServiceAudit, service_named
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note
 from headwater.backend.home_settings import settings_of
@@ -48,14 +49,17 @@ def audit(
     Each line holds a digest of the line before it. --verify follows these links and prints the digest of the last line, the head: keep it
     elsewhere, and give it back with --head to show that nothing up to that line was changed since. It ends with 1 where a link is broken.
 
+    Where HEADWATER_URL names a service and no home is named, it is asked, with a key that has the scope `audit`.
+
     The service writes it, to the file `audit.jsonl` of its home. Commands that work on a home without the service are not in it.
 
     Replicas copy theirs to the database that they share (HEADWATER_INGEST_LOG). There, the lines of all of them are listed and
     verified, and each replica has a chain and a head of its own.
 
-    Example: headwater audit --dataset report --decision refused
+    Example: headwater admin audit --dataset report --decision refused
     """
-    log = audit_of(settings_of(home), own=this_home)
+    service = service_named(home)
+    log = audit_of(settings_of(home), own=this_home) if service is None else ServiceAudit(service)
     if verify or head is not None:
         _verify(log, head, format)
         return

@@ -41,6 +41,6 @@ def completion(shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bas
 def ready_to_complete() -> None:
     """Answer a shell that asks for completions, instead of running a command; elsewhere this does nothing."""
     if VARIABLE in os.environ:
-        from typer.completion import completion_init
+        from typer._completion_classes import completion_init
 
         completion_init()

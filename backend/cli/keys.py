@@ -1,4 +1,4 @@
-"""`headwater keys`: named keys to the service of a home, for people and programs besides its owner."""
+"""`headwater admin keys`: named keys to the service of a home, for people and programs besides its owner."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from headwater.backend.cli.administered import keys_of
 from headwater.backend.cli.lazy import NamingGroup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
-from headwater.backend.home_settings import DEFAULT_TENANT, settings_of
-from headwater.backend.keys import KeyRing, NamedKey, ring_of
+from headwater.backend.keys import NamedKey
 from headwater.errors import InvalidQueryError
 from headwater.graphql.access import ROLES, Scope
 from headwater.graphql.rights import rights_of
@@ -47,7 +47,12 @@ def create(
         list[str] | None,
         typer.Option("--may", metavar="SCOPE", help=f"One thing more: {', '.join(Scope)}; repeatable.", show_default=False),
     ] = None,
-    tenant: Annotated[str, typer.Option(help="Whose data it sees and sends; tenants know nothing of each other.")] = DEFAULT_TENANT,
+    tenant: Annotated[
+        str | None,
+        typer.Option(
+            help="Whose data it sees and sends; tenants know nothing of each other.", show_default="default, or your own at a service"
+        ),
+    ] = None,
     expires: Expires = None,
     home: Home = None,
 ) -> None:
@@ -60,10 +65,10 @@ def create(
     A role or scope with a pattern of namespaces holds there alone: viewer:s3://sales*, intake:airflow-*. `*` stands for any letters, `?`
     for one; a backslash takes the next letter for itself. Repeat the option for several patterns.
 
-    Example: headwater keys create airflow --role producer --expires 90d
+    Example: headwater admin keys create airflow --role producer --expires 90d
     """
     rights = rights_of(role or (), may or (), _unknown)
-    _show(*_ring(home, make=True).create(name, rights, tenant=tenant, expires=_time(expires)))
+    _show(*keys_of(home, make=True).create(name, rights, tenant=tenant, expires=_time(expires)))
 
 
 @app.command()
@@ -76,9 +81,9 @@ def rotate(
 ) -> None:
     """Make a new key in the place of one, which stays valid for a while. It may what the old one may.
 
-    Example: headwater keys rotate airflow --overlap 1d
+    Example: headwater admin keys rotate airflow --overlap 1d
     """
-    _show(*_ring(home).rotate(name, overlap=_seconds(overlap, "overlap"), expires=_time(expires), tenant=tenant))
+    _show(*keys_of(home).rotate(name, overlap=_seconds(overlap, "overlap"), expires=_time(expires), tenant=tenant))
 
 
 @app.command()
@@ -87,9 +92,9 @@ def revoke(
 ) -> None:
     """Make all keys of a name, or the one with an id, worth nothing from now on; so are sessions of the page that were opened with them.
 
-    Example: headwater keys revoke airflow
+    Example: headwater admin keys revoke airflow
     """
-    count = _ring(home).revoke(name, tenant=tenant)
+    count = keys_of(home).revoke(name, tenant=tenant)
     note(f"Revoked {count} key{'s' if count > 1 else ''}.")
 
 
@@ -97,18 +102,11 @@ def revoke(
 def list_keys(format: OutputFormat = Format.TABLE, home: Home = None) -> None:
     """List the keys that there are and were; not the keys themselves, which nobody can find out.
 
-    Example: headwater keys list
+    Example: headwater admin keys list
     """
     now = time.time()
-    rows = [_row(key, now, format) for key in _ring(home).listed()]
-    emit(rows, columns=_COLUMNS, format=format, empty="There are no named keys. Make one: headwater keys create NAME --role analyst")
-
-
-def _ring(home: Any, *, make: bool = False) -> KeyRing:
-    settings = settings_of(home)
-    if make:
-        settings.folder.create()
-    return ring_of(settings)
+    rows = [_row(key, now, format) for key in keys_of(home).listed()]
+    emit(rows, columns=_COLUMNS, format=format, empty="There are no named keys. Make one: headwater admin keys create NAME --role analyst")
 
 
 def _show(key: NamedKey, text: str) -> None:

@@ -24,12 +24,16 @@ _EXAMPLE = re.compile(r"^\s*(?:Example: )?(headwater .+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class LazyCommand:
-    """Where a command lives and what the list of commands says about it. `extra` is the optional dependency that it needs."""
+    """Where a command lives and what the list of commands says about it. `extra` is the optional dependency that it needs.
+
+    `hidden`: it is another word for a command, and not listed.
+    """
 
     module: str
     help: str
     extra: str | None = "server"
     group: bool = False
+    hidden: bool = False
 
 
 class NamingGroup(TyperGroup):
@@ -39,8 +43,11 @@ class NamingGroup(TyperGroup):
         own = {name for option in self.get_params(ctx) for name in option.opts}
         first = args[0].partition("=")[0] if args else ""
         if first.startswith("--") and first not in own:
-            ctx.fail(f"Name a command first, then {first}. There are: {', '.join(self.commands)}.")
+            ctx.fail(f"Name a command first, then {first}. There are: {', '.join(self._shown())}.")
         return super().parse_args(ctx, args)
+
+    def _shown(self) -> list[str]:
+        return [name for name, command in self.commands.items() if not command.hidden]
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -52,7 +59,7 @@ class NamingGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
         if not (name in self.commands or name.startswith("-") or get_close_matches(name, self.commands)):
-            ctx.fail(f"No such command {name!r}. There are: {', '.join(self.commands)}.")
+            ctx.fail(f"No such command {name!r}. There are: {', '.join(self._shown())}.")
         return super().resolve_command(ctx, args)
 
 
@@ -80,7 +87,7 @@ def _explain(error: BadParameter) -> None:
 
 def _stand_in(name: str, entry: LazyCommand) -> Any:
     app = typer.Typer(add_completion=False)
-    app.command(name, help=entry.help)(lambda: None)
+    app.command(name, help=entry.help, hidden=entry.hidden)(lambda: None)
     return typer.main.get_command(app)
 
 

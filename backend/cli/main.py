@@ -32,8 +32,11 @@ _COMMANDS = {
     "prov": LazyCommand("headwater.backend.cli.prov", "Check PROV documents against the W3C's constraints.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),
     "recapture": LazyCommand("headwater.backend.cli.recapture", "Find record lineage after the fact: run a program again, and compare."),
-    "audit": LazyCommand("headwater.backend.cli.audit", "List who asked the service what."),
-    "keys": LazyCommand("headwater.backend.cli.keys", "Give others a key to the service, and take it back.", group=True),
+    "admin": LazyCommand(
+        "headwater.backend.cli.admin", "Administer keys, roles, tenants and people; read who asked the service what.", group=True
+    ),
+    "audit": LazyCommand("headwater.backend.cli.audit", "The same as `headwater admin audit`.", hidden=True),
+    "keys": LazyCommand("headwater.backend.cli.keys", "The same as `headwater admin keys`.", group=True, hidden=True),
     "jobs": LazyCommand("headwater.backend.cli.jobs", "Register programs for replay. Nothing else is ever replayed.", group=True),
     "completion": LazyCommand("headwater.backend.cli.completion", "Print the script by which a shell completes commands.", extra=None),
     "doctor": LazyCommand("headwater.backend.cli.doctor", "Check this machine and say what to do.", extra=None),

@@ -1,9 +1,9 @@
 """Named keys: who besides the owner of a home may ask its service, for what, and until when.
 
-For `headwater keys`, which writes them, and the guard of the service, which looks one up for every request. A key is shown once, when it is
-made; what keeps it holds a digest of it. What is revoked or has expired opens nothing from the next request on (of another replica: within
-two seconds), nor do the sessions of the page that were opened with it. The home's own key is not among them: it opens everything, so that
-nobody is ever shut out of a home of his own.
+For `headwater admin keys`, which writes them, and the guard of the service, which looks one up for every request. A key is shown once,
+when it is made; what keeps it holds a digest of it. What is revoked or has expired opens nothing from the next request on (of another
+replica: within two seconds), nor do the sessions of the page that were opened with it. The home's own key is not among them: it opens
+everything, so that nobody is ever shut out of a home of his own.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class KeyRing:
         with self._table.changes() as changes:
             if any((key.name, key.tenant, key.state(self._clock())) == (name, tenant, "valid") for key in changes.all()):
                 raise InvalidInputError(
-                    f"There is a key {name!r} already.", field="name", hint=f"Exchange it: headwater keys rotate {name}"
+                    f"There is a key {name!r} already.", field="name", hint=f"Exchange it: headwater admin keys rotate {name}"
                 )
             return self._add(changes, name, rights, tenant, expires)
 
@@ -127,7 +127,7 @@ class KeyRing:
         valid = [key for key in changes.all() if key.state(now) == "valid" and tenant in (None, key.tenant)]
         found = [key for key in valid if key.id == name] or [key for key in valid if key.name == name]
         if not found:
-            raise NotFoundError(f"There is no valid key {name[:80]!r}.", hint="List them: headwater keys list")
+            raise NotFoundError(f"There is no valid key {name[:80]!r}.", hint="List them: headwater admin keys list")
         if len(tenants := {key.tenant for key in found}) > 1:
             raise InvalidInputError(
                 f"The tenants {', '.join(sorted(tenants))} each have a key {name!r}.",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,6 +13,7 @@ import pytest
 
 from headwater.backend.keys import KeyRing
 from headwater.graphql.access import ROLES
+from tests.backend.cli.command import headwater
 from tests.backend.events import run_event
 from tests.backend.service import ServiceProcess
 
@@ -164,3 +167,56 @@ def test_whether_the_log_is_whole_is_told_and_its_length_to_its_owner_alone(clie
     assert len(told["head"]) == 64
     less = _ask(admin, _VERIFY)["auditVerification"]
     assert (less["intact"], less["lines"], less["head"]) == (True, None, None)
+
+
+def test_the_command_administers_a_service_as_it_does_a_home(service: ServiceProcess, admin: httpx.Client) -> None:
+    boss = {"HEADWATER_URL": service.url, "HEADWATER_API_KEY": admin.headers["X-Api-Key"]}
+    first = headwater("admin", "keys", "create", "loads", "--role", "producer", "--may", "read:s3://*", "--expires", "2d", **boss)
+    assert "of the tenant sales may intake, read:s3://*" in first.stderr
+    second = headwater("admin", "keys", "rotate", "loads", "--overlap", "1h", **boss).stdout.strip()
+    assert second != first.stdout.strip()
+    for text, works in ((first.stdout.strip(), True), (second, True)):
+        with service.client(key=False, headers={"X-Api-Key": text}) as holder:
+            assert (holder.post("/api/v1/lineage", json=run_event(2)).status_code == 201) is works
+    assert "Revoked 2 keys" in headwater("admin", "keys", "revoke", "loads", **boss).stderr
+    with service.client(key=False, headers={"X-Api-Key": second}) as holder:
+        assert holder.post("/api/v1/lineage", json=run_event(2)).status_code == 401
+    headwater("admin", "keys", "revoke", "loads", code=3, **boss)
+
+    here = ("--home", str(service.home.path))
+    told = {key["id"]: key for key in json.loads(headwater("admin", "keys", "list", "--format", "json", **boss).stdout)}
+    kept = {key["id"]: key for key in json.loads(headwater("admin", "keys", "list", "--format", "json", *here).stdout)}
+    assert told.items() <= kept.items()
+    assert {key["tenant"] for key in told.values()} == {"sales"}
+    assert [key["state"] for key in told.values() if key["name"] == "loads"] == ["revoked", "revoked"]
+    assert headwater("keys", "list", *here).stdout == headwater("admin", "keys", "list", *here).stdout, "the word of before"
+
+    asked = ("admin", "tenants", "--format", "json")
+    tenants = [json.loads(headwater(*asked, **boss).stdout), json.loads(headwater(*asked, *here).stdout)]
+    assert [one["tenant"] for one in tenants[0]] == ["sales"]
+    assert {"default", "sales"} <= {one["tenant"] for one in tenants[1]}
+    assert tenants[0][0] in tenants[1]
+    assert "no people.toml" in headwater("admin", "people", **boss).stderr
+    lines = json.loads(headwater("admin", "audit", "-n", "500", "--format", "json", **boss).stdout)
+    assert [line["what"] for line in lines if line.get("on", [""])[0] == "loads"] == ["key.create"]
+    assert {line["tenant"] for line in lines} == {"sales"}
+    assert "where they are kept" in headwater("admin", "audit", "--verify", code=5, **boss).stderr
+    viewer = {**boss, "HEADWATER_API_KEY": second}
+    assert "error" in headwater("admin", "keys", "list", code=1, **viewer).stderr
+
+
+def test_roles_and_grants_are_listed_on_a_home(tmp_path: Path) -> None:
+    here = ("--home", str(tmp_path / "home"))
+    roles = {one["role"]: one["may"] for one in json.loads(headwater("admin", "roles", "--format", "json").stdout)}
+    assert roles == {name: sorted(scopes) for name, scopes in ROLES.items()}
+    headwater("admin", "keys", "create", "ann", "--role", "analyst", *here)
+    (tmp_path / "home" / "people.toml").write_text(
+        'issuer = "https://login.example.com"\nclient = "headwater"\n[[grant]]\nclaim = ["realm", "roles"]\nvalue = "data"\n'
+        'roles = ["viewer"]\n'
+    )
+    people = headwater("admin", "people", "--format", "json", *here)
+    assert json.loads(people.stdout) == [{"claim": "realm.roles", "value": "data", "tenant": "default", "may": ["read"]}]
+    assert "People sign in at https://login.example.com" in people.stderr
+    (tmp_path / "home" / "people.toml").write_text("issuer = 7")
+    assert "Nobody can sign in" in headwater("admin", "people", *here).stderr
+    assert json.loads(headwater("admin", "tenants", "--format", "json", *here).stdout) == [{"tenant": "default", "keys": 1, "grants": 0}]

@@ -20,7 +20,7 @@ def _run(command: list[str], **variables: str) -> str:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 def test_bash_completes_commands_options_and_values() -> None:
-    words = {"headwater rec": 1, "headwater keys r": 2, "headwater trace --semantics w": 3, "headwater run ''": 2}
+    words = {"headwater rec": 1, "headwater admin keys r": 3, "headwater trace --semantics w": 3, "headwater run ''": 2}
     ask = 'COMPREPLY=(); _headwater_completion headwater; echo "${COMPREPLY[*]}"'
     asked = "".join(f"COMP_WORDS=({line}); COMP_CWORD={place}; {ask}\n" for line, place in words.items())
     told = _run(["bash", "--norc", "-c", f'eval "$(headwater completion bash)"\n{asked}'])
@@ -30,7 +30,7 @@ def test_bash_completes_commands_options_and_values() -> None:
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_are_answered_in_their_own_form(shell: str) -> None:
     assert f"_HEADWATER_COMPLETE=complete_{shell}" in _run(["headwater", "completion", shell])
-    asked = {"_HEADWATER_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": "headwater keys r"}
+    asked = {"_HEADWATER_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": "headwater admin keys r"}
     told = _run(["headwater"], _TYPER_COMPLETE_FISH_ACTION="get-args", **asked)
     assert "rotate" in told
     assert "revoke" in told

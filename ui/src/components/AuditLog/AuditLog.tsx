@@ -138,7 +138,7 @@ function Verification() {
         <Note title={`No line was changed or removed ${since}.`}>
           <p>
             {counted}
-            {!data.whole && 'Earlier files were not looked at: headwater audit --verify looks at all. '}
+            {!data.whole && 'Earlier files were not looked at: headwater admin audit --verify looks at all. '}
             {data.head && `Head: ${data.head}`}
           </p>
         </Note>
