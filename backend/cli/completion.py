@@ -27,7 +27,7 @@ def completion(shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bas
     """Print a script for a shell, which then completes commands, options and their values.
 
     Have your shell read it when it starts. In ~/.bashrc: `eval "$(headwater completion bash)"`; in ~/.zshrc, after compinit: `eval
-    "$(headwater completion zsh)"`; in ~/.config/fish/config.fish: `headwater completion fish | source`.
+    "$(headwater completion zsh)"`; in ~/.config/fish/config.fish, pipe `headwater completion fish` into `source`.
 
     For example:
 

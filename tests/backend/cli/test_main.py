@@ -101,7 +101,7 @@ def test_an_option_in_front_of_the_command_is_told_its_place(arguments: tuple[st
     assert "Name a command first, then --home." in headwater(*arguments, code=2).stderr
 
 
-@pytest.mark.parametrize("arguments", [("trace",), ("keys", "create"), ("run",)])
+@pytest.mark.parametrize("arguments", [("trace",), ("admin", "keys", "create"), ("run",)])
 def test_a_missing_argument_comes_with_an_example(arguments: tuple[str, ...]) -> None:
     assert f"For example: headwater {' '.join(arguments)} " in headwater(*arguments, code=2).stderr
 
