@@ -57,6 +57,7 @@ ROLES: Mapping[str, frozenset[Scope]] = {
 
 MUTATIONS: Mapping[str, Scope] = {
     "startReplay": Scope.REPLAY,
+    "removeReplay": Scope.REPLAY,
     "startRecapture": Scope.REPLAY,
     "declare": Scope.DECLARE,
     "startTrace": Scope.READ,  # and `records` for what holds values, as of the query `trace`

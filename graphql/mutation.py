@@ -59,6 +59,14 @@ class Mutation:
             raise NotFoundError(f"The replay {identifier} was started and cannot be found.", hint="Look at the service's log.")
         return Replay.of(started)
 
+    @strawberry.mutation(description="Delete a replay that has ended, and its folder; null if there is none with this id.")
+    async def remove_replay(self, info: Info, id: strawberry.ID) -> Replay | None:
+        """It is given as it was, without the rows that it changed."""
+        replays = replay_service(info)
+        async with info.context.audited("replay.remove", id, changes=True):
+            removed = await replays.remove(info.context.tenant, id)
+        return replace(Replay.of(removed), differences=[]) if removed else None
+
     @strawberry.mutation(
         description="Find which records a dataset was made of: run its registered program again with record capture, beside the real data."
     )

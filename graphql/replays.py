@@ -69,6 +69,9 @@ class ReplayService(Protocol):
     async def list(self, tenant: str, first: int) -> Sequence[ReplayView]:
         """The latest replays, newest first."""
 
+    async def remove(self, tenant: str, identifier: str) -> ReplayView | None:
+        """Delete a replay that has ended; None where there is none of that id."""
+
 
 @strawberry.enum(description="How far a replay, one of its steps, or a recapture has come. COMPLETE and FAILED are final.")
 class ReplayState(StrEnum):

@@ -10,10 +10,12 @@ from strawberry import UNSET
 from strawberry.scalars import JSON
 
 from headwater.graph import model
+from headwater.graph.ledger import ledger_of
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.stores.protocol import Direction, Page, Subgraph
 from headwater.graphql.context import Context
 from headwater.graphql.declarations import Descriptions
+from headwater.graphql.ledgers import Ledger
 from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.loaders import ChildrenKey
 
@@ -47,6 +49,11 @@ class Node:
     def descriptions(self) -> Descriptions:
         """From its properties."""
         return Descriptions.of(self.node)
+
+    @strawberry.field(description="Of a run: what was captured of it, and what is missing; null of anything else.")
+    def ledger(self) -> Ledger | None:
+        """From its properties."""
+        return Ledger.of(ledger_of(self.node.properties)) if self.kind is NodeKind.RUN else None
 
     @strawberry.field(description="The containers of this node, innermost first.")
     async def containers(self, info: Info) -> list[Node]:

@@ -291,6 +291,11 @@ class PermittedReplays:
         self._require_shown(found)
         return [self._permitted(replay) for replay in found]
 
+    async def remove(self, tenant: str, identifier: str) -> ReplayView | None:
+        """See `ReplayService`."""
+        found = await self._replays.remove(tenant, identifier)
+        return self._permitted(found) if found else None
+
     def _permitted(self, replay: ReplayView) -> ReplayView:
         """A replay as the caller may know it: what a program said, and what a fault of ours holds, may be values."""
         if self._tells_values or replay.error is None:

@@ -164,10 +164,18 @@ class Replays:
         mine = [self._settled(replay) for replay in found if replay and replay.tenant == tenant]
         return sorted(mine, key=lambda replay: replay.started_at, reverse=True)[:first]
 
-    async def remove(self, tenant: str, identifier: str) -> None:
-        """Forget a replay and its shadow folder."""
-        if await self.get(tenant, identifier) is not None:
+    async def remove(self, tenant: str, identifier: str) -> Replay | None:
+        """Forget a replay that has ended, and its shadow folder; None where there is none of that id.
+
+        Raises:
+            InvalidQueryError: it waits or runs, or that is no id.
+        """
+        found = await self.get(tenant, identifier)
+        if found is not None:
+            if found.state in (ReplayState.QUEUED, ReplayState.RUNNING):
+                raise InvalidQueryError(f"The replay {identifier} has not ended.", field="id", hint="Remove it when it has.")
             await asyncio.to_thread(shutil.rmtree, self._folder / identifier)
+        return found
 
     async def close(self) -> None:
         """Stop waiting for what runs. Programs already started run on to their own end, in their shadow folder."""

@@ -10,6 +10,7 @@ from headwater.graphql.schema import schema
 
 _TRIED = {
     "startReplay": 'mutation { startReplay(dataset: "raw", where: "true") { id } }',
+    "removeReplay": 'mutation { removeReplay(id: "1") { id } }',
     "startRecapture": 'mutation { startRecapture(dataset: "raw") { id } }',
     "declare": "mutation { declare(declaration: {}) }",
     "startTrace": 'mutation { startTrace(dataset: "raw", where: "true") { id } }',

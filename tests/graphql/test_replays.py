@@ -48,6 +48,9 @@ class Service:
     async def list(self, tenant, first):
         return list(self.known.values())[:first]
 
+    async def remove(self, tenant, identifier):
+        return self.known.pop(identifier, None)
+
 
 async def test_a_replay_is_handed_to_the_service_with_the_tenant_of_the_credential(ask, context):
     service = Service()
@@ -76,3 +79,11 @@ async def test_replays_can_be_looked_at(ask, context):
     await service.start("default", "raw", "true", [], None)
     data = await ask('{ replay(id: "1") { state } replays { id } none: replay(id: "2") { id } }', of=context(replays=service))
     assert data == {"replay": {"state": "QUEUED"}, "replays": [{"id": "1"}], "none": None}
+
+
+async def test_a_replay_is_removed_and_its_rows_are_not_told_again(ask, context):
+    service = Service()
+    await service.start("default", "raw", "true", [], None)
+    asked = 'mutation { removeReplay(id: "1") { id differences { before } } none: removeReplay(id: "2") { id } }'
+    assert await ask(asked, of=context(replays=service)) == {"removeReplay": {"id": "1", "differences": []}, "none": None}
+    assert service.known == {}

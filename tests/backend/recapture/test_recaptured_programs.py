@@ -121,7 +121,7 @@ def test_frames_of_mode_coarse_are_traced_exactly_through_what_the_program_wrote
     with ServiceProcess(runs.home, **environment(root)) as service:
         service.settled()
         client = Client(service.url, service.home.key())
-        before = client.trace(large, where="k = 1")
+        before = client.trace(large, where="total > 5")
         assert (before.exact, before.recapturable) == (False, [large, sums])
         states: list[str] = []
         with client.follow_recaptures() as followed:

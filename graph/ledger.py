@@ -1,0 +1,76 @@
+"""A run's ledger: what was captured of it, and what is missing, from the properties of its node.
+
+A program announces in a facet of its event what it captured (`headwater_capture`); the capture itself says so when it arrives (`capture`).
+What was announced and is not here is missing, however complete the program thought it. So is what the service left out of its events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_KNOWN = ("complete", "partial", "refused")
+_FAILED = ("FAIL", "ABORT")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is not known, or not exactly: `kind` is refused, superset, missing, influence or fault."""
+
+    operator: str | None
+    reason: str
+    kind: str
+
+
+_LATE = Problem("delivery", "its associations have not arrived here", "missing")
+_NOT_WRITTEN = Problem("the run", "it did not succeed, so what it was to write is not there, nor is its lineage", "missing")
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """`status` is complete, partial, refused, failed or unknown (nobody said); `rows` and `bytes` count associations that were written."""
+
+    status: str
+    mode: str | None
+    problems: Sequence[Problem]
+    rows: int | None
+    bytes: int | None
+    recaptured: str | None
+
+
+def ledger_of(properties: Mapping[str, Any]) -> Ledger:
+    """The ledger of a run, whatever a producer may have written there."""
+    announced, arrived = _mapping(properties.get("headwater_capture")), _mapping(properties.get("capture"))
+    facts, cost = {**announced, **arrived}, _mapping({**announced, **arrived}.get("cost"))
+    is_late = "capture" in announced and "capture" not in arrived
+    problems = [*_problems(facts.get("problems")), *_problems(properties.get("leftOut"))]
+    status = facts.get("status") if facts.get("status") in _KNOWN else "unknown"
+    if is_late:
+        status, problems = "partial", [*problems, _LATE]
+    if properties.get("state") in _FAILED:
+        status, problems = "failed", [_NOT_WRITTEN, *problems]
+    return Ledger(
+        str(status), _text(facts.get("mode")), problems, _number(cost.get("rows")), _number(cost.get("bytes")),
+        _text(_mapping(facts.get("recaptured")).get("ended")),
+    )  # fmt: skip
+
+
+def _problems(stated: Any) -> Iterable[Problem]:
+    for one in stated if isinstance(stated, list) else ():
+        problem = _mapping(one)
+        yield Problem(
+            _text(problem.get("operator")), _text(problem.get("reason")) or "no reason was given", _text(problem.get("kind")) or "missing"
+        )
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
