@@ -117,6 +117,7 @@ def test_a_word_count_that_ran_in_mode_lazy_is_traced_exactly_both_ways_after_a_
 def test_frames_of_mode_coarse_are_traced_exactly_through_what_the_program_wrote_and_read(runs: Runs, root: Path) -> None:
     """By way of a service, as the page and other programs ask it."""
     runs.program("coarse", FRAMES)
+    runs.headwater("lineage", "out/large")  # takes in what the program left in the spool
     large, sums = (f"dataset:file:{runs.folder}/out/{name}" for name in ("large", "sums"))
     with ServiceProcess(runs.home, **environment(root)) as service:
         service.settled()
