@@ -30,6 +30,7 @@ public final class NumberedPythonScan implements Scan {
     private final MemoryRelation rows;
     private final List problems; // of the capture
     private final Object tooMany; // what is added to them where there are more partitions
+    private Batch batch; // one for all copies of a plan's node: in Spark 4.0 each batch asks the source for its partitions anew
 
     public NumberedPythonScan(Scan original, MemoryRelation rows, List problems, Object tooMany) {
         this.original = original;
@@ -51,7 +52,10 @@ public final class NumberedPythonScan implements Scan {
     }
 
     public Batch toBatch() {
-        return new Parts(original.toBatch(), this);
+        if (batch == null) {
+            batch = original.toBatch();
+        }
+        return new Parts(batch, this);
     }
 
     public CustomMetric[] supportedCustomMetrics() {

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyspark
 import pytest
 from pyarrow import orc
 from pyspark.sql import SparkSession
@@ -22,6 +23,7 @@ from headwater.graph.trace.files.shapes import Shape
 
 pytestmark = pytest.mark.spark
 
+_FOLLOWED_XML = pytest.mark.skipif(pyspark.__version__.startswith("4.0."), reason="Spark 4.0 has the older parser of XML alone: refused")
 ROWS = 3000
 WANTED = [i for i in range(ROWS) if i % 7 == 3]
 
@@ -136,6 +138,7 @@ def test_json_of_many_lines(spark: SparkSession, tmp_path: Path, write: Any, tra
     assert traced(write(frame.filter("k = 3").select("id")), "id").ids == {(i,): [frozenset({i})] for i in range(300) if i % 7 == 3}
 
 
+@_FOLLOWED_XML
 def test_xml(spark: SparkSession, tmp_path: Path, write: Any, traced: Any) -> None:
     (tmp_path / "in").mkdir()
     for number in range(2):
@@ -200,6 +203,7 @@ _XML = (
 )
 
 
+@_FOLLOWED_XML
 def test_records_of_xml_are_those_that_spark_reads_or_refused(spark: SparkSession, tmp_path: Path) -> None:
     shape = Shape("xml", (("rowtag", "row"),), (("id", "string"), ("_kind", "string")))
     refused = []

@@ -79,6 +79,22 @@ def test_xml_that_is_read_line_by_line(spark: SparkSession, tmp_path: Path, writ
     assert captured.event["plan"]["sources"][0]["format"] == "xml"
 
 
+@pytest.mark.parametrize("by", ["option", "session"])
+def test_xml_by_spark_s_older_parser_which_takes_other_elements_for_records(
+    spark: SparkSession, tmp_path: Path, write: Any, conf: Any, by: str
+) -> None:
+    (tmp_path / "a.xml").write_text("<rows>\n<row/><row><id>1</id></row>\n</rows>\n")
+    options: dict[str, Any] = {"rowTag": "row"}
+    if by == "session":
+        conf(legacy__useLegacyXMLParser=True)
+    else:
+        options["useLegacyXMLParser"] = True
+    captured = write(spark.read.schema("id long").options(**options).xml(str(tmp_path / "a.xml")))
+    ((problem,),) = [captured.capture["problems"]]
+    assert (problem["operator"], "older parser" in problem["reason"]) == ("Scan XML", True)
+    assert [row.id for row in spark.read.parquet(str(captured.out)).collect()] == [1], "the other parser gives two"
+
+
 def test_the_user_s_own_use_of_hidden_metadata(spark: SparkSession, table: Any, write: Any) -> None:
     captured = write(spark.read.parquet(table("rows", numbered())).select("id", "_metadata.row_index"))
     assert captured.capture["status"] == "refused"

@@ -1,6 +1,7 @@
 package headwater.shim;
 
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Exists;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -77,6 +78,11 @@ public final class Differences {
     /** What to repartition by, so that each row goes to the partition whose number it has. */
     public static Expression byNumber(Expression number) {
         return number;
+    }
+
+    /** Whether a scan with these options reads XML by Spark's older parser, which finds other records: this Spark has no other. */
+    public static boolean readsXmlByOlderParser(Map options) {
+        return true;
     }
 
     /** Why records of a connector's tables or topics are not followed on this Spark; null: they are. */

@@ -1,6 +1,7 @@
 package headwater.shim;
 
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.DirectShufflePartitionID;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -8,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.python.EvaluatePython;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import scala.collection.immutable.Seq;
 
@@ -48,6 +50,12 @@ public final class Differences {
     /** What to repartition by, so that each row goes to the partition whose number it has. */
     public static Expression byNumber(Expression number) {
         return new DirectShufflePartitionID(number);
+    }
+
+    /** Whether a scan with these options, whose names are in lower case, reads XML by Spark's older parser, which finds other records. */
+    public static boolean readsXmlByOlderParser(Map options) {
+        Object option = options.get("uselegacyxmlparser");
+        return option == null ? SQLConf.get().legacyXMLParserEnabled() : "true".equalsIgnoreCase((String) option);
     }
 
     /** Why records of a connector's tables or topics are not followed on this Spark; null: they are. */

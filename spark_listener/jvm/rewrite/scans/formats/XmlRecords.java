@@ -1,6 +1,7 @@
 package headwater.rewrite.scans.formats;
 
 import headwater.rewrite.core.Refused;
+import headwater.shim.Differences;
 import java.util.Map;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -14,6 +15,9 @@ final class XmlRecords extends RecordFormat {
 
     public void check(String scan, HadoopFsRelation relation, Map options) {
         checkMode(scan, options);
+        if (Differences.readsXmlByOlderParser(options)) {
+            throw new Refused(scan, "Spark's older parser of XML takes other elements for records than the one of Spark 4.1");
+        }
         if ("false".equalsIgnoreCase((String) options.get("multiline"))) {
             throw new Refused(scan, "a file of XML that is read line by line is split where no record can be told");
         }

@@ -37,6 +37,7 @@ final class JdbcRows extends KeyedSource {
     }
 
     public Keyed keyed(LogicalRelation scan, int operator, Rewriter rewriter) {
+        Refused.untried(NAME, "tables by JDBC");
         JDBCOptions options = ((JDBCRelation) scan.relation()).jdbcOptions();
         if (scan.isStreaming()) {
             throw new Refused(NAME, "streams are not captured yet");
