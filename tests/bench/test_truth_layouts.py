@@ -2,6 +2,8 @@
 
 `make bench SUITE=tpch ARGS="--truth --tables orc"` does this for all queries; here are a minimum in a subquery, a maximum of an aggregate,
 and a table that is read twice beside an anti-join. Each layout is a program of its own: its settings are those that Spark starts with.
+So they all are of the torture. `make test` has the queries on Parquet (test_truth.py) and each format and place by itself (test_formats.py,
+test_avro.py, test_iceberg_records.py, test_lake_programs.py).
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _LONG = pytest.mark.torture
         pytest.param("csv", marks=(*_DISK, _LONG)),
         pytest.param("hive-orc", marks=(*_DISK, _LONG)),
         pytest.param("avro", marks=(*_LAKE, _LONG)),
-        pytest.param("iceberg-v3", marks=_LAKE),
+        pytest.param("iceberg-v3", marks=(*_LAKE, _LONG)),
         pytest.param("s3", marks=(*_LAKE, _LONG)),
     ],
 )

@@ -51,8 +51,9 @@ def files(capture: Mapping[str, Any]) -> set[str]:
     return {file["path"] for segment in capture["segments"] for file in segment.get("files", ())}
 
 
-@pytest.mark.parametrize("by", ["", "PARTITIONED BY (k)"])
+@pytest.mark.parametrize("by", [pytest.param("", marks=pytest.mark.torture), "PARTITIONED BY (k)"])
 def test_a_trace_goes_through_a_compaction(laboratory: Laboratory, by: str) -> None:
+    """Without partitions in the torture: other compactions here have none."""
     path = made(laboratory, f"compacted{len(by)}", by, enableDeletionVectors="true")
     before = rows(laboratory, path)
     laboratory.spark.sql(f"DELETE FROM delta.`{path}` WHERE id = 5")
@@ -65,7 +66,7 @@ def test_a_trace_goes_through_a_compaction(laboratory: Laboratory, by: str) -> N
     assert behind(laboratory, path, left) == from_raw(*left)
 
 
-@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("mapped", [pytest.param(False, marks=pytest.mark.torture), True])
 def test_the_witness_of_a_column_stays_narrow_through_a_compaction(laboratory: Laboratory, mapped: bool) -> None:
     path, sql = str(laboratory.folder / f"narrow{mapped}"), laboratory.spark.sql
     properties = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')" if mapped else ""

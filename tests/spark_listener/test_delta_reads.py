@@ -53,7 +53,12 @@ TABLES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[int, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TABLES)
+# What a table of these has, one of the others has beside partitions or deletion vectors.
+_LONG = {"plain", "deleted", "mapped", "mapped_by_id"}
+_torture = pytest.mark.torture
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=_torture if name in _LONG else ()) for name in TABLES])
 def test_each_row_comes_from_its_record(laboratory: Laboratory, name: str) -> None:
     options, statements, ids = TABLES[name]
     path = made(laboratory, name, *statements, **options)
@@ -89,7 +94,7 @@ def test_a_table_is_asked_for_the_records_that_it_holds_now(laboratory: Laborato
     assert forward.exact
 
 
-@pytest.mark.parametrize("vectors", ["true", "false"])
+@pytest.mark.parametrize("vectors", ["true", pytest.param("false", marks=_torture)])
 def test_a_trace_begins_with_the_rows_of_a_version(laboratory: Laboratory, vectors: str) -> None:
     path = made(
         laboratory, f"asked_{vectors}", "DELETE FROM {t} WHERE id IN (2, 9)", "UPDATE {t} SET s = 'u' WHERE id = 3",
@@ -116,7 +121,7 @@ def test_a_trace_begins_with_the_rows_of_a_version(laboratory: Laboratory, vecto
             held(as_of=wrong)
 
 
-@pytest.mark.parametrize("form", ["json", "parquet"])
+@pytest.mark.parametrize("form", [pytest.param("json", marks=_torture), "parquet"])
 def test_checkpoints_of_version_2_are_read(laboratory: Laboratory, form: str) -> None:
     laboratory.spark.conf.set("spark.databricks.delta.checkpointV2.topLevelFileFormat", form)
     path = made(

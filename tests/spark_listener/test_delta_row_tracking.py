@@ -62,8 +62,9 @@ COMMANDS: list[tuple[str, set[int], set[int], set[int]]] = [  # and which rows i
 ]
 
 
-@pytest.mark.parametrize("vectors", ["true", "false"])
+@pytest.mark.parametrize("vectors", ["true", pytest.param("false", marks=pytest.mark.torture)])
 def test_commands_are_followed_and_rows_keep_their_numbers(laboratory: Laboratory, vectors: str) -> None:
+    """Without deletion vectors, test_delta_writes.py changes a table, too; all commands do so in the torture."""
     path = f"{laboratory.folder}/commanded_{vectors}"
     sql = laboratory.spark.sql
     sql(f"CREATE TABLE delta.`{path}` (id int, k int, s string) USING delta TBLPROPERTIES "

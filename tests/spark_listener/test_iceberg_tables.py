@@ -60,7 +60,7 @@ def _read(lake: Laboratory, query: str, name: str) -> TraceAnswer:
     return answer
 
 
-@pytest.mark.parametrize("vectorized", ["true", "false"])
+@pytest.mark.parametrize("vectorized", ["true", pytest.param("false", marks=pytest.mark.torture)])
 def test_rows_that_an_equality_delete_takes_are_no_records(lake: Laboratory, run: Run, vectorized: str) -> None:
     name = f"equal_{vectorized}"
     run(f"CREATE TABLE lake.db.{name} USING iceberg AS SELECT /*+ COALESCE(1) */ * FROM raw WHERE id < 12")
@@ -125,9 +125,17 @@ def test_row_ids_are_read_beside_records(lake: Laboratory, run: Run) -> None:
     assert ids(lake, answer) == [2]
 
 
-@pytest.mark.parametrize("version", [2, 3])
-@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+@pytest.mark.parametrize(
+    ("version", "mode"),
+    [
+        (2, "copy-on-write"),
+        (3, "merge-on-read"),
+        pytest.param(3, "copy-on-write", marks=pytest.mark.torture),
+        pytest.param(2, "merge-on-read", marks=pytest.mark.torture),
+    ],
+)
 def test_the_witness_of_a_column_stays_narrow_through_rewrites(lake: Laboratory, run: Run, version: int, mode: str) -> None:
+    """Each version and each mode once; the torture has all pairs."""
     name = f"narrow_{version}_{mode.partition('-')[0]}"
     run(f"CREATE TABLE lake.db.{name} USING iceberg TBLPROPERTIES ('format-version' = '{version}', 'write.update.mode' = '{mode}') AS "
         "SELECT k, max(id) AS most, count(DISTINCT s) AS kinds, 0 AS changed FROM raw WHERE id < 20 GROUP BY k")  # fmt: skip

@@ -171,8 +171,9 @@ def test_a_source_that_was_replaced_is_said_and_gives_no_value(lake: Lake) -> No
     assert values == {"part-0.csv": False, "part-1.csv": True}
 
 
-@pytest.mark.parametrize("scheme", ["hdfs", "webhdfs"])
+@pytest.mark.parametrize("scheme", ["hdfs", pytest.param("webhdfs", marks=pytest.mark.torture)])
 def test_a_pipeline_on_hdfs_is_traced_to_the_lines_of_the_csv(hdfs_url: str, tmp_path: Path, scheme: str) -> None:
+    """Over HTTP in the torture: tests/graph/storage/test_webhdfs.py reads so."""
     name_node, data_node = OVER_HTTP[hdfs_url]
     url = f"{hdfs_url}/{scheme}" if scheme == "hdfs" else f"webhdfs://{name_node}/{scheme}"
     here = Home(tmp_path, f'[[root]]\nurl = "{url}/"\n' + (f'datanodes = "{data_node}"\n' if scheme == "webhdfs" else ""))

@@ -88,7 +88,7 @@ def _examples() -> Path:
         pytest.param("pagerank.py", ["links.txt", "2"], "links.txt", marks=pytest.mark.torture),
         pytest.param("kmeans.py", ["points.txt", "2", "0.5"], "points.txt", marks=pytest.mark.torture),
         pytest.param("sort.py", ["numbers.txt"], "numbers.txt", marks=pytest.mark.torture),
-        ("als.py", ["10", "10", "3", "2", "2"], None),
+        pytest.param("als.py", ["10", "10", "3", "2", "2"], None, marks=pytest.mark.torture),
         pytest.param("pi.py", ["2"], None, marks=pytest.mark.torture),
     ],
 )

@@ -36,8 +36,9 @@ PROGRAM = """
 """
 
 
-@pytest.mark.parametrize("mode", ["active", "coarse"])
+@pytest.mark.parametrize("mode", ["active", pytest.param("coarse", marks=pytest.mark.torture)])
 def test_queries_are_known_by_dataset_and_the_summary_says_why(mode: str, tmp_path: Path, root: Path) -> None:
+    """In coarse, where nothing else would be known anyway, in the torture."""
     script(tmp_path, "job.py", PROGRAM)
     home = tmp_path / "home"
     done = run(["-m", "headwater", "run", "--home", str(home), "--mode", mode, "job.py"], tmp_path, environment(root))

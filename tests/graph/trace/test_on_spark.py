@@ -78,7 +78,11 @@ CASES: dict[str, tuple[int, str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+# What these do, a longer trace or one through windows does, too.
+_LONG = {"upstream", "to a dataset", "downstream"}
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, marks=pytest.mark.torture if case in _LONG else ()) for case in CASES])
 async def test_a_trace_on_spark_has_the_same_answer(spark, pipeline, monkeypatch, case: str) -> None:
     store, root = pipeline
     few, dataset, asked = CASES[case]
@@ -162,7 +166,9 @@ async def test_a_cluster_that_passes_over_files_passes_over_no_kept_table(
         settings.remove(f"spark.sql.files.{setting}")
 
 
-@pytest.mark.parametrize("asked", [None, "true"], ids=["by default", "where Spark's settings ask for them"])
+@pytest.mark.parametrize(
+    "asked", [None, pytest.param("true", marks=pytest.mark.torture)], ids=["by default", "where Spark's settings ask for them"]
+)
 def test_sparks_own_pages_are_served_only_where_its_settings_ask_for_them(asked: str | None) -> None:
     program = (
         "from headwater.backend.traces.on_spark import spark_session\n"
