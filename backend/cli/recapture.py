@@ -9,14 +9,15 @@ from typing import Annotated
 
 import typer
 
-from headwater.backend.cli.answers import open_answers
+from headwater.backend.cli.answers import open_answers, shown_key
 from headwater.backend.cli.names import dataset_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note, progress
 from headwater.backend.recapture.service import Recaptured
 from headwater.backend.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.workspace import Workspace
-from headwater.errors import UnsupportedError
+from headwater.client import Client
+from headwater.errors import HeadwaterError
 from headwater.graph.model import NodeKind
 
 app = typer.Typer(add_completion=False)
@@ -34,20 +35,34 @@ def recapture(
     capture on, into a shadow folder; the data that it made is never touched. What it recorded is kept as the lineage of the run that wrote
     OUTPUT, but only if it wrote the very same files and its inputs have not changed since. Otherwise nothing is kept, and the file that
     differs is named. A program is run only if it is registered on this home, which `headwater run` and `headwater jobs register` do, and
-    only if its script is still what was registered.
+    only if its script is still what was registered. Where HEADWATER_URL names a service and no home is named, the service does it, with a
+    program of its own home.
 
     For example:
 
       headwater recapture out/counts
     """
-    if os.environ.get("HEADWATER_URL") and home is None:
-        raise UnsupportedError("A recapture starts a program on this machine; it works on a home.", hint="Name one with --home.")
-    _print(asyncio.run(_run(home, output)), format)
+    dataset = asyncio.run(_find(home, output))
+    url = os.environ.get("HEADWATER_URL")
+    _print(_ask(url, dataset) if url and home is None else asyncio.run(_run(home, dataset)), format)
 
 
-async def _run(home: Path | None, output: str) -> Recaptured:
+async def _find(home: Path | None, output: str) -> str:
     async with open_answers(home) as answers:
-        dataset = (await answers.find(output, NodeKind.DATASET)).id
+        return (await answers.find(output, NodeKind.DATASET)).id
+
+
+def _ask(url: str, dataset: str) -> Recaptured:
+    """Have the service do it, with a program of its own home."""
+    with progress() as bars:
+        bars.add_task(f"{url} runs the program again", total=None)
+        done = Client(url, shown_key()).recapture(dataset)
+    if done.error is not None:
+        raise HeadwaterError(done.error)
+    return Recaptured(done.outputs, done.files, done.left)
+
+
+async def _run(home: Path | None, dataset: str) -> Recaptured:
     async with await Workspace.open(load_settings(home=home)) as workspace:
         recaptures = workspace.recaptures()
         plan = await recaptures.plan(DEFAULT_TENANT, dataset)

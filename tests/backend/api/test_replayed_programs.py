@@ -15,6 +15,7 @@ from headwater.backend.keys import KeyRing
 from headwater.graphql.rights import rights_of
 from headwater.spark_listener.registry import Program, Registry
 from tests.backend.captures import capture
+from tests.backend.cli.command import headwater
 from tests.backend.events import facet, run_event
 from tests.backend.service import ServiceProcess
 
@@ -99,6 +100,8 @@ def test_a_program_that_came_over_the_network_is_not_recaptured(service: Service
     Registry(service.home.path).add_roots([str(tmp_path)])
     answer = _attack(service, client, tmp_path, 7102, again=True)
     assert "is not registered on this home, and nothing else is run" in answer["errors"][0]["message"], answer
+    asked = {"HEADWATER_URL": service.url, "HEADWATER_API_KEY": service.home.key()}
+    assert "is not registered on this home" in headwater("recapture", f"{tmp_path}/out", code=5, **asked).stderr
     told = client.post("/graphql", json={"query": "{ recaptures { id } }"}).json()
     assert told == {"data": {"recaptures": []}}
     assert not (tmp_path / "it-ran").exists()
