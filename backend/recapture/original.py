@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headwater.spark_listener.registry import Registry
 
 _HINTED = 3
+_LOOKED_AT = 50  # datasets, for those that are hinted at
 _MOST_JOBS = 1_000  # that wrote one dataset
 
 
@@ -81,9 +82,9 @@ async def last_writer(graph: GraphReader, tenant: str, dataset: str) -> Original
 async def with_registered_program(graph: GraphReader, tenant: str, datasets: Iterable[str], registry: Registry) -> list[str]:
     """Those of some datasets on a local disk, up to three, which a registered program wrote last: `headwater recapture` may run it."""
     found: list[str] = []
-    for dataset in dict.fromkeys(datasets):
-        if len(found) == _HINTED or parse_id(dataset)[1][0] != "file":
-            continue
+    for dataset in [dataset for dataset in dict.fromkeys(datasets) if parse_id(dataset)[1][0] == "file"][:_LOOKED_AT]:
+        if len(found) == _HINTED:
+            break
         try:
             run = await last_writer(graph, tenant, dataset)
             job = await job_of(graph, tenant, run.application)
