@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.processes import ProcessTree
 
-_START_SECONDS = 60
+_START_SECONDS = 300
 _WORKER = "headwater.backend.worker.child"
 
 
@@ -30,6 +30,11 @@ class Service:
         self.url = _address(home, self._process)
         self.key = Home.at(home).key()
         self.client = GraphQLClient(self.url, self.key)
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
 
     def cpu_seconds(self) -> float:
         """Processor time that it and its worker have used, where the system tells; not that of processes for questions about records."""

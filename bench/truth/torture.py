@@ -23,10 +23,15 @@ from bench import results
 
 FOLDER = results.ROOT / "build" / "torture"
 # those from `rdd` on know one mode
-_MODES = ("tests", "active", "auto", "lazy", "rdd", "tagged", "faults", "delta", "iceberg", "replicas", "parsers")
+_MODES = (
+    "tests", "active", "auto", "lazy", "rdd", "tagged", "faults", "delta", "iceberg", "replicas", "parsers", "killed", "durable", "away",
+    "endurance",
+)  # fmt: skip
+_ONCE = {"tests": 1, "away": 10, "endurance": 4}  # each of these is one piece, however many programs are asked for; its rounds
 _PIECE = 250  # programs: some minutes
 _TESTS = {
-    "tests": ["-m", "torture"],  # each of them once, however many programs are asked for
+    # What has a mode of its own is left to it.
+    "tests": ["-m", "torture", "--ignore=tests/backend/test_durable_steps.py", "--ignore=tests/backend/test_endurance.py"],
     "rdd": ["tests/oracle/test_rdd_programs.py", "-k", "many_drawn"],
     "tagged": ["tests/oracle/test_rdd_tagged.py", "-k", "say_themselves"],
     "faults": ["tests/oracle/test_rdd_faults.py"],  # a program: five, each with a fault of its own kind
@@ -37,8 +42,19 @@ _TESTS = {
         "tests/backend/harm/test_parsers.py",
         "tests/backend/harm/test_injected.py",
     ],  # a program: a damaged document for each parser of what comes from outside
+    "killed": ["tests/backend/test_service_killed.py", "tests/backend/test_full_disk.py"],  # a program: a kill, or a disk that fills
+    "durable": ["tests/backend/test_durable_steps.py"],  # a program: an end at each durable step of the service and of its worker
+    "away": ["tests/backend/test_neo4j_away.py", "-k", "long"],  # a program: a minute without the graph store
+    "endurance": ["tests/backend/test_endurance.py"],  # a program: a quarter of a million events, and five minutes
 }
-_COSTLY = {"faults": 25, "delta": 10, "iceberg": 10, "replicas": 12}  # one of these takes as long as so many programs of the other modes
+_COSTLY = {
+    "faults": 25,
+    "delta": 10,
+    "iceberg": 10,
+    "replicas": 12,
+    "killed": 5,
+    "durable": 12,
+}  # one of these takes as long as so many programs of the other modes
 
 
 @dataclass(frozen=True)
@@ -119,9 +135,8 @@ def _passed(done: Sequence[Done]) -> dict[tuple[str, int], int]:
 
 def _pieces(modes: Sequence[str], plans: int, seed: int) -> Iterator[Piece]:
     """The modes by turns, so that a run that is stopped has had all of them."""
-    if "tests" in modes:
-        yield Piece("tests", seed, 1)
-    others = [mode for mode in modes if mode != "tests"]
+    yield from (Piece(mode, seed, _ONCE[mode]) for mode in modes if mode in _ONCE)
+    others = [mode for mode in modes if mode not in _ONCE]
     for number, first in enumerate(range(0, plans, _PIECE)):
         yield from (Piece(mode, seed + number, max(1, min(_PIECE, plans - first) // _COSTLY.get(mode, 1))) for mode in others)
 

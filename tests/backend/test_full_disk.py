@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +17,7 @@ from headwater.backend.ingest_log.sqlite import SqliteLog
 from headwater.backend.soundness.files import disk_faults
 from tests.backend.cli.command import headwater
 from tests.backend.events import run_event
+from tests.backend.producers import Producers, check_kept
 from tests.backend.service import ServiceProcess
 
 _SIZE = "96m"  # the log of changes to the graph alone takes 32
@@ -87,6 +90,27 @@ def test_a_full_disk_is_told_and_nothing_acknowledged_is_lost(disk: Path) -> Non
         json.loads(body)["run"]["runId"] for body in bodies
     }
     headwater("store", "check", "--home", str(home))
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(0)
+def test_a_disk_that_fills_again_and_again_under_load(disk: Path) -> None:
+    """HEADWATER_ROUNDS times."""
+    chance, home = random.Random(20130212), disk / "home"
+    home.mkdir()
+    service = ServiceProcess(home)
+    with service, Producers(service) as producers, service.client() as client:
+        for _ in range(int(os.environ.get("HEADWATER_ROUNDS", "3"))):
+            before = len(producers.acknowledged)
+            while len(producers.acknowledged) < before + 25:
+                time.sleep(chance.uniform(0, 0.05))
+            refused, filler = producers.refused, fill(disk)
+            while producers.refused < refused + 5:
+                time.sleep(0.02)
+            filler.unlink()
+            wait_for(client, lambda answer: answer.status_code == 200)
+    assert producers.refused
+    check_kept(home, producers)
 
 
 def checks_of(checked: list[dict[str, str]], name: str) -> list[dict[str, str]]:

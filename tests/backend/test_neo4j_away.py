@@ -106,8 +106,36 @@ def test_a_service_starts_without_its_graph_and_loses_nothing_while_it_is_away(s
         await_runs(client, 50)
         send(client, range(50, 60))
         await_runs(client, 60)
+    _is_sound(server, tmp_path / "home")
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(0)
+def test_a_graph_that_is_away_for_long_loses_nothing(server: _Server, tmp_path: Path) -> None:
+    """HEADWATER_ROUNDS minutes, with events all the while."""
+    seconds = 60.0 * float(os.environ.get("HEADWATER_ROUNDS", "0.25"))
+    server.come()
+    with ServiceProcess(tmp_path / "home", **server.settings) as service, service.client() as client:
+        send(client, range(20))
+        await_runs(client, 20)
+        server.go(kill=True)
+        until, sent = time.monotonic() + seconds, 20
+        while time.monotonic() < until:
+            send(client, range(sent, sent + 10))
+            sent += 10
+            time.sleep(0.5)
+        assert isinstance(runs(client), dict)
+        server.come()
+        await_runs(client, sent)
+        await_ready(client)
+        assert client.get("/readyz").json()["checks"]["quarantine"] == "ok"
+    _is_sound(server, tmp_path / "home")
+
+
+def _is_sound(server: _Server, home: Path) -> None:
+    """The log is sound, and the graph what it says."""
     checked = subprocess.run(
-        [sys.executable, "-m", "headwater", "store", "check", "--home", str(tmp_path / "home")],
+        [sys.executable, "-m", "headwater", "store", "check", "--home", str(home)],
         env={**os.environ, **server.settings},
         capture_output=True,
         text=True,

@@ -1,85 +1,29 @@
-"""Killed again and again while it takes events, the service loses nothing that it acknowledged, and keeps nothing twice."""
+"""Killed again and again while it takes events, the service loses nothing that it acknowledged, and keeps nothing twice.
+
+HEADWATER_ROUNDS says how often; `make torture ARGS="--modes killed"` does so for long.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import json
+import os
 import random
-import sqlite3
 from pathlib import Path
-from threading import Event, Lock, Thread
-from typing import Self
+from threading import Event
 
-import httpx
 import pytest
 
-from headwater.backend.intake.documents import document_key
-from headwater.backend.settings import load_settings
-from headwater.backend.workspace import Workspace
-from tests.backend.events import body, run_event
+from tests.backend.producers import Producers, check_kept
 from tests.backend.service import ServiceProcess
 
-_KILLS = 10
-_SENDERS = 4
-
-
-class _Producers:
-    """Threads that send batches without end, each batch again until it is acknowledged."""
-
-    def __init__(self, service: ServiceProcess) -> None:
-        self._service = service
-        self._lock = Lock()
-        self._next = 0
-        self._ending = Event()
-        self.acknowledged: set[int] = set()
-        self.sent_again = 0
-        self._threads = [Thread(target=self._send) for _ in range(_SENDERS)]
-
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ending.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _send(self) -> None:
-        key = self._service.home.key()
-        with httpx.Client(headers={"X-Api-Key": key}, trust_env=False, timeout=10) as client:
-            while not self._ending.is_set():
-                numbers = self._batch()
-                while not self._try(client, numbers):
-                    self._ending.wait(0.02)
-
-    def _batch(self) -> list[int]:
-        with self._lock:
-            self._next += 5
-            return list(range(self._next - 5, self._next))
-
-    def _try(self, client: httpx.Client, numbers: list[int]) -> bool:
-        record = self._service.home.service()
-        if record is None:
-            return False
-        try:
-            response = client.post(f"{record.url}/api/v1/lineage", content=body(*map(run_event, numbers)))
-        except httpx.TransportError:
-            with self._lock:
-                self.sent_again += 1
-            return False
-        assert response.status_code == 201, response.text
-        with self._lock:
-            self.acknowledged.update(numbers)
-        return True
+_KILLS = int(os.environ.get("HEADWATER_ROUNDS", "10"))
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(600 + 60 * _KILLS)
 def test_nothing_acknowledged_is_lost_and_nothing_is_double(tmp_path: Path) -> None:
     chance = random.Random(20130212)
     service = ServiceProcess(tmp_path)
-    with service, _Producers(service) as producers:
+    with service, Producers(service) as producers:
         for _ in range(_KILLS):
             before = len(producers.acknowledged)
             while len(producers.acknowledged) < before + 25:
@@ -90,23 +34,4 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_double(tmp_path: Path) -> N
             service.start()
     service.process.wait(60)
     assert producers.sent_again >= _KILLS  # it was killed with requests on their way, every time
-
-    rows = sqlite3.connect(f"file:{service.home.log}?mode=ro", uri=True).execute("SELECT key, body FROM entry").fetchall()
-    kept = [json.loads(text) for _, text in rows]
-    assert all(document_key(event) == key for event, (key, _) in zip(kept, rows, strict=True))
-    expected = {number: run_event(number) for number in range(producers._next)}
-    runs = [event["run"]["runId"] for event in kept]
-    assert len(set(runs)) == len(runs)
-    assert {expected[number]["run"]["runId"] for number in producers.acknowledged} <= set(runs)
-    assert all(event in kept for event in map(expected.get, sorted(producers.acknowledged)[:50]))
-    asyncio.run(_graph_is_what_the_log_says(tmp_path, len(kept)))
-
-
-async def _graph_is_what_the_log_says(home: Path, events: int) -> None:
-    async with await Workspace.open(load_settings(home=home)) as workspace:
-        assert await workspace.settle() == 0
-        fingerprint = await workspace.graph.fingerprint("default")
-        assert (await workspace.graph.counts("default"))["run"] == events
-        assert workspace.role.take()
-        assert await workspace.projector.rebuild("default") == events
-        assert await workspace.graph.fingerprint("default") == fingerprint
+    check_kept(tmp_path, producers)
