@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headwater.backend.keys import KeyRing
+from headwater.client import Client
+from headwater.errors import HeadwaterError, InvalidQueryError
+from headwater.graphql.access import ROLES
+from tests.backend.service import ServiceProcess
 from tests.spark_listener.spark import environment, run, script
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -111,10 +117,34 @@ def test_a_word_count_that_ran_in_mode_lazy_is_traced_exactly_both_ways_after_a_
     runs.headwater("store", "check")
 
 
-def test_frames_of_mode_coarse_are_traced_exactly_through_what_the_program_wrote_and_read(runs: Runs) -> None:
+def test_frames_of_mode_coarse_are_traced_exactly_through_what_the_program_wrote_and_read(runs: Runs, root: Path) -> None:
+    """By way of a service, as the page and other programs ask it."""
     runs.program("coarse", FRAMES)
-    kept = json.loads(runs.headwater("recapture", f"{runs.folder}/out/large", "--format", "json"))
-    assert sorted(kept["outputs"]) == [f"{runs.folder}/out/{name}" for name in ("large", "sums")]
+    runs.headwater("lineage", "out/large")  # takes in what the program left in the spool
+    large, sums = (f"dataset:file:{runs.folder}/out/{name}" for name in ("large", "sums"))
+    with ServiceProcess(runs.home, **environment(root)) as service:
+        service.settled()
+        client = Client(service.url, service.home.key())
+        before = client.trace(large, where="total > 5")
+        assert (before.exact, before.recapturable) == (False, [large, sums])
+        with closing(KeyRing(service.home.named_keys)) as ring:  # who may not run programs is not told which there are
+            analyst = Client(service.url, ring.create("ann", ROLES["analyst"], tenant="default")[1])
+        assert analyst.trace(large, where="total > 5").recapturable == []
+        with pytest.raises(HeadwaterError, match="not replay"):
+            analyst.recapture(large)
+        states: list[str] = []
+        with client.follow_recaptures() as followed:
+            kept = client.recapture(large, progress=lambda now: states.append(now.state))
+            assert next(followed).dataset == large
+        assert (kept.state, sorted(kept.outputs), kept.left, kept.error) == ("COMPLETE", [large, sums], {}, None)
+        assert states[-2:] == ["RUNNING", "COMPLETE"]
+        traced = client.trace(large, where="k = 1")
+        assert (traced.exact, traced.recapturable) == (True, [])
+        assert all(hop.recaptured for hop in traced.path)
+        assert "found by running its program again" in traced._repr_html_()
+        with pytest.raises(InvalidQueryError, match="is kept already"):
+            client.recapture(f"{runs.folder}/out/large")
+    assert list((runs.home / "replays").iterdir()) == []
     found = runs.trace("out/large", "--where", "k = 1")
     assert (found["exact"], found["incomplete"]) == (True, [])
     assert {record["values"]["id"] for record in found["records"]} == {2, 3}
