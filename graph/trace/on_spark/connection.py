@@ -30,7 +30,13 @@ _OURS = {
     "spark.sql.ansi.enforceReservedKeywords": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
+    # Else a table of a walk has as many parts as a shuffle (200), and each statement about it a task for each, however few its rows are.
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
+    # Spark goes by the bytes of a table as it is packed, of which a few may be millions of rows; `_known` goes by rows.
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.adaptive.autoBroadcastJoinThreshold": "-1",
 }
+_SMALL = 200_000  # rows of a table that the driver, and each executor, hold in memory beside another that they join it with
 _HINT = "Ask for this trace without --on-spark."
 
 
@@ -113,13 +119,13 @@ class SparkConnection:
             else:
                 made = frame.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
             count = made.count()
-        made.createOrReplaceTempView(name)
+        _known(made, name, count)
         return count
 
     def register(self, name: str, columns: Mapping[str, Any]) -> None:
         """Make columns of longs known under a name."""
         table = pa.table({column: pa.array(values, pa.int64()) for column, values in columns.items()})
-        self._spark.createDataFrame(table).createOrReplaceTempView(name)
+        _known(self._spark.createDataFrame(table), name, table.num_rows)
 
     def register_parts(self, name: str, parts: Iterator[pa.Table]) -> int:
         """The same of more than this process is to hold at once; the number of rows."""
@@ -131,7 +137,7 @@ class SparkConnection:
                 made = self._spark.createDataFrame(part).localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
                 whole = made if whole is None else whole.unionAll(made)
         if whole is not None:
-            whole.createOrReplaceTempView(name)
+            _known(whole, name, count)
         return count
 
     def read(self, name: str, uri: str) -> None:
@@ -148,6 +154,11 @@ class SparkConnection:
     def interrupt(self) -> None:
         """End the jobs at work."""
         self._spark.sparkContext.cancelAllJobs()
+
+
+def _known(frame: DataFrame, name: str, rows: int) -> None:
+    """Make a table of so many rows known under a name."""
+    (frame.hint("broadcast") if rows <= _SMALL else frame).createOrReplaceTempView(name)
 
 
 def spark_sql(query: str) -> str:

@@ -206,6 +206,17 @@ def test_lost_parts_are_made_again_only_of_what_is_the_same_each_time(query: str
     assert gives_the_same(spark_sql(query)) is same
 
 
+def test_tables_of_few_rows_have_few_parts_and_are_broadcast(spark) -> None:
+    connection = SparkConnection(spark)
+    for name, value in {"spark.sql.shuffle.partitions": "50", "spark.sql.adaptive.enabled": "true"}.items():
+        connection._spark.conf.set(name, value)
+    connection.register("numbers", {"id": [n // 100 for n in range(1000)]})
+    assert connection.make("made", "SELECT DISTINCT id AS ref FROM numbers") == 10
+    assert connection.frame("SELECT * FROM made")._jdf.queryExecution().toRdd().getNumPartitions() == 1
+    joined = connection.frame("SELECT * FROM numbers JOIN made ON ref = id")
+    assert "BroadcastHashJoin" in joined._jdf.queryExecution().executedPlan().toString()
+
+
 def test_statements_of_steps_are_put_into_sparks_words() -> None:
     assert spark_sql("FROM t1 WHERE ref <> -1") == "SELECT * FROM t1 WHERE ref <> -1"
     assert "MONOTONICALLY_INCREASING_ID" in spark_sql("SELECT row_number() OVER () AS origin FROM t1").upper()
