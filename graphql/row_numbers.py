@@ -6,17 +6,25 @@ from typing import Any, NewType
 
 import strawberry
 
+from headwater.errors import InvalidQueryError
+
 RowNumber = NewType("RowNumber", int)
 _EXACT = 1 << 53  # beyond, JavaScript has no whole numbers
 _DIGITS = 19  # of 2^63
 
 
 def _given(value: Any) -> int:
-    """A number as a caller states it."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS:
+    """A number as a caller states it. Keys of tables may be less than 0.
+
+    Raises:
+        InvalidQueryError: it is none.
+    """
+    digits = value.removeprefix("-") if isinstance(value, str) else ""
+    if digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS:
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 1 << 63:
-        raise ValueError("The number of a record is a whole number below 2^63, or its digits.")
+        # One of ours, or the caller would be told of a fault of the service.
+        raise InvalidQueryError("The number of a record is a whole number below 2^63, or its digits.", field="row", hint='As 7 or "7".')
     return value
 
 

@@ -25,13 +25,20 @@ FOLDER = results.ROOT / "build" / "torture"
 # those from `rdd` on know one mode
 _MODES = (
     "tests", "active", "auto", "lazy", "rdd", "tagged", "faults", "delta", "iceberg", "replicas", "parsers", "killed", "durable", "away",
-    "endurance",
+    "endurance", "requests", "fuzzing",
 )  # fmt: skip
 _ONCE = {"tests": 1, "away": 10, "endurance": 4}  # each of these is one piece, however many programs are asked for; its rounds
 _PIECE = 250  # programs: some minutes
 _TESTS = {
     # What has a mode of its own is left to it.
-    "tests": ["-m", "torture", "--ignore=tests/backend/test_durable_steps.py", "--ignore=tests/backend/test_endurance.py"],
+    "tests": [
+        "-m",
+        "torture",
+        "--ignore=tests/backend/test_durable_steps.py",
+        "--ignore=tests/backend/test_endurance.py",
+        "--ignore=tests/backend/harm/test_fuzzed.py",
+        "--ignore=tests/backend/harm/test_described_requests.py",
+    ],
     "rdd": ["tests/oracle/test_rdd_programs.py", "-k", "many_drawn"],
     "tagged": ["tests/oracle/test_rdd_tagged.py", "-k", "say_themselves"],
     "faults": ["tests/oracle/test_rdd_faults.py"],  # a program: five, each with a fault of its own kind
@@ -46,6 +53,8 @@ _TESTS = {
     "durable": ["tests/backend/test_durable_steps.py"],  # a program: an end at each durable step of the service and of its worker
     "away": ["tests/backend/test_neo4j_away.py", "-k", "long"],  # a program: a minute without the graph store
     "endurance": ["tests/backend/test_endurance.py"],  # a program: a quarter of a million events, and five minutes
+    "requests": ["tests/backend/harm/test_described_requests.py"],  # a program: a request by OpenAPI, and a question by GraphQL
+    "fuzzing": ["tests/backend/harm/test_fuzzed.py"],  # a program: a second of guided damage for each parser
 }
 _COSTLY = {
     "faults": 25,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headwater.errors import InvalidQueryError
 from headwater.graphql.row_numbers import SCALAR
 from tests.graphql.test_trace import TRACE, answered, captured
 
@@ -17,13 +18,22 @@ async def test_a_number_beyond_31_bits_reaches_the_trace(captured, answered):
         assert [error.message for error in result.errors] == [f"file:{raw} has no record {number}."]
 
 
-@pytest.mark.parametrize("wrong", [True, 1.5, "x", "", "-1", "٣", 1 << 63, str(1 << 70), None, []], ids=range(10))
+@pytest.mark.parametrize("wrong", [True, 1.5, "x", "", "--1", "٣", 1 << 63, str(1 << 70), None, []], ids=range(10))
 def test_what_is_no_number_is_refused(wrong: object) -> None:
-    with pytest.raises(ValueError, match="whole number"):
+    with pytest.raises(InvalidQueryError, match="whole number"):
         SCALAR.parse_value(wrong)
 
 
 def test_numbers_are_text_where_javascript_has_none() -> None:
-    for number, shown in ((0, 0), (1 << 53, 1 << 53), ((1 << 53) + 1, str((1 << 53) + 1)), ((1 << 63) - 2, str((1 << 63) - 2))):
+    far = (1 << 63) - 2
+    for number, shown in ((0, 0), (1 << 53, 1 << 53), ((1 << 53) + 1, str((1 << 53) + 1)), (far, str(far)), (-far, str(-far))):
         assert SCALAR.serialize(number) == shown
         assert SCALAR.parse_value(shown) == number
+
+
+async def test_the_caller_is_told_what_is_wrong_with_a_number(answered):
+    """In the document itself, where it was told as a fault of the service, and as a variable."""
+    (error,) = (await answered('{ trace(dataset: "a", rows: [{file: "b", row: "x"}]) { semantics } }')).errors
+    assert (error.extensions["code"], error.extensions["field"]) == ("InvalidQueryError", "row")
+    (error,) = (await answered(TRACE, dataset="a", rows=[{"file": "b", "row": "x"}])).errors
+    assert "whole number" in error.message
