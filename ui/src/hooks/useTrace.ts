@@ -38,7 +38,9 @@ export function traceOf(location: Location, { to }: Target): TraceQueryVariables
   };
 }
 
+export const LARGE_TRACES = ['trace job of'] as const;
+
 /** Where the id of the job that follows a trace is remembered. */
 export function jobKey(asked: TraceQueryVariables) {
-  return ['trace job of', asked] as const;
+  return [...LARGE_TRACES, asked] as const;
 }

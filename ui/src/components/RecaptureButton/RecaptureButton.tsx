@@ -1,8 +1,10 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { ago } from '../../facts/time';
 import { parseId } from '../../graph/ids';
 import { baseName } from '../../graph/names';
 import { useRecapture } from '../../hooks/useRecapture';
+import { LARGE_TRACES } from '../../hooks/useTrace';
 import { isRunning } from '../../hooks/useTraceJob';
 import { ErrorNote, Note } from '../Note/Note';
 import styles from './RecaptureButton.module.css';
@@ -10,15 +12,14 @@ import styles from './RecaptureButton.module.css';
 interface RecaptureButtonProps {
   /** Id of a dataset at which a trace ended, since its program ran without record capture. */
   dataset: string;
-  /** Called once its record lineage is known. */
-  onKept: () => void;
 }
 
 /**
  * Runs the program that wrote a dataset once more, beside the real data, to find which records it was made of. The service names the
  * datasets for which the session may do that (`headwater serve --write-link`), and whose program is registered.
  */
-export function RecaptureButton({ dataset, onKept }: RecaptureButtonProps) {
+export function RecaptureButton({ dataset }: RecaptureButtonProps) {
+  const client = useQueryClient();
   const { recapture, start } = useRecapture(dataset);
   const name = baseName(parseId(dataset).parts.at(-1) ?? dataset);
   const state = recapture?.state;
@@ -29,7 +30,9 @@ export function RecaptureButton({ dataset, onKept }: RecaptureButtonProps) {
     if (isRunning(state)) ran.current = true;
     else if (state === 'COMPLETE' && ran.current) {
       ran.current = false;
-      onKept();
+      // What was answered before may be answered by record now, large traces that were followed as jobs too.
+      client.removeQueries({ queryKey: LARGE_TRACES });
+      void client.invalidateQueries();
     }
   }, [state, recapture?.id]);
 

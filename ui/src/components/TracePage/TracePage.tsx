@@ -80,9 +80,7 @@ export function TracePage({ location, record }: TracePageProps) {
       {isTooLarge && <LargeTrace asked={traceOf(location, target)} reason={error.message} onAnswer={() => refetch()} />}
       {error && !isTooLarge && <ErrorNote error={error} onRetry={() => refetch()} />}
       {isPending && <Skeleton label="Tracing the record" rows={12} />}
-      {trace && !error && (
-        <Answer trace={trace} location={location} dataset={record.dataset} around={around} onKept={() => refetch()} />
-      )}
+      {trace && !error && <Answer trace={trace} location={location} dataset={record.dataset} around={around} />}
     </div>
   );
 }
@@ -141,8 +139,6 @@ interface AnswerProps {
   dataset: string;
   /** The lineage that the trace is a part of. */
   around: Graph;
-  /** Called when more record lineage is known. */
-  onKept: () => void;
 }
 
 const EXTENTS = [
@@ -150,7 +146,7 @@ const EXTENTS = [
   { value: 'all', label: 'What lies around' },
 ] as const;
 
-function Answer({ trace, location, dataset, around, onKept }: AnswerProps) {
+function Answer({ trace, location, dataset, around }: AnswerProps) {
   const { column, direction } = location;
   const graph = useMemo(() => mergeGraphs(trace.graph, around), [trace.graph, around]);
   const groups = useMemo(() => groupRecords(trace.records, trace.total), [trace.records, trace.total]);
@@ -176,7 +172,7 @@ function Answer({ trace, location, dataset, around, onKept }: AnswerProps) {
     <>
       {trace.incomplete.length > 0 && <Incomplete trace={trace} />}
       {trace.recapturable.map((output) => (
-        <RecaptureButton key={output} dataset={output} onKept={onKept} />
+        <RecaptureButton key={output} dataset={output} />
       ))}
       <LineageGraph
         graph={graph}
