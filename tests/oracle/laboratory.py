@@ -19,6 +19,9 @@ from headwater.spark_listener.capture import Bridge
 from tests.jvm import PATIENTLY, start_with
 
 TENANT = "default"
+# Settings by which Spark compiles nothing: of a small query that takes longer than to run it. For sessions whose operators are captured
+# in another that compiles them (tests/spark_listener/capture, test_random_plans.py), or whose programs run in another mode, too.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 Place = tuple[str, int]
 
 

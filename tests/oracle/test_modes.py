@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.graph.trace import Semantics, TraceRequest, trace
-from tests.oracle.laboratory import TENANT, Laboratory, Place, laboratory_in
+from tests.oracle.laboratory import INTERPRETED, TENANT, Laboratory, Place, laboratory_in
 from tests.oracle.typed import SCHEMA, rows, written
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
@@ -89,8 +89,9 @@ def _partitioned(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def laboratory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    """Of a mode. Active alone lets Spark compile, so that what it makes of a program so is compared with what it makes of it else."""
     folder = tmp_path_factory.mktemp("modes")
-    with laboratory_in(folder, budget=BUDGETS[request.param]) as made:
+    with laboratory_in(folder, budget=BUDGETS[request.param], conf={} if request.param == "active" else INTERPRETED) as made:
         made.spark.read.parquet(str(written(folder / "t"))).createOrReplaceTempView("t")
         made.spark.read.parquet(str(_partitioned(folder / "p"))).createOrReplaceTempView("p")
         yield made

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from headwater.graph.trace import Semantics, TraceRequest, trace
 from tests import connectors
-from tests.oracle.laboratory import TENANT, Laboratory, laboratory_in
+from tests.oracle.laboratory import INTERPRETED, TENANT, Laboratory, laboratory_in
 
 SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -23,17 +23,18 @@ SETTINGS = {
 
 
 @contextmanager
-def delta_in(folder: Path, *, budget: float = 0.0) -> Iterator[Laboratory]:
-    """A laboratory whose session reads and writes tables of Delta."""
-    conf = {**SETTINGS, **connectors.CONF, "spark.sql.warehouse.dir": str(folder / "warehouse")}
+def delta_in(folder: Path, *, budget: float = 0.0, compiled: bool = True) -> Iterator[Laboratory]:
+    """A laboratory whose session reads and writes tables of Delta. `compiled`: as Spark does it by itself."""
+    how = {} if compiled else INTERPRETED
+    conf = {**SETTINGS, **connectors.CONF, **how, "spark.sql.warehouse.dir": str(folder / "warehouse")}
     with laboratory_in(folder, budget=budget, submitted=connectors.submitted(), conf=conf) as laboratory:
         yield laboratory
 
 
 @contextmanager
-def delta_over_raw(folder: Path) -> Iterator[Laboratory]:
+def delta_over_raw(folder: Path, *, compiled: bool = True) -> Iterator[Laboratory]:
     """The same with a view `raw` of sixty records, in files that no capture wrote."""
-    with delta_in(folder) as laboratory:
+    with delta_in(folder, compiled=compiled) as laboratory:
         raw = laboratory.spark.range(0, 60, 1, 3).selectExpr("cast(id as int) id", "cast(id % 4 as int) k", "concat('n', id) s")
         with laboratory.without_capture():
             raw.write.parquet(f"{laboratory.folder}/raw")

@@ -64,7 +64,7 @@ def _shown(found: ColumnLineage) -> tuple[dict[str, set[str]], set[str]]:
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    with delta_over_raw(tmp_path_factory.mktemp("columns")) as laboratory:
+    with delta_over_raw(tmp_path_factory.mktemp("columns"), compiled=False) as laboratory:
         yield Commands(laboratory)
 
 

@@ -29,7 +29,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
-    with delta_over_raw(tmp_path_factory.mktemp("delta")) as found:
+    with delta_over_raw(tmp_path_factory.mktemp("delta"), compiled=False) as found:
         yield found
 
 

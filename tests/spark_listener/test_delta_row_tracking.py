@@ -29,7 +29,7 @@ TRACKED = {"enableRowTracking": "true"}
 
 @pytest.fixture(scope="module")
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
-    with delta_over_raw(tmp_path_factory.mktemp("tracking")) as found:
+    with delta_over_raw(tmp_path_factory.mktemp("tracking"), compiled=False) as found:
         yield found
 
 

@@ -28,6 +28,7 @@ from tests.graph.trace.later import LazyJob
 from tests.graph.trace.pipeline import build
 from tests.graph.trace.test_recomputed_groups import SALES, SOLD, table
 from tests.jvm import start_with, submit
+from tests.oracle.laboratory import INTERPRETED
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
@@ -42,6 +43,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.adaptive.enabled", "false")
+        .config(map=INTERPRETED)
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
