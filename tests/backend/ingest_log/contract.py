@@ -106,6 +106,15 @@ class LogContract:
         log.forgive("t", [7]).result()
         assert log.refused("t") == 0
 
+    def test_what_is_set_aside_is_told_apart_from_what_was_refused(self, log: IngestLog) -> None:
+        for stage in (Stage.PROJECTION, Stage.QUARANTINE):
+            log.bury("t", [DeadLetter(stage, "boom", b"{}", offset=7)]).result()
+        assert (log.buried(), log.buried(Stage.QUARANTINE), log.refused("t")) == (2, 1, 1)
+        log.forgive("t", [7]).result()
+        assert [letter.stage for letter in log.dead_letters("t")] == [Stage.QUARANTINE]
+        log.forgive("t", [7], stage=Stage.QUARANTINE).result()
+        assert log.buried() == 0
+
     def test_a_reason_that_no_database_holds_is_kept_all_the_same(self, log: IngestLog) -> None:
         log.bury("t", [DeadLetter(Stage.INTAKE, "a \0 in it", b"\0", "$.\0")]).result()
         (letter,) = log.dead_letters("t")
