@@ -65,7 +65,7 @@ async def _quarantine(parts: Service) -> str:
         number = await asyncio.to_thread(parts.workspace.log.buried, Stage.QUARANTINE)
     except HeadwaterError as error:
         return f"unknown: {type(error).__name__}"
-    return f"{number:,} entries are set aside: the worker ended each time at each of them" if number else "ok"
+    return f"set aside, since the worker ended each time at them: {number:,}" if number else "ok"
 
 
 def _damage_text(faults: Sequence[Fault], home: Path) -> str:
