@@ -148,7 +148,7 @@ def test_a_service_that_runs_for_long_grows_in_nothing(tmp_path: Path, start: Ca
     _write("soak", {"sent": next(numbers), "asked": asked, "grown": grown, "looks": [list(asdict(look).values()) for look in looks]})
     assert grown["megabytes"] <= 8
     assert grown["handles"] <= 0
-    assert grown["threads"] <= 0
+    assert grown["threads"] <= 8  # pools of threads fill up to their bound
     assert grown["files"] <= 0
 
 
