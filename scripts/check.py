@@ -35,6 +35,17 @@ _STILL_RUNNING_SECONDS = 120
 _ENDING_SECONDS = 10.0  # that a step has to end by itself
 _TESTS_FAILED = 1  # what pytest exits with where that is all; else it was ended early, and tests of which nobody heard have not run
 _MOST_AGAIN = 5  # failed tests of a step: more than these are no chance
+_AGAIN = "-n 0 --last-failed --last-failed-no-failures=none"
+# of what Spark 4.0 has otherwise (spark_listener/jvm/shim/v40): a test of capture or two for each
+_OF_SHIMS = (
+    "test_repartition.py::test_rows_come_to_the_partition_that_they_come_to_without_capture[placed-True]",
+    "test_repartition.py::test_rows_come_to_the_partition_that_they_come_to_without_capture[placed-False]",
+    "test_subqueries.py::test_correlated_ones",
+    "test_subqueries.py::test_grouped_lateral_ones_whose_rows_have_a_subquery_of_their_own",
+    "test_checkpoints.py::test_rows[checkpoint]",
+    "test_python_sources.py::test_the_source_is_asked_as_often_as_without_capture",
+    "test_refusals.py::test_xml_by_spark_s_older_parser_which_takes_other_elements_for_records[session]",
+)
 _UNIT = "not (spark or cluster or neo4j or lake or e2e or slow)"
 
 
@@ -65,7 +76,14 @@ class Step:
 def _tests(name: str, marks: str, options: str = "", after: tuple[str, ...] = ()) -> Step:
     marks = f"({marks}) and not torture"
     command = f'. .tools/env && .venv/bin/python -m pytest -q -m "{marks}" {options} --junit-xml={{junit}} -o cache_dir={{junit}}.cache'
-    return Step(name, command, after, again="-n 0 --last-failed --last-failed-no-failures=none")
+    return Step(name, command, after, again=_AGAIN)
+
+
+def _with_spark(line: str) -> str:
+    """Some tests of capture, with another line of Spark than the lock's; `make torture ARGS="--modes spark-4.0"` runs all."""
+    tests = " ".join(f"'tests/spark_listener/capture/{test}'" for test in _OF_SHIMS)
+    options = "-q --timeout=1200 --junit-xml={junit} -o cache_dir={junit}.cache"
+    return f". .tools/env && .venv/bin/python -m tests.other_sparks {line} -m pytest {options} {tests}"
 
 
 # In the order in which they start, two at a time on two cores: what takes a moment first, then the longest first, so that the lines end
@@ -81,6 +99,7 @@ STEPS = (
         waits=True,
     ),
     Step("audit", ".venv/bin/python scripts/audit.py", waits=True),
+    Step("sparks-install", ".venv/bin/python -m tests.other_sparks", waits=True),
     Step("types", ".venv/bin/mypy"),
     Step("page-build", "make --no-print-directory backend/page/index.html", ("page-install",)),
     _tests("lake", "lake and not e2e", "--timeout=1200", after=("lake-install", "neo4j-install", "quick-spark")),
@@ -90,6 +109,7 @@ STEPS = (
     _tests("e2e", "e2e", "--timeout=1800", after=("page-build", "quick-spark")),
     _tests("neo4j", "neo4j and not (spark or cluster or lake or e2e)", after=("neo4j-install",)),
     _tests("cluster", "cluster and not (lake or e2e)", "--timeout=1200", after=("quick-spark",)),
+    Step("spark-4.0", _with_spark("4.0"), after=("sparks-install",), again=_AGAIN),
     _tests("slow", "slow and not (spark or cluster or neo4j or lake or e2e)", "--timeout=1200"),
     Step(
         "page-unit",

@@ -1,6 +1,7 @@
 """`python -m bench.truth.run tpch|tpcds [options]`: put the queries to the test, and write bench/results/truth-SUITE-MODE-SCALE.json.
 
-With `--tables orc` and so on the file is truth-SUITE-TABLES-MODE-SCALE.json.
+With `--tables orc` and so on the file is truth-SUITE-TABLES-MODE-SCALE.json; with another Spark than the lock's
+(`python -m tests.other_sparks 4.0 -m bench.truth.run …`) it is truth-SUITE-spark-4.0-MODE-SCALE.json.
 
 It exits with 1 if an answer or a trace was wrong. A query that is refused is no error: it is said. Some of the queries go to build/bench,
 beside those that were put to the test there of the same commit, each as soon as it was; once all are there, they are a result.
@@ -18,12 +19,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pyspark
+
 from bench import results
 from bench.data.dialect import for_spark
 from bench.data.tpc import benchmark
 from bench.truth.check import Checker, Finding
 from bench.truth.laboratory import Laboratory
 from bench.truth.layouts import LAYOUTS, server_of
+from tests.other_sparks import LINES
 
 _SCALES = {"tpch": 0.01, "tpcds": 0.2}
 
@@ -56,8 +60,7 @@ def main(arguments: Sequence[str]) -> int:
     scale = options.scale or _SCALES[options.suite]
     queries = [int(case.removeprefix("q")) for case in options.cases.split(",")] if options.cases else None
     found: list[Finding] = []
-    kind = "" if options.tables == "parquet" else f"{options.tables}-"
-    head = results.head(f"truth-{options.suite}-{kind}{options.mode}-{scale:g}") | {"scale": scale}
+    head = results.head(_name(options, scale)) | {"scale": scale}
     parts = options.results or results.ROOT / "build" / "bench"
     with tempfile.TemporaryDirectory(prefix=f"headwater-truth-{options.suite}-") as scratch:
         settings = {"tables": options.tables, "mode": options.mode, "queries": queries, "rows": options.rows}
@@ -72,6 +75,13 @@ def main(arguments: Sequence[str]) -> int:
     folder = results.RESULTS if len(everything) == len(listed) and not options.results else parts
     print(f"written: {results.write(_content(head, everything), folder)}")
     return int(any(finding.wrong for finding in found))
+
+
+def _name(options: argparse.Namespace, scale: float) -> str:
+    line = ".".join(pyspark.__version__.split(".")[:2])
+    tables = [options.tables] if options.tables != "parquet" else []
+    spark = [f"spark-{line}"] if line in LINES else []
+    return "-".join(["truth", options.suite, *tables, *spark, options.mode, f"{scale:g}"])
 
 
 def _content(head: Mapping[str, Any], found: Sequence[Finding]) -> dict[str, Any]:

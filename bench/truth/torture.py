@@ -25,7 +25,7 @@ FOLDER = results.ROOT / "build" / "torture"
 # those from `rdd` on know one mode
 _MODES = (
     "tests", "active", "auto", "lazy", "rdd", "tagged", "faults", "delta", "iceberg", "replicas", "parsers", "killed", "durable", "away",
-    "endurance", "requests", "fuzzing",
+    "endurance", "requests", "fuzzing", "spark-4.0",
 )  # fmt: skip
 _ONCE = {"tests": 1, "away": 10, "endurance": 4}  # each of these is one piece, however many programs are asked for; its rounds
 _PIECE = 250  # programs: some minutes
@@ -55,7 +55,14 @@ _TESTS = {
     "endurance": ["tests/backend/test_endurance.py"],  # a program: a quarter of a million events, and five minutes
     "requests": ["tests/backend/harm/test_described_requests.py"],  # a program: a request by OpenAPI, and a question by GraphQL
     "fuzzing": ["tests/backend/harm/test_fuzzed.py"],  # a program: a second of guided damage for each parser
+    "spark-4.0": [
+        "-m",
+        "spark and not (cluster or lake or e2e or torture)",
+        "tests/spark_listener/capture",
+        "tests/oracle",
+    ],  # what `make test` does with the lock's Spark, and random programs
 }
+_LINES = {"spark-4.0": "4.0"}  # of Spark: modes that run with another one than the lock's
 _COSTLY = {
     "faults": 25,
     "delta": 10,
@@ -63,6 +70,7 @@ _COSTLY = {
     "replicas": 12,
     "killed": 5,
     "durable": 12,
+    "spark-4.0": 10,
 }  # one of these takes as long as so many programs of the other modes
 
 
@@ -179,8 +187,12 @@ def tests(piece: Piece) -> list[str]:
     return _TESTS.get(piece.mode, ["tests/oracle/test_random_plans.py", "-k", piece.mode])
 
 
+def _python(piece: Piece) -> list[str]:
+    return [sys.executable, *(["-m", "tests.other_sparks", _LINES[piece.mode]] if piece.mode in _LINES else [])]
+
+
 def _run(piece: Piece, commit: str) -> Done:
-    command = [sys.executable, "-m", "pytest", "-q", "--timeout=0", "-p", "no:cacheprovider", "--hypothesis-show-statistics"]
+    command = [*_python(piece), "-m", "pytest", "-q", "--timeout=0", "-p", "no:cacheprovider", "--hypothesis-show-statistics"]
     command += [f"--hypothesis-seed={piece.seed}", *tests(piece)]
     output = FOLDER / f"{piece.name}.log"
     began = time.monotonic()

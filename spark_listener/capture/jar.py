@@ -26,7 +26,7 @@ _PACKAGE = "headwater.spark_listener.jvm"
 _PREFIX = "headwater"
 _LINES = "shim/v"  # folders below which something is for one line of Spark alone
 _PLAIN = "plain/"  # all that there is for other lines
-_TRIED = ("v41",)  # lines whose captures are tested
+_TRIED = ("v40", "v41")  # lines whose captures are tested
 
 
 def untried(spark_version: str) -> str | None:

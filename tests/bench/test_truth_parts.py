@@ -96,6 +96,24 @@ def test_of_a_run_that_is_stopped_the_queries_that_it_was_through_with_are_kept(
     assert (kept["scale"], kept["summary"]["queries"], kept["queries"][0]["rows"]) == (1.0, 1, 3)
 
 
+@pytest.mark.parametrize(
+    ("version", "tables", "name"),
+    [
+        ("4.1.4", "parquet", "truth-tpch-auto-0.01"),
+        ("4.1.4", "orc", "truth-tpch-orc-auto-0.01"),
+        ("4.0.5", "parquet", "truth-tpch-spark-4.0-auto-0.01"),
+        ("4.0.5", "orc", "truth-tpch-orc-spark-4.0-auto-0.01"),
+    ],
+)
+def test_a_result_is_named_after_tables_and_spark_that_are_not_the_usual(
+    version: str, tables: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.truth.run.pyspark.__version__", version)
+    monkeypatch.setattr(run, "findings", lambda *_, **__: iter([]))
+    assert run.main(["tpch", "--mode", "auto", "--tables", tables, "--results", str(tmp_path)]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == [f"{name}.json"]
+
+
 def _piece(seed: int, plans: int, *, passed: bool = True) -> Done:
     return Done("abc", "lazy", seed, plans, 500.0, passed)
 
@@ -113,6 +131,21 @@ def test_as_many_pieces_as_asked_for_are_run_at_a_time(tmp_path: Path, monkeypat
     assert torture.main(["--plans", "20", "--modes", "auto,lazy", "--jobs", "2"]) == 1
     kept = [json.loads(line) for line in (tmp_path / "done.jsonl").read_text().splitlines()]
     assert {(entry["mode"], entry["passed"]) for entry in kept} == {("auto", True), ("lazy", False)}
+
+
+def test_a_piece_of_another_spark_runs_with_its_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torture, "FOLDER", tmp_path)
+    commands: list[list[str]] = []
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr("bench.truth.torture.subprocess.run", run)
+    assert torture._run(Piece("spark-4.0", 1, 25), "abc").passed
+    assert torture._run(Piece("auto", 1, 25), "abc").passed
+    assert commands[0][1:5] == ["-m", "tests.other_sparks", "4.0", "-m"]
+    assert commands[1][1:3] == ["-m", "pytest"]
 
 
 @pytest.mark.parametrize("mode", ["delta", "iceberg"])

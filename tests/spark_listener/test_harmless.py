@@ -119,7 +119,7 @@ def test_records_need_a_place_that_executors_and_driver_share(master: str, optio
         assert "HEADWATER_SEGMENTS" in obstacle["reason"]
 
 
-@pytest.mark.parametrize(("version", "works"), [("3.5.9", False), ("4.0.0", False), ("4.1.0", True), ("4.2.1", False), ("5.0.0", False)])
+@pytest.mark.parametrize(("version", "works"), [("3.5.9", False), ("4.0.0", True), ("4.1.0", True), ("4.2.1", False), ("5.0.0", False)])
 @pytest.mark.parametrize("mode", ["auto", "coarse"])
 def test_records_are_followed_on_lines_of_spark_where_that_is_tested(version: str, mode: str, works: bool, tmp_path: Path) -> None:
     obstacle = _obstacle(Context("local", version), load_settings({}, home=tmp_path, mode=mode))

@@ -49,4 +49,6 @@ def test_every_source_is_in_the_package_of_its_folder(version: str) -> None:
 def test_a_line_of_spark_has_its_own_classes_and_one_that_is_not_tested_the_plain_ones() -> None:
     assert "headwater/plain/PlainBridge.java" not in java_sources("4.1.0")
     assert "getOuterAttrs" in java_sources("4.1.0")["headwater/shim/Differences.java"]
+    assert "getOuterAttrs" not in java_sources("4.0.5")["headwater/shim/Differences.java"]
+    assert java_sources("4.0.5").keys() == java_sources("4.1.0").keys()
     assert {name.split("/")[1] for name in java_sources("4.2.0")} == {"plain"}
