@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests import connectors
-from tests.oracle.laboratory import Laboratory, Place, laboratory_in
+from tests.oracle.laboratory import INTERPRETED, Laboratory, Place, laboratory_in
 from tests.oracle.table_history import RECORDS, History, Row, raw
 
 CATALOG = {
@@ -25,10 +25,10 @@ _NEVER = "TIMESTAMP '2100-01-01 00:00:00'"
 
 
 @contextmanager
-def lake_in(folder: Path) -> Iterator[Laboratory]:
-    """A laboratory with a catalog `lake` of Iceberg and a view `raw` of records, in files that no capture wrote."""
+def lake_in(folder: Path, *, compiled: bool = True) -> Iterator[Laboratory]:
+    """A laboratory with a catalog `lake` of Iceberg and a view `raw` of records in files of no capture. `compiled`: as Spark does it."""
     folders = {"spark.sql.catalog.lake.warehouse": f"{folder}/lake", "spark.sql.warehouse.dir": f"{folder}/warehouse"}
-    options = {**CATALOG, **connectors.CONF, **folders}
+    options = {**CATALOG, **connectors.CONF, **folders, **({} if compiled else INTERPRETED)}
     with laboratory_in(folder, budget=0.0, submitted=connectors.submitted(), conf=options) as laboratory:
         raw(laboratory)
         yield laboratory

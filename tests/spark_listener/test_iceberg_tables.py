@@ -30,7 +30,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
-    with lake_in(tmp_path_factory.mktemp("lake")) as laboratory:
+    with lake_in(tmp_path_factory.mktemp("lake"), compiled=False) as laboratory:
         yield laboratory
 
 
