@@ -16,6 +16,15 @@ FOLDERS = ("backend", "capture", "graph", "graphql", "spark_listener")
 MAY_IMPORT = {
     "headwater": {"headwater"},
     "headwater.backend": {"headwater.backend", "headwater.graphql", "headwater.graph", "headwater.spark_listener", "headwater.examples"},
+    # A command may ask a service as any program does.
+    "headwater.backend.cli": {
+        "headwater.backend",
+        "headwater.client",
+        "headwater.graphql",
+        "headwater.graph",
+        "headwater.spark_listener",
+        "headwater.examples",
+    },
     "headwater.capture": {"headwater.capture", "headwater.spark_listener", "headwater.graph.associations"},
     "headwater.graph": {"headwater.graph"},
     "headwater.graph.associations": {"headwater.graph.associations"},
