@@ -98,7 +98,6 @@ STEPS = (
         "for part in lake azure_server databases kafka_server; do .venv/bin/python -m tests.$part || exit 1; done",
         waits=True,
     ),
-    Step("audit", ".venv/bin/python scripts/audit.py", waits=True),
     Step("sparks-install", ".venv/bin/python -m tests.other_sparks", waits=True),
     Step("types", ".venv/bin/mypy"),
     Step("page-build", "make --no-print-directory backend/page/index.html", ("page-install",)),
