@@ -22,10 +22,10 @@ from pathlib import Path
 from bench import results
 
 FOLDER = results.ROOT / "build" / "torture"
-# those from `rdd` on know one mode
+# those from `pandas` on have modes of their own or know one
 _MODES = (
-    "tests", "active", "auto", "lazy", "rdd", "tagged", "faults", "delta", "iceberg", "replicas", "parsers", "killed", "durable", "away",
-    "endurance", "requests", "fuzzing", "spark-4.0",
+    "tests", "active", "auto", "lazy", "pandas", "rdd", "tagged", "faults", "delta", "iceberg", "replicas", "parsers", "killed", "durable",
+    "away", "endurance", "requests", "fuzzing", "spark-4.0",
 )  # fmt: skip
 _ONCE = {"tests": 1, "away": 10, "endurance": 4}  # each of these is one piece, however many programs are asked for; its rounds
 _PIECE = 250  # programs: some minutes
@@ -39,6 +39,7 @@ _TESTS = {
         "--ignore=tests/backend/harm/test_fuzzed.py",
         "--ignore=tests/backend/harm/test_described_requests.py",
     ],
+    "pandas": ["tests/oracle/test_pandas_programs.py"],  # a program: one in `active`, and one in `lazy`
     "rdd": ["tests/oracle/test_rdd_programs.py", "-k", "many_drawn"],
     "tagged": ["tests/oracle/test_rdd_tagged.py", "-k", "say_themselves"],
     "faults": ["tests/oracle/test_rdd_faults.py"],  # a program: five, each with a fault of its own kind

@@ -1,7 +1,11 @@
-"""Programs of functions in pandas and Arrow among other operators, against plain Python that carries sets of records along."""
+"""Programs of functions in pandas and Arrow among other operators, against plain Python that carries sets of records along.
+
+`HEADWATER_PLANS=N` runs N programs a mode instead of a few (`make torture`); HEADWATER_SEED tells which.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -21,7 +25,8 @@ from tests.oracle.laboratory import Laboratory, laboratory_in
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
 SCHEMA = "id long, k long, v long"
-PROGRAMS = 3  # a mode
+PROGRAMS = int(os.environ.get("HEADWATER_PLANS", "3"))  # a mode
+SEED = 1_000_000 * int(os.environ.get("HEADWATER_SEED", "0"))
 
 
 class Row(NamedTuple):
@@ -37,11 +42,11 @@ Rows = list[Row]
 Step = tuple[Callable[[DataFrame, DataFrame], DataFrame], Callable[[Rows, Rows], Rows]]
 
 
-def groups(rows: Sequence[Row]) -> dict[int | None, Rows]:
+def groups(rows: Sequence[Row], key: Callable[[Row], Any] = lambda row: row.k) -> dict[Any, Rows]:
     """The rows of each key."""
-    result: dict[int | None, Rows] = defaultdict(list)
+    result: dict[Any, Rows] = defaultdict(list)
     for row in rows:
-        result[row.k].append(row)
+        result[key(row)].append(row)
     return result
 
 
@@ -50,12 +55,22 @@ def behind(rows: Sequence[Row]) -> frozenset[tuple[str, int]]:
     return frozenset().union(*(row.records for row in rows))
 
 
-def _of_groups(made: Callable[[Rows], list[tuple[int, int | None, int]]]) -> Callable[[Rows, Rows], Rows]:
-    return lambda rows, _: [Row(*values, behind(group)) for group in groups(rows).values() for values in made(group)]
+def _of_groups(
+    made: Callable[[Rows], list[tuple[int, int | None, int]]], key: Callable[[Row], Any] = lambda row: row.k
+) -> Callable[[Rows, Rows], Rows]:
+    return lambda rows, _: [Row(*values, behind(group)) for group in groups(rows, key).values() for values in made(group)]
 
 
 def _largest(group: pd.DataFrame) -> pd.DataFrame:
     return group.sort_values(["v", "id"], ascending=False).head(2)
+
+
+def _largest_rows(group: Rows) -> list[tuple[int, int | None, int]]:
+    return [row[:3] for row in sorted(group, key=lambda row: (row.v, row.id), reverse=True)[:2]]
+
+
+def _odd_rows(group: Rows) -> list[tuple[int, int | None, int]]:
+    return [row[:3] for row in group] if sum(row.v for row in group) % 2 else []
 
 
 def _summed(key: Any, group: pd.DataFrame) -> pd.DataFrame:
@@ -88,7 +103,7 @@ def _co_grouped(rows: Rows, others: Rows) -> Rows:
 STEPS: dict[str, Step] = {
     "largest": (
         lambda frame, _: frame.groupBy("k").applyInPandas(_largest, SCHEMA),
-        _of_groups(lambda group: [row[:3] for row in sorted(group, key=lambda row: (row.v, row.id), reverse=True)[:2]]),
+        _of_groups(_largest_rows),
     ),
     "summed": (
         lambda frame, _: frame.groupBy("k").applyInPandas(_summed, SCHEMA),
@@ -96,7 +111,19 @@ STEPS: dict[str, Step] = {
     ),
     "odd": (
         lambda frame, _: frame.groupBy("k").applyInPandas(_odd, SCHEMA),
-        _of_groups(lambda group: [row[:3] for row in group] if sum(row.v for row in group) % 2 else []),
+        _of_groups(_odd_rows),
+    ),
+    "largest of a text": (
+        lambda frame, _: frame.groupBy(f.expr("concat('ä', v % 3, repeat('-', 30))")).applyInPandas(_largest, SCHEMA),
+        _of_groups(_largest_rows, lambda row: row.v % 3),
+    ),
+    "all of a day": (
+        lambda frame, _: frame.groupBy("k", f.expr("date_add(date'1969-12-30', cast(v % 4 as int))")).applyInArrow(lambda g: g, SCHEMA),
+        _of_groups(lambda group: [row[:3] for row in group], lambda row: (row.k, row.v % 4)),
+    ),
+    "odd of a fraction": (
+        lambda frame, _: frame.groupBy(f.expr("v % 5 / 2"), f.expr("id % 2 = 0")).applyInPandas(_odd, SCHEMA),
+        _of_groups(_odd_rows, lambda row: (row.v % 5, row.id % 2 == 0)),
     ),
     "twice": (
         lambda frame, _: frame.groupBy("k").applyInArrow(_twice, SCHEMA),
@@ -119,7 +146,7 @@ STEPS: dict[str, Step] = {
         lambda rows, others: [row._replace(records=row.records | o.records) for row in rows for o in others if row.k == o.k is not None],
     ),
 }
-FUNCTIONS = [name for name in STEPS if name in ("largest", "summed", "odd", "twice", "co-grouped")]
+FUNCTIONS = ["largest", "summed", "odd", "largest of a text", "all of a day", "odd of a fraction", "twice", "co-grouped"]
 
 
 def _source(folder: Path, chance: random.Random, begin: int) -> Rows:
@@ -168,6 +195,6 @@ def _check(laboratory: Laboratory, folder: Path, seed: int) -> None:
 def test_programs_of_functions_in_pandas(tmp_path: Path, mode: str) -> None:
     budget = 0.0 if mode == "active" else float("inf")
     with laboratory_in(tmp_path, budget=budget, conf={"spark.sql.execution.arrow.maxRecordsPerBatch": "3"}) as laboratory:
-        first = 0 if mode == "active" else PROGRAMS
+        first = SEED + (0 if mode == "active" else PROGRAMS)
         for seed in range(first, first + PROGRAMS):
             _check(laboratory, tmp_path / str(seed), seed)
