@@ -25,6 +25,7 @@ from headwater.backend.api.requests import note_request, request_id_of
 from headwater.backend.connections import Answered
 from headwater.backend.ingest_log import Receipt
 from headwater.backend.ingest_log.on_loop import on_loop
+from headwater.backend.intake.body_budget import BodyShare
 from headwater.backend.tracing.spans import is_on
 from headwater.errors import HeadwaterError
 from headwater.graphql.access import Scope as Right
@@ -48,18 +49,35 @@ class DirectEvents:
         if "content-encoding" in head_of(scope) or (len(body) >= ARRAY_INLINE and body.lstrip()[:1] == b"["):
             return False
         began = time.perf_counter()
-        who = self._guard.admitted(scope)
-        if who is None or Right.INTAKE in who.within:
+        try:
+            taken = self._taken(scope, body)
+        except Exception:  # noqa: BLE001 - a fault of ours: the application meets it once more, tells it in its log and answers
             return False
-        parts = self._parts()
-        appended = parts.workspace.events.take(who.tenant, body)
-        if appended is None:
+        if taken is None:
             return False
-        on_loop(appended).add_done_callback(partial(_answer, parts, scope, began, answered))
+        appended, share = taken
+        on_loop(appended).add_done_callback(partial(_answer, self._parts(), scope, began, answered, share))
         return True
 
+    def _taken(self, scope: Scope, body: bytes) -> tuple[Future[Sequence[Receipt]], BodyShare] | None:
+        """A body on its way to the disk, and its share of the memory; None, and nothing done, where it is not for here."""
+        if (admitted := self._guard.admitted(scope, len(body))) is None:
+            return None
+        who, share = admitted
+        appended = None
+        try:
+            if Right.INTAKE not in who.within:
+                appended = self._parts().workspace.events.take(who.tenant, body)
+        finally:
+            if appended is None:
+                share.release()
+        return None if appended is None else (appended, share)
 
-def _answer(parts: Service, scope: Scope, began: float, answered: Answered, appended: Future[Sequence[Receipt]]) -> None:
+
+def _answer(
+    parts: Service, scope: Scope, began: float, answered: Answered, share: BodyShare, appended: Future[Sequence[Receipt]]
+) -> None:  # fmt: skip
+    share.release()
     request_id = request_id_of(scope)
     try:
         receipts = appended.result()

@@ -105,20 +105,22 @@ class Guard:
             if share is not None:
                 share.release()
 
-    def admitted(self, scope: Scope) -> Principal | None:
-        """Whom a request is from, where it may pass and nobody needs to be asked for that; None where `__call__` must see to it.
+    def admitted(self, scope: Scope, size: int) -> tuple[Principal, BodyShare] | None:
+        """Whom a request with a body of `size` bytes is from, and the body's share; None where `__call__` must see to it.
 
-        Its body is the caller's to bound, who has it already.
+        It may pass, and nobody needs to be asked for that. Whoever takes the body releases its share.
         """
         headers = head_of(scope)
         try:
             _check_head(scope, headers)
             principal = self._credentials.known(headers)
-            if principal is not None:
-                self._check_request(scope, headers, principal)
+            if principal is None or size > self._check_request(scope, headers, principal):
+                return None
+            share = self._share(principal, size)
+            share.take(size)
         except HeadwaterError:
             return None
-        return principal
+        return principal, share
 
     def _check_request(self, scope: Scope, headers: Headers, principal: Principal | None) -> int:
         """Check all but who it is from; how long its body may be."""
