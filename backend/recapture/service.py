@@ -22,6 +22,7 @@ from headwater.backend.recapture.spooled import Captured, captured_in
 from headwater.backend.replay.invocations import Upstream, check
 from headwater.backend.replay.model import Invocation
 from headwater.backend.replay.runner import ReplayFailedError, run_program, story
+from headwater.backend.replay.waiting import in_thread_left_behind
 from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
 from headwater.graph.model import NodeKind, bare_name, node_id, parse_id
 from headwater.graph.records import AssociationStore
@@ -115,7 +116,7 @@ class Recaptures:
             log, shadow = place / "program.log", place / "data"
             done = [place]
             try:
-                await asyncio.to_thread(_run, plan.invocation, place, shadow, log, holding)
+                await in_thread_left_behind(_run, plan.invocation, place, shadow, log, holding)
                 return await self._keep(tenant, plan, place / "home", shadow)
             except ReplayFailedError:
                 done = [place / "home", shadow]  # the message names the log

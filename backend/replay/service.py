@@ -27,6 +27,7 @@ from headwater.backend.replay.invocations import upstream_of
 from headwater.backend.replay.model import FAULT, Difference, Replay, ReplayState, Step
 from headwater.backend.replay.plan import applications_between
 from headwater.backend.replay.runner import run_steps
+from headwater.backend.replay.waiting import in_thread_left_behind
 from headwater.errors import HeadwaterError, InvalidQueryError, UnsupportedError
 from headwater.graph.model import parse_id
 from headwater.graph.records import DataRoots
@@ -133,7 +134,7 @@ class Replays:
         replay.state = ReplayState.RUNNING
         save(replay)
         try:
-            await asyncio.to_thread(run_steps, replay, self._folder / replay.id, save)
+            await in_thread_left_behind(run_steps, replay, self._folder / replay.id, save)
             _check_met(replay)
             replay.differences, replay.differing = await asyncio.to_thread(_differences, replay, self._sources, self._folder / replay.id)
             replay.state = ReplayState.COMPLETE

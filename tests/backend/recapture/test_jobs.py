@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ import pytest
 from headwater.backend.recapture import jobs as module
 from headwater.backend.recapture.jobs import RecaptureJob, RecaptureJobs
 from headwater.errors import InvalidQueryError, UnavailableError, UnsupportedError
+from headwater.graph.stores.sqlite import SqliteStore
 from tests.backend.recapturing import Recapturing
 from tests.graph.jobs import TENANT
 
@@ -56,6 +60,32 @@ async def test_a_program_waits_for_its_turn_and_is_queued_once(here: Recapturing
             await jobs.start(TENANT, str(other))
         await jobs.close()
     assert not here.marker.exists(), "closed before its turn came"
+
+
+def test_the_end_of_the_service_does_not_wait_for_a_program(tmp_path: Path) -> None:
+    process = tmp_path / "process"
+
+    async def start_and_close() -> None:
+        graph = SqliteStore(str(tmp_path / "graph.db"))
+        await graph.open()
+        here = Recapturing(tmp_path, graph)
+        await here.wrote()
+        here.register(then=f"import time; pathlib.Path({str(process)!r}).write_text(str(os.getpid())); time.sleep(60)")
+        jobs = RecaptureJobs(here.service, asyncio.Lock())
+        await jobs.start(TENANT, here.dataset)
+        async with asyncio.timeout(120):
+            while not process.exists() or not process.read_text():  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(0.02)
+        await jobs.close()
+        here.registry.close()
+        here.records.close()
+        await graph.close()
+
+    with asyncio.Runner() as runner:
+        runner.run(start_and_close())
+        began = time.monotonic()
+    assert time.monotonic() - began < 30
+    os.kill(int(process.read_text()), signal.SIGKILL)  # it is there still: it runs on to its own end
 
 
 @pytest.mark.parametrize("named", ["out", "dataset:x", "run:0190a6f2-0000-7000-8000-00000000000b", "", "dataset:a:b:c"])
