@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from headwater.backend.audit.chain import Verified
 from headwater.backend.audit.lines import Entry, Found, Wanted
+from headwater.backend.cli.output import note
 from headwater.backend.home_settings import DEFAULT_TENANT, settings_of
 from headwater.backend.keys import NamedKey, ring_of
 from headwater.errors import InvalidInputError, NotFoundError, UnsupportedError
@@ -106,13 +107,33 @@ class ServiceKeys:
         return len(meant)
 
     def listed(self) -> list[NamedKey]:
-        found = self._service.execute(f"{{ admin {{ keys(first: {_MOST}, all: true) {{ {_KEY} }} }} }}")["admin"]["keys"]
+        found = self._told(ended=True)
+        if len(found) >= _MOST:
+            note(f"These are the latest {_MOST:,}; there may be further ones, which a service does not tell.", label="warning")
+        return found
+
+    def _told(self, *, ended: bool) -> list[NamedKey]:
+        """The latest, latest last; `ended`: also those that are worth nothing any more."""
+        wanted = f"first: {_MOST}, all: {str(ended).lower()}"
+        found = self._service.execute(f"{{ admin {{ keys({wanted}) {{ {_KEY} }} }} }}")["admin"]["keys"]
         return [_named(key) for key in reversed(found)]
 
     def _meant(self, name: str, tenant: str | None) -> list[NamedKey]:
-        """The valid keys of one tenant that a name or an id stands for, latest last; there is one at least."""
-        valid = [key for key in self.listed() if key.state(time.time()) == "valid" and tenant in (None, key.tenant)]
-        found = [key for key in valid if key.id == name] or [key for key in valid if key.name == name]
+        """The valid keys of one tenant that a name or an id stands for, latest last; there is one at least.
+
+        Raises:
+            UnsupportedError: there may be further ones of that name, which the service does not tell.
+        """
+        told = self._told(ended=False)
+        valid = [key for key in told if key.state(time.time()) == "valid" and tenant in (None, key.tenant)]
+        if by_id := [key for key in valid if key.id == name]:
+            return by_id
+        if len(told) >= _MOST:
+            raise UnsupportedError(
+                f"The service tells of {_MOST:,} valid keys, and there may be older ones called {name[:80]!r}.",
+                hint="Give the id of a key, or run it on the home of the service.",
+            )
+        found = [key for key in valid if key.name == name]
         if not found:
             raise NotFoundError(f"There is no valid key {name[:80]!r}.", hint="List them: headwater admin keys list")
         if len(tenants := {key.tenant for key in found}) > 1:

@@ -11,7 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
+from headwater.backend.cli import administered
+from headwater.backend.client import GraphQLClient
 from headwater.backend.keys import KeyRing
+from headwater.errors import UnsupportedError
 from headwater.graphql.access import ROLES
 from tests.backend.cli.command import headwater
 from tests.backend.events import run_event
@@ -203,6 +206,21 @@ def test_the_command_administers_a_service_as_it_does_a_home(service: ServicePro
     assert "where they are kept" in headwater("admin", "audit", "--verify", code=5, **boss).stderr
     viewer = {**boss, "HEADWATER_API_KEY": second}
     assert "error" in headwater("admin", "keys", "list", code=1, **viewer).stderr
+
+
+def test_a_name_is_revoked_only_where_all_keys_are_told(
+    service: ServiceProcess, admin: httpx.Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = [_ask(admin, _CREATE, n=name, r=["viewer"])["createKey"]["key"]["id"] for name in ("leaked", "later", "latest")]
+    monkeypatch.setattr(administered, "_MOST", 2)
+    there = administered.ServiceKeys(GraphQLClient(service.url, admin.headers["X-Api-Key"]))
+    with pytest.raises(UnsupportedError, match="there may be older ones called 'leaked'"):
+        there.revoke("leaked", tenant=None)
+    assert there.revoke(keys[2], tenant=None) == 1
+    assert len(there.listed()) == 2
+    assert "These are the latest 2" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert there.revoke("leaked", tenant=None) == there.revoke("later", tenant=None) == 1
 
 
 def test_roles_and_grants_are_listed_on_a_home(tmp_path: Path) -> None:
