@@ -44,6 +44,8 @@ def _plain(kind: str, value: Any) -> Any:
     if hasattr(value, "as_py"):
         if kind == "s":
             return bytes(value.as_buffer()) if value.is_valid else None  # Spark has text that is no UTF-8
+        if kind == "d":
+            return value.value  # and years that Python has not
         value = value.as_py()
     if value is None or (kind != "s" and str(value) in ("nan", "<NA>", "NaT")):
         return None

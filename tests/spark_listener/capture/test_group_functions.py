@@ -105,6 +105,24 @@ def test_groups_of_any_key(spark: SparkSession, table: Any, write: Any, traced: 
     assert not found.said
 
 
+ODD = {"no UTF-8": "cast(if(id % 2 = 0, X'61FF', X'EDA080') as string)", "a far day": "date_add(date'9999-12-30', cast(id % 4 as int))"}
+
+
+@pytest.mark.parametrize(("key", "way"), [("no UTF-8", "applyInPandas"), ("no UTF-8", "applyInArrow"), ("a far day", "applyInArrow")])
+def test_keys_that_python_cannot_show(spark: SparkSession, table: Any, write: Any, traced: Any, key: str, way: str) -> None:
+    """PySpark gives them to a function that does not look at them, so it must not fail with us."""
+
+    def ids(group: Any) -> Any:
+        told = ",".join(map(str, sorted(int(str(number)) for number in group["id"])))
+        return pd.DataFrame({"ids": [told]}) if way == "applyInPandas" else pa.table({"ids": [told]})
+
+    frame = getattr(spark.read.parquet(table("rows", ROWS)).groupBy(f.expr(ODD[key])), way)(ids, "ids string")
+    without = {row["ids"] for row in frame.collect()}
+    found = traced(write(frame), "ids")
+    assert found.ids == {(told,): [frozenset(map(int, told.split(",")))] for told in without}
+    assert not found.said
+
+
 def test_keys_of_one_hash_give_the_rows_of_both(spark: SparkSession, table: Any, write: Any, traced: Any) -> None:
     spark.conf.set("spark.headwater.test.keyHashes", 1)
     try:

@@ -51,6 +51,10 @@ public final class GroupFunctionFamily extends Family {
         return node instanceof FlatMapGroupsInPandas || node instanceof FlatMapGroupsInArrow || isOfTwo(node);
     }
 
+    private static boolean inPandas(LogicalPlan node) {
+        return node instanceof FlatMapGroupsInPandas || node instanceof FlatMapCoGroupsInPandas;
+    }
+
     private static boolean isOfTwo(LogicalPlan node) {
         return node instanceof FlatMapCoGroupsInPandas || node instanceof FlatMapCoGroupsInArrow;
     }
@@ -107,6 +111,9 @@ public final class GroupFunctionFamily extends Family {
             String kinds = KeyHash.kinds(keys);
             boolean bare = ((LogicalPlan) node.children().apply(i)).output().size() == keys.size(); // PySpark takes a frame without columns for
             if (kinds == null || bare || (result != null && !result.equals(kinds))) { // one without rows, and looks for the key in the other
+                return null;
+            }
+            if (inPandas(node) && kinds.indexOf('s') >= 0) { // to ask for a key decodes it, which fails for text that is no UTF-8
                 return null;
             }
             result = kinds;
