@@ -71,6 +71,9 @@ class IngestLog(Protocol):
     def buried(self, stage: Stage | None = None) -> int:
         """How many dead letters there are, of all tenants; of one stage where it is given."""
 
+    def buried_at(self, tenant: str, stage: Stage) -> list[int]:
+        """The offsets of the entries that are dead letters of one stage, in order."""
+
     def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0, stage: Stage | None = None) -> list[DeadLetter]:
         """Dead letters with an id above `after`, oldest first, of one stage where it is given.
 

@@ -160,6 +160,10 @@ class SqliteLog:
     def buried(self, stage: Stage | None = None) -> int:
         return int(self._rows("SELECT count(*) FROM dead_letter WHERE stage = coalesce(?, stage)", stage)[0][0])
 
+    def buried_at(self, tenant: str, stage: Stage) -> list[int]:
+        rows = self._rows("SELECT offset FROM dead_letter WHERE tenant = ? AND stage = ? ORDER BY offset", tenant, stage)
+        return [int(offset) for (offset,) in rows]
+
     def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0, stage: Stage | None = None) -> list[DeadLetter]:
         sql = (
             "SELECT stage, reason, body, field, offset, id, received, times FROM dead_letter WHERE tenant = ? AND id > ?"

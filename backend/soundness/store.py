@@ -109,11 +109,11 @@ def _refused(log: IngestLog, tenant: str) -> Finding:
 
 def _set_aside(log: IngestLog, tenant: str) -> Finding:
     """The entries at which the worker ended each time."""
-    letters = log.dead_letters(tenant, stage=Stage.QUARANTINE)
-    shown = [f"entry {letter.offset}: {letter.reason}" for letter in letters[:_SHOWN]]
-    more = ["and more"] if len(letters) > _SHOWN else []
-    hint = ["`headwater store retry` projects them once more"] if letters else []
-    return Finding("set aside", ok=not letters, detail="; ".join([*shown, *more, *hint]) or "none")
+    count = len(log.buried_at(tenant, Stage.QUARANTINE))
+    shown = [f"entry {letter.offset}: {letter.reason}" for letter in log.dead_letters(tenant, first=_SHOWN, stage=Stage.QUARANTINE)]
+    more = [f"and {count - len(shown):,} more"] if count > len(shown) else []
+    hint = ["`headwater store retry` projects them once more"] if count else []
+    return Finding("set aside", ok=not count, detail="; ".join([*shown, *more, *hint]) or "none")
 
 
 def _refused_at_intake(log: IngestLog, tenant: str) -> Finding:

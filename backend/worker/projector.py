@@ -257,11 +257,7 @@ class Projector:
             self._at_work.end()
 
     async def _know_what_is_set_aside(self, tenant: str) -> None:
-        letters, after = list[DeadLetter](), 0
-        while some := await asyncio.to_thread(self._ingest.dead_letters, tenant, after=after, stage=Stage.QUARANTINE):
-            letters += some
-            after = some[-1].id
-        self._set_aside[tenant] = frozenset(letter.offset for letter in letters)
+        self._set_aside[tenant] = frozenset(await asyncio.to_thread(self._ingest.buried_at, tenant, Stage.QUARANTINE))
 
     async def _apply_alone(self, tenant: str, entry: Entry, batch: GraphBatch | None, *, passed: bool = False) -> None:
         """`passed`: the graph's offset stays, as it is past the entry or far before it."""

@@ -50,7 +50,8 @@ class Suspects:
             suspect = replace(suspect, entry=at.first, ends=known.ends + 1 if known.entry == at.first else 1)
         if suspect.ends >= ENDS:
             self._set_aside(at, how)
-            suspect = replace(suspect, entry=0, ends=0)
+            # Where one entry ends a worker, others of the tenant may: what waits now is tried apart, too, and ends no worker of all.
+            suspect = replace(suspect, last=max(suspect.last, self._ingest.latest(at.tenant)), entry=0, ends=0)
         self._mark(at.tenant, json.dumps(asdict(suspect)))
         shown = f"entry {at.first}" if at.first == at.last else f"one of the entries {at.first} to {at.last}"
         if suspect.ends or at.first != at.last:

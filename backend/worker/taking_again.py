@@ -33,8 +33,7 @@ def retry_set_aside(settings: Settings, tenant: str) -> list[Outcome]:
     """
     settings.folder.create()
     with closing(open_log(settings)) as log, TemporaryDirectory(prefix="headwater-retry-") as folder:
-        letters = log.dead_letters(tenant, stage=Stage.QUARANTINE)
-        return list(_outcomes(settings, tenant, [letter.offset for letter in letters], Path(folder) / "note"))
+        return list(_outcomes(settings, tenant, log.buried_at(tenant, Stage.QUARANTINE), Path(folder) / "note"))
 
 
 def _outcomes(settings: Settings, tenant: str, offsets: list[int], note: Path) -> Iterator[Outcome]:

@@ -141,6 +141,10 @@ class PostgresLog:
         statement = "SELECT count(*) FROM dead_letter WHERE stage = coalesce(CAST(:stage AS text), stage)"
         return self._number(statement, stage=stage.value if stage else None)
 
+    def buried_at(self, tenant: str, stage: Stage) -> list[int]:
+        statement = "SELECT number FROM dead_letter WHERE tenant = :tenant AND stage = :stage ORDER BY number"
+        return [int(number) for (number,) in self._questions.ask(statement, tenant=tenant, stage=stage.value)]
+
     def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0, stage: Stage | None = None) -> list[DeadLetter]:
         rows = self._questions.ask(
             "SELECT stage, reason, body, field, number, id, received, times FROM"

@@ -110,6 +110,8 @@ class LogContract:
         for stage in (Stage.PROJECTION, Stage.QUARANTINE):
             log.bury("t", [DeadLetter(stage, "boom", b"{}", offset=7)]).result()
         assert (log.buried(), log.buried(Stage.QUARANTINE), log.refused("t")) == (2, 1, 1)
+        assert [log.buried_at("t", stage) for stage in (Stage.PROJECTION, Stage.QUARANTINE)] == [[7], [7]]
+        assert log.buried_at("other", Stage.QUARANTINE) == []
         log.forgive("t", [7]).result()
         assert [letter.stage for letter in log.dead_letters("t")] == [Stage.QUARANTINE]
         log.forgive("t", [7], stage=Stage.QUARANTINE).result()

@@ -15,11 +15,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headwater.backend.ingest_log import Draft, EntryKind, IngestLog, Stage
+from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, IngestLog, Stage
 from headwater.backend.ingest_log.sqlite import SqliteLog
 from headwater.backend.intake.documents import document_key
 from headwater.backend.keys import KeyRing
 from headwater.backend.settings import load_settings
+from headwater.backend.worker import taking_again
 from headwater.backend.worker.at_work import AtWork, Note, Patience, Stretch, left_in, note_in
 from headwater.backend.worker.suspects import ENDS, Suspect, Suspects
 from headwater.backend.workspace import Workspace
@@ -163,6 +164,25 @@ def test_ends_at_one_entry_in_a_row_set_it_aside_and_others_do_not(log: IngestLo
     assert "SIGSEGV" in letter.reason
     suspects.passed("t")
     assert not suspects.read()
+
+
+def test_once_an_entry_is_set_aside_all_that_wait_of_its_tenant_are_tried_apart(log: IngestLog) -> None:
+    bad, *_, latest = [_appended(log, number) for number in range(4)]
+    suspects = Suspects(log)
+    for _ in range(ENDS):
+        suspects.ended(Stretch("t", bad, bad), "SIGSEGV")
+    assert suspects.read() == {"t": Suspect(bad, latest)}
+
+
+def test_all_that_is_set_aside_is_tried_again_however_many_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load_settings(home=tmp_path)
+    letters = [DeadLetter(Stage.QUARANTINE, "The worker ended.", b"{}", None, offset) for offset in range(1, 151)]
+    with closing(SqliteLog(settings.folder.create().log)) as log:
+        log.bury("t", letters).result()
+    tried: list[int] = []
+    monkeypatch.setattr(taking_again, "_outcomes", lambda _, tenant, offsets, note: tried.extend(offsets) or [])
+    taking_again.retry_set_aside(settings, "t")
+    assert tried == list(range(1, 151))
 
 
 async def test_a_rebuild_passes_over_what_is_set_aside(tmp_path: Path) -> None:
