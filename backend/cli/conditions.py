@@ -7,7 +7,7 @@ left as it is.
 from __future__ import annotations
 
 _AND, _OR = " AND ", " OR "
-_LONGEST = 20_000  # characters: a condition of which nobody reads more
+_LONGEST = 2_000  # characters: nobody reads more, and each parenthesis within another costs one look at all of them
 
 
 def plain_condition(text: str) -> str:

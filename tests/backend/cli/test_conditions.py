@@ -23,6 +23,7 @@ _NAMES = ["a", "b", "c"]
         ("(((a > 1) OR (b = 2)) AND (c = 3))", "((a > 1) OR (b = 2)) AND c = 3"),
         ("isnotnull(k) AND (k > lower(x))", "isnotnull(k) AND k > lower(x)"),
         ("(name = x) AND y)", "(name = x) AND y)"),
+        (f"{'(' * 1_500}x{')' * 1_500}", f"{'(' * 1_500}x{')' * 1_500}"),  # longer than anybody reads, and slow to read
         ("x", "x"),
         ("", ""),
     ],
