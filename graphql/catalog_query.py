@@ -16,6 +16,7 @@ from strawberry import UNSET
 from headwater.errors import InvalidInputError, InvalidQueryError
 from headwater.graph import model
 from headwater.graph.model import NodeKind, Stamp, node_id, parse_id
+from headwater.graph.stores.written import with_ends
 from headwater.graphql.connections import NodeConnection, place_of
 from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.types import Info
@@ -127,7 +128,7 @@ async def _latest(
         total = found.total
         if not found.nodes:
             break
-        for node in found.nodes:
+        for node in await with_ends(context.graph, context.tenant, found.nodes):
             if fits is None or fits(node):
                 chosen.append((place, node))
                 room -= _bytes_of(node)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from strawberry.dataloader import DataLoader
 
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.stores.protocol import GraphStore, Page
+from headwater.graph.stores.written import with_ends
 from headwater.graphql.limits import Budget
 
 
@@ -34,7 +36,7 @@ class Loaders:
         self.children: DataLoader[ChildrenKey, Page] = DataLoader(load_fn=self._children)
 
     async def _nodes(self, ids: list[str]) -> Sequence[Node | None]:
-        found = {node.id: node for node in await self._graph.get(self._tenant, ids)}
+        found = {node.id: node for node in await with_ends(self._graph, self._tenant, await self._graph.get(self._tenant, ids))}
         self.budget.spend(len(found))
         return [found.get(identifier) for identifier in ids]
 
@@ -50,6 +52,6 @@ class Loaders:
         async def page(key: ChildrenKey) -> Page:
             result = await self._graph.children(self._tenant, key.parent, kinds=key.kinds, first=key.first, after=key.after)
             self.budget.spend(len(result.nodes))
-            return result
+            return replace(result, nodes=await with_ends(self._graph, self._tenant, result.nodes))
 
         return await asyncio.gather(*(page(key) for key in keys))

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from headwater.backend.keys import KeyRing
+from headwater.graph.model import NodeKind, node_id
 from headwater.graphql.access import Scope
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.lineage.datasets import Dataset
@@ -154,3 +155,8 @@ def test_what_a_run_names_at_its_start_alone_is_written_when_it_completes(reader
     assert (paid["currentVersion"], paid["lastModifiedAt"]) == (run["id"], run["endedAt"])
     (version,) = reader.get(f"/api/v1/namespaces/{quote(KAFKA, safe='')}/datasets/paid/versions").json()["versions"]
     assert version["createdAt"] == run["endedAt"]
+    asked = "versions(dataset: $d) { nodes { properties } } node(id: $d) { children(kinds: [VERSION]) { nodes { properties } } }"
+    of = {"d": node_id(NodeKind.DATASET, KAFKA, "paid")}
+    told = reader.post("/graphql", json={"query": f"query ($d: ID!) {{ {asked} }}", "variables": of}).json()["data"]
+    for (written,) in (told["versions"]["nodes"], told["node"]["children"]["nodes"]):
+        assert written["properties"]["writtenAt"] == run["endedAt"]
