@@ -29,7 +29,8 @@ from headwater.graphql.limits import MAX_ALIASES, MAX_ARGUMENTS, MAX_COSTLY, MAX
 # Fields that walk the graph or read files. All others look something up by its id.
 COSTLY = frozenset({
     "trace", "rows", "view", "viewLink", "viewDifference", "impact", "fieldLineage", "fieldAccess", "lineage", "dataflow", "quality",
-    "search", "registrations", "startReplay", "startTrace", "declare", "audit", "auditVerification", "__schema", "__type",
+    "search", "registrations", "recapturable", "startReplay", "startRecapture", "startTrace", "declare", "audit", "auditVerification",
+    "__schema", "__type",
 })  # fmt: skip
 
 # What is left of a text when strings and comments are passed over: its brackets.

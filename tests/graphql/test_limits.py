@@ -49,6 +49,11 @@ async def test_a_few_fragments_that_multiply_are_answered(ask):
         ("{ ...A } fragment A on Query { ...B } fragment B on Query { ...A }", "spreads itself"),
         ("{ " + " ".join(f't{number}: trace(dataset: "x") {{ exact }}' for number in range(11)) + " }", "10 costly fields"),
         ("{ " + " ".join(f"r{number}: registrations {{ isUnchanged }}" for number in range(11)) + " }", "10 costly fields"),
+        ('{ trace(dataset: "x") { ' + " ".join(f"r{number}: recapturable" for number in range(10)) + " } }", "10 costly fields"),
+        (
+            "mutation { " + " ".join(f'r{number}: startRecapture(dataset: "/{number}") {{ id }}' for number in range(11)) + " }",
+            "10 costly fields",
+        ),
         ("{ ...T } fragment T on Query { " + " ".join(f't{n}: rows(dataset: "x") {{ exact }}' for n in range(11)) + " }", "costly fields"),
         ("{ " + " ".join(f'node(id: "{number}") {{ id }}' for number in range(400)) + " }", "200 fields with arguments"),
         ("{ service { " + "version " * 900 + "} }", "800 fields"),
