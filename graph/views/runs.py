@@ -73,7 +73,7 @@ async def _written_later(graph: GraphStore, tenant: str, request: ViewRequest, n
         return " in that time" if request.timed else ""
     datasets = [node.id for node in nodes if node.kind is NodeKind.DATASET]
     blocks = [block for each in datasets for block in await children(graph, tenant, each, _INSIDE[NodeKind.DATASET])]
-    times = [str(block.properties["writtenAt"]) for block in blocks if "writtenAt" in block.properties]
+    times = [str(block.properties["writtenAt"]) for block in await with_ends(graph, tenant, blocks) if "writtenAt" in block.properties]
     first = f": the first was written at {shown_instant(min(times))}" if times else ""
     return f" as of {shown_instant(request.as_of)}{first}"
 

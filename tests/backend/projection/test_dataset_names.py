@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from headwater.backend.projection.dataset_names import name_of
+from headwater.errors import InvalidQueryError
+from headwater.graph.model import NodeKind
 from headwater.graph.stores.written import with_ends
+from headwater.graph.views import ViewRequest, view
 from tests.backend.projection.events import RUN, dataset, graph_of, run_event
 
 
@@ -86,3 +89,10 @@ async def test_what_the_start_alone_names_is_written_by_a_run_that_ends_without_
         async with graph_of(tmp_path / str(events.index(end)), *events) as graph:
             (version,) = await with_ends(graph.store, graph.tenant, [await graph.node(f"version:file:/out:{RUN}")])
             assert version.properties.get("writtenAt") == ("2026-01-01T00:00:09.000000Z" if is_written else None)
+
+
+async def test_when_such_a_run_wrote_the_first_version_is_told_where_there_was_none_yet(tmp_path: Path) -> None:
+    async with graph_of(tmp_path, run_event("START", 1, outputs=[dataset("/out")]), run_event("COMPLETE", 9)) as graph:
+        asked = ViewRequest(focus=("dataset:file:/out",), as_of="2025-12-31", actors=NodeKind.RUN)
+        with pytest.raises(InvalidQueryError, match="the first was written at 2026-01-01T00:00:09"):
+            await view(graph.store, graph.tenant, asked)
