@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from headwater.graph.records import ANYWHERE, AssociationStore
+from headwater.graph.trace import TraceRequest, trace
 from tests.jvm import QUICK
 from tests.spark_listener.spark import brief, environment, logged, run, script
 
@@ -171,7 +175,7 @@ spark.range(3).write.parquet("numbers")
     assert "script" not in events[0]["run"]["facets"]["headwater_invocation"]
 
 
-def test_spark_submit_starts_the_launcher_and_it_the_program(folder: Path, root: Path) -> None:
+def test_spark_submit_starts_the_launcher_and_it_the_program_whose_workers_are_pyspark_s_own(folder: Path, root: Path) -> None:
     script(
         folder,
         "submitted.py",
@@ -180,11 +184,15 @@ def test_spark_submit_starts_the_launcher_and_it_the_program(folder: Path, root:
         from pyspark.sql import SparkSession
         spark = SparkSession.builder.appName("submitted").getOrCreate()
         spark.read.csv(sys.argv[1], header=True).write.parquet("copy")
+        copy = spark.read.parquet("copy").groupBy("origin")
+        copy.applyInArrow(lambda rows: rows.slice(0, 1), "origin string, wind string").write.parquet("firsts")
+        lines = spark.sparkContext.textFile(sys.argv[1])
+        lines.map(lambda line: (line[:3], 1)).reduceByKey(lambda one, other: one + other).map(str).saveAsTextFile("counts")
         sys.exit(5)
         """,
     )
     home = folder / "home"
-    env = environment(root, HEADWATER_HOME=str(home))
+    env = environment(root, HEADWATER_HOME=str(home), HEADWATER_MODE="active")
     env.pop("PYSPARK_SUBMIT_ARGS")
     launcher = run(["-m", "headwater.spark_listener"], folder, env).stdout.strip()
     submit = str(Path(sys.executable).parent / "spark-submit")
@@ -211,6 +219,10 @@ def test_spark_submit_starts_the_launcher_and_it_the_program(folder: Path, root:
     assert done.returncode == 5, done.stdout + done.stderr
     assert ("COMPLETE", f"submitted.{WRITE}.copy") in brief(logged(home))
     assert brief(logged(home))[-1] == ("FAIL", "submitted")
+    with closing(AssociationStore(home / "associations", sources=ANYWHERE)) as store:  # what the workers of PySpark's own daemon recorded
+        for name, (words, lines) in {"firsts": ("origin = 'EWR'", {2, 3}), "counts": ("value LIKE '%JFK%'", {4, 5})}.items():
+            answer = asyncio.run(trace(None, store, "default", TraceRequest(dataset=str(folder / name), where=words)))
+            assert (answer.exact, {record.line for record in answer.records}) == (True, lines)
 
 
 def test_mode_coarse_knows_datasets_and_columns_and_no_records(folder: Path, root: Path) -> None:
