@@ -26,9 +26,10 @@ import httptools
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from headwater.backend.gathering import Gathering
+
 HEAD_BYTES = 16 * 1024
 _WAITING = 8  # requests that wait for the answer to one before them: with the last of them the connection ends
-_GATHERED_BYTES = 4096  # of a piece that may wait for the next
 _VERSIONS = frozenset({"1.0", "1.1"})
 
 Answered = Callable[[bytes, bytes], None]
@@ -89,7 +90,8 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_made(transport)  # type: ignore[arg-type]  # asyncio's own base class says less than what it hands over
         self.parser.set_dangerous_leniencies(lenient_data_after_close=False)
         self.flow = _OneAtATime(self)
-        self.transport = _Gathering(self.transport, self.loop)  # type: ignore[assignment]  # it has all else of the other
+        self._gathering = Gathering(self.transport, self.loop)
+        self.transport = self._gathering  # type: ignore[assignment]  # it has all else of the other
         self._limits = self.shared.limits
         self._place = _Place.BEFORE
         self._received = 0
@@ -226,7 +228,7 @@ class BoundedProtocol(HttpToolsProtocol):
         cycle.response_started = cycle.response_complete = True
         lines = [head, *(b"%s: %s\r\n" % header for header in self.server_state.default_headers)]
         lines += [b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n", body]
-        self.transport.inner.write(b"".join(lines))  # type: ignore[attr-defined]
+        self._gathering.write_at_once(b"".join(lines))
         if not cycle.keep_alive:
             self.transport.close()
         self.on_response_complete()
@@ -236,7 +238,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.shared.waiting.pop(self, None)
         self._cancel("_head_timer", "_body_timer", "_read_timer")
         self._unset_keepalive_if_required()
-        self.transport = self.transport.inner  # type: ignore[attr-defined]
+        self.transport = self._gathering.inner
         super().handle_websocket_upgrade()
 
     def on_response_complete(self) -> None:
@@ -375,37 +377,6 @@ class BoundedProtocol(HttpToolsProtocol):
             if timer is not None:
                 timer.cancel()
             setattr(self, name, None)
-
-
-class _Gathering:
-    """A transport that writes the head of an answer together with the first piece behind it: each write is a call of the system."""
-
-    def __init__(self, inner: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self.inner = inner
-        self._loop = loop
-        self._unwritten = b""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
-
-    def write(self, data: bytes) -> None:
-        """Write soon: with what is written next, or once whoever writes has paused."""
-        if self._unwritten or len(data) > _GATHERED_BYTES:
-            self.inner.write(self._unwritten + data)
-            self._unwritten = b""
-        else:
-            self._unwritten = data
-            self._loop.call_soon(self._write_rest)
-
-    def close(self) -> None:
-        """Close when all is written."""
-        self._write_rest()
-        self.inner.close()
-
-    def _write_rest(self) -> None:
-        rest, self._unwritten = self._unwritten, b""
-        if rest and not self.inner.is_closing():
-            self.inner.write(rest)
 
 
 class _OneAtATime(FlowControl):

@@ -1,0 +1,43 @@
+"""A transport that writes what belongs together in one call of the system. For the connections of the service."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+_GATHERED_BYTES = 4096  # of a piece that may wait for the next
+
+
+class Gathering:
+    """A transport that writes the head of an answer together with the first piece behind it. `inner` is the one that it stands before."""
+
+    def __init__(self, inner: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self.inner = inner
+        self._loop = loop
+        self._unwritten = b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def write(self, data: bytes) -> None:
+        """Write soon: with what is written next, or once whoever writes has paused."""
+        if self._unwritten or len(data) > _GATHERED_BYTES:
+            self.write_at_once(data)
+        else:
+            self._unwritten = data
+            self._loop.call_soon(self._write_rest)
+
+    def write_at_once(self, data: bytes) -> None:
+        """Write now, behind what waited: nothing comes that it could be written with."""
+        self.inner.write(self._unwritten + data)
+        self._unwritten = b""
+
+    def close(self) -> None:
+        """Close when all is written."""
+        self._write_rest()
+        self.inner.close()
+
+    def _write_rest(self) -> None:
+        rest, self._unwritten = self._unwritten, b""
+        if rest and not self.inner.is_closing():
+            self.inner.write(rest)
