@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -72,6 +73,22 @@ def _attack(service: ServiceProcess, client: httpx.Client, folder: Path, number:
     return dict(client.post("/graphql", json={"query": START, "variables": asked}).json())
 
 
+@contextmanager
+def _replaced_script(service: ServiceProcess, folder: Path) -> Iterator[None]:
+    """A registered program whose script is another one by now."""
+    registry = Registry(service.home.path)
+    registry.add_roots([str(folder)])
+    program = Program(
+        namespace="tests", job="pipeline", argv=["evil.py"], script=str(folder / "evil.py"), script_sha256="0" * 64,
+        working_directory=str(folder), operator=True,
+    )  # fmt: skip
+    registry.register(program)
+    try:
+        yield
+    finally:
+        registry.remove(program.id)
+
+
 def test_a_program_that_came_over_the_network_is_not_run(service: ServiceProcess, client: httpx.Client, tmp_path: Path) -> None:
     Registry(service.home.path).add_roots([str(tmp_path)])
     answer = _attack(service, client, tmp_path, 7100)
@@ -81,17 +98,8 @@ def test_a_program_that_came_over_the_network_is_not_run(service: ServiceProcess
 
 
 def test_a_registered_script_that_was_replaced_is_not_run(service: ServiceProcess, client: httpx.Client, tmp_path: Path) -> None:
-    registry = Registry(service.home.path)
-    registry.add_roots([str(tmp_path)])
-    program = Program(
-        namespace="tests", job="pipeline", argv=["evil.py"], script=str(tmp_path / "evil.py"), script_sha256="0" * 64,
-        working_directory=str(tmp_path), operator=True,
-    )  # fmt: skip
-    registry.register(program)
-    try:
+    with _replaced_script(service, tmp_path):
         answer = _attack(service, client, tmp_path, 7101)
-    finally:
-        registry.remove(program.id)
     assert "has changed since it was registered" in answer["errors"][0]["message"], answer
     assert not (tmp_path / "it-ran").exists()
 
@@ -108,17 +116,8 @@ def test_a_program_that_came_over_the_network_is_not_recaptured(service: Service
 
 
 def test_a_registered_script_that_was_replaced_is_not_recaptured(service: ServiceProcess, client: httpx.Client, tmp_path: Path) -> None:
-    registry = Registry(service.home.path)
-    registry.add_roots([str(tmp_path)])
-    program = Program(
-        namespace="tests", job="pipeline", argv=["evil.py"], script=str(tmp_path / "evil.py"), script_sha256="0" * 64,
-        working_directory=str(tmp_path), operator=True,
-    )  # fmt: skip
-    registry.register(program)
-    try:
+    with _replaced_script(service, tmp_path):
         answer = _attack(service, client, tmp_path, 7103, again=True)
-    finally:
-        registry.remove(program.id)
     assert "has changed since it was registered" in answer["errors"][0]["message"], answer
     assert not (tmp_path / "it-ran").exists()
 
