@@ -29,7 +29,7 @@ from headwater.graph.storage import NOWHERE, Remote, read_roots
 from headwater.graph.stores import GraphStore
 from headwater.graph.stores.registry import open_store
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
-from headwater.spark_listener.delivery.leftovers import Delivered, deliver_leftovers
+from headwater.spark_listener.delivery.leftovers import Delivered, deliver_leftovers, note_refusals
 from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.spool import applications
 
@@ -151,7 +151,9 @@ class Workspace:
         from headwater.backend.delivery import LogDelivery
 
         delivery = LogDelivery(tenant, self.events, self.captures, self.home.associations, self.records.sources.remote)
-        return deliver_leftovers(self.home.spool, delivery)
+        delivered = deliver_leftovers(self.home.spool, delivery)
+        note_refusals(self.home.spool, delivered.refused)
+        return delivered
 
     async def settle(self, *, patience: float = 60.0, tenant: str = DEFAULT_TENANT) -> int:
         """Have the log projected, by this process or by the one that has the role. Returns how many entries still wait."""

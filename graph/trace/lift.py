@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from headwater.graph.ledger import ledger_of
 from headwater.graph.model import EdgeKind, NodeKind, node_id, parse_id
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.trace.answer import Grain, Hop
 from headwater.graph.trace.session import Session
 
-_LEDGER = "headwater_capture"  # the run facet in which the listener says what was captured
 _MOST_REASONS = 3
 _MOST_FOLDERS = 32
 _BATCH = 1_000  # jobs that the graph is asked about at once
@@ -111,8 +111,6 @@ async def _reasons(graph: GraphStore, tenant: str, jobs: Collection[str]) -> dic
 
 
 def _refusals(run: Mapping[str, Any]) -> list[str]:
-    """What a run's ledger says was refused. It may be of any producer, so nothing is taken for granted."""
-    ledger = run.get(_LEDGER)
-    problems = ledger.get("problems") if isinstance(ledger, Mapping) else None
-    refused = [one for one in problems if isinstance(one, Mapping) and one.get("kind") == "refused"] if isinstance(problems, list) else []
-    return [": ".join(str(one[part]) for part in ("operator", "reason") if one.get(part)) for one in refused[:_MOST_REASONS]]
+    """The reasons for which the ledger of a run has no records."""
+    refused = [problem for problem in ledger_of(run).problems if problem.kind == "refused"]
+    return [f"{problem.operator}: {problem.reason}" if problem.operator else problem.reason for problem in refused[:_MOST_REASONS]]

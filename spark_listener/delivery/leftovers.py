@@ -6,18 +6,24 @@ it cannot deliver now, and must not stop at one bad item.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from headwater.errors import InvalidInputError
+from headwater.spark_listener.delivery.substitutes import substitute
 from headwater.spark_listener.lineage.facets import ACTOR
 from headwater.spark_listener.spool import Item, SpoolFolder, applications
 
 _log = logging.getLogger("headwater.delivery")
+_NOTE = "refused"  # in the spool: a line for each reason
+_MOST_NOTED = 64 * 1024  # bytes
+_MOST_REASONS, _LONGEST_REASON = 20, 500
 
 
 class Delivery(Protocol):
@@ -40,6 +46,25 @@ class Delivered:
         self.damaged += other.damaged
 
 
+def note_refusals(spool: Path, refusals: Sequence[str]) -> None:
+    """Keep the reasons of refusals for the summary of the next program: the program that they are about has ended."""
+    if not refusals:
+        return
+    with suppress(OSError), (spool / _NOTE).open("a", encoding="utf-8") as file:
+        if file.tell() < _MOST_NOTED:
+            file.writelines(json.dumps(reason[:_LONGEST_REASON]) + "\n" for reason in refusals[:_MOST_REASONS])
+
+
+def take_refusals(spool: Path) -> list[str]:
+    """Return the reasons that were kept, and forget them."""
+    try:
+        lines = (spool / _NOTE).read_text(encoding="utf-8").splitlines()
+        (spool / _NOTE).unlink()
+        return [str(json.loads(line)) for line in lines]
+    except (OSError, ValueError):
+        return []
+
+
 def deliver_folder(folder: SpoolFolder, delivery: Delivery) -> Delivered:
     """Deliver all that waits in a folder; at the first item that cannot go now, raises as `HttpDelivery.send` does, and the rest stays."""
     result = Delivered()
@@ -50,9 +75,18 @@ def deliver_folder(folder: SpoolFolder, delivery: Delivery) -> Delivered:
         except InvalidInputError as error:
             result.refused.append(str(error))
             _log.warning("An item of the spool was refused and is not sent again: %s", error)
+            _send_substitute(item, error, folder, delivery)
         folder.acknowledge(item)
     result.damaged = folder.log.damaged
     return result
+
+
+def _send_substitute(item: Item, error: InvalidInputError, folder: SpoolFolder, delivery: Delivery) -> None:
+    """State the loss at the run that the item is of. What is refused even so is kept by the service as a dead letter only."""
+    smaller = substitute(item, str(error))
+    if smaller is not None:
+        with suppress(InvalidInputError):
+            delivery.send(smaller, folder)
 
 
 def deliver_leftovers(spool: Path, delivery: Delivery) -> Delivered:

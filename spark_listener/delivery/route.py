@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headwater.spark_listener.delivery.embedded import can_store, much_waits, store
+from headwater.spark_listener.delivery.leftovers import take_refusals
 from headwater.spark_listener.delivery.sender import Sender
 from headwater.spark_listener.settings import Settings
 from headwater.spark_listener.spool import SpoolFolder
@@ -84,16 +85,16 @@ class Route:
         home = str(self._settings.home)
         if self._settings.apart:
             return Report(home)
+        earlier = tuple(f"{reason} (of an earlier program)" for reason in take_refusals(self._spool))
         if not can_store():
-            return Report(
-                home, left=f'It waits in {self._spool}: set HEADWATER_URL to send it, or pip install "headwater[server]" to keep it here.'
-            )
+            left = f'It waits in {self._spool}: set HEADWATER_URL to send it, or pip install "headwater[server]" to keep it here.'
+            return Report(home, left=left, refused=earlier)
         if much:
             try:
                 store(self._settings.home, 0.0)
             except OSError as error:
                 _log.debug("what waits is taken in by the first question", exc_info=error)
-        return Report(home)
+        return Report(home, refused=earlier)
 
     def _close(self) -> bool:
         """Let go of the folders; whether so much waits that it should be taken in before anybody asks."""

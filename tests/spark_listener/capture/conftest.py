@@ -20,6 +20,8 @@ from pyarrow import orc
 from pyspark.sql import DataFrame, SparkSession
 
 from bench.truth.published import publish
+from headwater.backend.intake.documents import read_document
+from headwater.backend.intake.scan import MANIFEST
 from headwater.graph.associations.behaviours import assumed
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TracedRecord, TraceRequest, trace
@@ -194,6 +196,8 @@ def write(bridge: Bridge, segments: Path, tmp_path: Path) -> Run:
         assert not [event for event in events if event["event"] in ("fault", "off", "dropped")], events
         (end,) = [event for event in events if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]
         _check_behaviours(end["plan"]["operators"])
+        if end["capture"]:
+            read_document(json.dumps(end["capture"]).encode(), MANIFEST)  # no bound of the intake refuses it
         complete = end["capture"] and end["capture"]["status"] == "complete"
         return Captured(end, target, Lineage(end["capture"], segments) if complete else None)
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import expr
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.functions import col, expr, greatest, lit, regexp_replace, struct, when
+from pyspark.sql.functions import sum as total
 
 from headwater.spark_listener.capture import Bridge
+from tests.spark_listener.capture.conftest import Run, Table, Traced
 
 pytestmark = pytest.mark.spark
 
@@ -60,3 +64,37 @@ def test_rows_that_were_kept_are_described_once_and_of_many_rounds_the_sources_a
     assert found["left_out"] > 0
     assert [source["path"] for source in found["sources"]] == [f"file:{folder}/in"]
     session.catalog.clearCache()
+
+
+def _fold(step: Callable[[Column, str], Column], levels: int, first: Column) -> Column:
+    return reduce(step, (f"c{number % 10}" for number in range(levels)), first)
+
+
+_DEEP: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "sum_75": lambda read: read.select("id", _fold(lambda left, name: left + col(name), 75, col("c0")).alias("x")),
+    "sum_200": lambda read: read.select("id", _fold(lambda left, name: left + col(name), 200, col("c0")).alias("x")),
+    "when": lambda read: read.select("id", _fold(lambda other, name: when(col(name) == 5, name).otherwise(other), 90, lit("-")).alias("x")),
+    "greatest": lambda read: read.select("id", _fold(lambda left, name: greatest(left, col(name)), 90, col("c0")).alias("x")),
+    "functions": lambda read: read.select(
+        "id", _fold(lambda text, name: regexp_replace(text, name, "y"), 90, col("c1").cast("string")).alias("x")
+    ),
+    "columns": lambda read: reduce(
+        lambda frame, n: frame.withColumn("x", col("x") + col(f"c{n % 10}")), range(90), read.withColumn("x", col("c0"))
+    ),
+    "filters": lambda read: reduce(lambda frame, n: frame.filter(col(f"c{n % 10}") > -1 - n), range(90), read),
+    "condition": lambda read: read.filter(_fold(lambda left, name: left | (col(name) == 2), 90, col("id") == 1)),
+    "structs": lambda read: read.select("id", _fold(lambda inner, name: struct(inner.alias("a"), col(name)), 70, col("c0")).alias("x")),
+    "sums of groups": lambda read: read.groupBy("id").agg(_fold(lambda left, name: left + total(name), 90, total("c0")).alias("x")),
+    "windows": lambda read: read.selectExpr("id", " + ".join(f"sum(c{n % 10}) OVER (PARTITION BY id)" for n in range(90)) + " AS x"),
+}
+
+
+@pytest.mark.parametrize("name", list(_DEEP))
+def test_deep_expressions_keep_their_records(
+    spark: SparkSession, table: Table, write: Run, traced: Callable[..., Traced], name: str
+) -> None:
+    rows = [{"id": row, **{f"c{number}": row + number for number in range(10)}} for row in range(4)]
+    captured = write(_DEEP[name](spark.read.parquet(table("in", rows))))
+    answer = traced(captured, "id")
+    assert answer.said == set()
+    assert answer.ids == {(row,): [frozenset({row})] for row in range(4) if name != "condition" or (row,) in answer.ids}

@@ -1,0 +1,57 @@
+"""A smaller document in place of one that the service refuses for good. It states the loss at the run, where people look.
+
+For delivery. A refused manifest would otherwise leave a run whose ledger promises records, and a refused event a run that nobody
+knows. The substitute names the same run, says what the service refused, and holds nothing that could be beyond a bound of the intake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from headwater.spark_listener.spool import Item, ItemKind
+
+_MOST_DATASETS = 1_000
+_LONGEST_REASON = 300
+_IDENTITY = ("format", "capture", "run", "application", "started", "ended", "mode", "execution", "recaptured")
+_KEPT_RUN_FACETS = ("parent", "nominalTime", "processing_engine")
+
+
+def substitute(item: Item, reason: str) -> Item | None:
+    """Return what to send in place of a refused item; None if the item names no run."""
+    problem = {"reason": f"the service refused it: {reason}"[:_LONGEST_REASON], "kind": "refused"}
+    try:
+        if item.kind is ItemKind.CAPTURE:
+            return replace(item, body=_refused_manifest(item.body, {"operator": "manifest", **problem}))
+        return replace(item, body=_bare_event(item.body, {"operator": "event", **problem}))
+    except (KeyError, TypeError, AttributeError):
+        return None
+
+
+def _refused_manifest(manifest: Mapping[str, Any], problem: Mapping[str, str]) -> dict[str, Any]:
+    """The manifest of a capture without records: those of the segments cannot be read without it."""
+    body = {name: manifest[name] for name in _IDENTITY if name in manifest}
+    return {**body, "status": "refused", "problems": [problem], "sources": [], "operators": [], "boundaries": [], "segments": []}
+
+
+def _bare_event(event: Mapping[str, Any], problem: Mapping[str, str]) -> dict[str, Any]:
+    """The event with its run, its job and the names of its datasets, without their facets."""
+    run, job = event["run"], event["job"]
+    facets = run.get("facets") or {}
+    kept = {name: facets[name] for name in _KEPT_RUN_FACETS if name in facets}
+    ledger = facets.get("headwater_capture")
+    if isinstance(ledger, Mapping):
+        identity = {name: value for name, value in ledger.items() if isinstance(value, str | int | float)}
+        kept["headwater_capture"] = {**identity, "status": "partial", "problems": [{**problem, "kind": "missing"}]}
+    datasets = {
+        side: [{"namespace": one["namespace"], "name": one["name"]} for one in (event.get(side) or ())[:_MOST_DATASETS]]
+        for side in ("inputs", "outputs")
+    }
+    bare = {name: event[name] for name in ("eventType", "eventTime", "producer", "schemaURL")}
+    return {
+        **bare,
+        "run": {"runId": run["runId"], "facets": kept},
+        "job": {"namespace": job["namespace"], "name": job["name"]},
+        **datasets,
+    }
