@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _KNOWN = ("complete", "partial", "refused")
-_FAILED = ("FAIL", "ABORT")
+FAILED = ("FAIL", "ABORT")  # states of a run that did not succeed
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def ledger_of(properties: Mapping[str, Any]) -> Ledger:
     status = facts.get("status") if facts.get("status") in _KNOWN else "unknown"
     if is_late:
         status, problems = "partial", [*problems, _LATE]
-    if properties.get("state") in _FAILED:
+    if properties.get("state") in FAILED:
         status, problems = "failed", [_NOT_WRITTEN, *problems]
     return Ledger(
         str(status), _text(facts.get("mode")), problems, _number(cost.get("rows")), _number(cost.get("bytes")),

@@ -6,12 +6,12 @@ The trace then lifts to the dataset and goes on through the graph's flows. What 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from headwater.graph.ledger import ledger_of
+from headwater.graph.ledger import FAILED, ledger_of
 from headwater.graph.model import EdgeKind, NodeKind, node_id, parse_id
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.trace.answer import Grain, Hop
@@ -87,7 +87,20 @@ async def _beyond(graph: GraphStore, tenant: str, dataset: str, followed: Collec
             job, other = (edge.src, edge.dst) if forward else (edge.dst, edge.src)
             if other.startswith("dataset:"):
                 others[job].add(other)
-    return [(job, others[job]) for job in jobs if others[job]]
+    never = await _never_completed(graph, tenant, [job for job in jobs if others[job]])
+    return [(job, others[job]) for job in jobs if others[job] and job not in never]
+
+
+async def _never_completed(graph: GraphStore, tenant: str, jobs: Sequence[str]) -> set[str]:
+    """The jobs whose last run failed and of which no run completed: they read and wrote nothing that lasts.
+
+    A run that failed after its commit has a capture, and counts.
+    """
+    nodes = await graph.get(tenant, jobs) if jobs else []
+    last = {job.id: str(job.properties["lastRun"]) for job in nodes if "lastRun" in job.properties and "lastComplete" not in job.properties}
+    runs = await graph.get(tenant, sorted(set(last.values()))) if last else []
+    failed = {run.id for run in runs if run.properties.get("state") in FAILED and "capture" not in run.properties}
+    return {job for job, run in last.items() if run in failed}
 
 
 def _folders_above(dataset: str) -> list[str]:

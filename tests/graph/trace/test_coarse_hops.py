@@ -130,3 +130,26 @@ async def test_forward_from_a_part_of_what_a_coarse_hop_read(store, ask, graph, 
         (Grain.DATASET, "dataset:file:/sums"),
     }
     assert not answer.exact
+
+
+@pytest.mark.parametrize(
+    ("run", "job", "is_hop"),
+    [
+        ({"state": "FAIL"}, {}, False),
+        ({"state": "ABORT"}, {}, False),
+        ({"state": "FAIL", "capture": {"status": "complete"}}, {}, True),  # it failed after its commit
+        ({"state": "FAIL"}, {"lastComplete": node_id("run", "earlier")}, True),
+        ({"state": "START"}, {}, True),  # a stream may run for ever
+        ({"state": "COMPLETE"}, {}, True),
+    ],
+)
+async def test_a_job_whose_every_run_failed_is_no_hop(store, ask, graph, raw, tmp_path, run, job, is_hop) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    await state(graph, "update", [str(raw)], str(raw))
+    await state(graph, "update", [str(raw)], "/elsewhere")
+    identifier, last = node_id("job", "other", "update"), node_id("run", "r1")
+    about = [Node(identifier, NodeKind.JOB, "update", {"lastRun": last, **job}), Node(last, NodeKind.RUN, "r1", run)]
+    await graph.apply(TENANT, [GraphBatch(Stamp.at("2026-01-02T00:00:00Z", "r1"), about, [])])
+    answer = await ask(graph, dataset=str(raw), rows=[(str(raw), 0)], forward=True)
+    assert [record.dataset for record in answer.records if record.grain is Grain.DATASET] == ["dataset:file:/elsewhere"] * is_hop
+    assert answer.exact is not is_hop
