@@ -6,11 +6,13 @@ read files. The walk is bounded, since each step is a call into the JVM; a walk 
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headwater.paths import path_of_pattern
 from headwater.spark_listener.lineage.kept import KeptColumns, Steps, merged
 from headwater.spark_listener.lineage.naming import folder_of
 
@@ -19,6 +21,8 @@ _MOST_FILES = 64
 _MOST_REMEMBERED = 10_000
 _SAVE = "headwater.save"  # read by jvm/listen/Events.java
 _LOOK = "headwater.look"  # read there, too
+_LISTED = re.compile(r"(?:\\.|[^,\\]|\\$)+", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _INPUT_FOLDERS = "mapreduce.input.fileinputformat.inputdir"
 
 
@@ -208,7 +212,7 @@ def _described(rdd: Mapping[str, Any], found: Found) -> list[str]:
     if kind in _OWN or name in _OWN or kind == "FileScanRDD":
         return []
     if not kind and "/" in name:
-        return [name]  # the job was over before it was looked at; Spark calls an RDD of files by their path
+        return [path_of_pattern(name)]  # the job was over before it was looked at; Spark calls an RDD of files by their path
     problem = f"what {kind or name or 'an RDD'} reads is not known"
     if problem not in found.problems:
         found.problems.append(problem)
@@ -239,7 +243,7 @@ def _scanned(rdd: Any, found: Found) -> list[str]:
     count = partitions.size()
     files: list[str] = []
     for i in range(min(count, _MOST_FILES)):
-        files.extend(str(file.filePath().toString()) for file in partitions.apply(i).files())
+        files.extend(str(file.toPath().toString()) for file in partitions.apply(i).files())
         if len(files) >= _MOST_FILES:
             break
     if count > _MOST_FILES or len(files) >= _MOST_FILES:
@@ -248,11 +252,9 @@ def _scanned(rdd: Any, found: Found) -> list[str]:
 
 
 def _split(folders: str | None) -> list[str]:
-    """Paths of Hadoop's list, which escapes its commas."""
-    if not folders:
-        return []
-    parts = folders.replace("\\,", "\0").split(",")
-    return [part.replace("\0", ",") for part in parts if part]
+    """Paths of Hadoop's list, which escapes commas and backslashes of a path by backslashes. Each path is a pattern."""
+    parts = _LISTED.findall(folders or "")
+    return [path_of_pattern(_ESCAPED.sub(r"\1", part)) for part in parts]
 
 
 def _add(found: Found, paths: Sequence[str]) -> None:

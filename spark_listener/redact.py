@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from headwater.spark_listener.secrets import (
     MARK,
+    address_without_userinfo,
     is_secret_name,
     is_suspect,
     name_without_secrets,
     secret_name_in,
     without_secrets,
-    without_userinfo,
 )
 
 REDACTED = MARK
@@ -44,7 +44,7 @@ def redact(text: str) -> str:
 
 def redact_address(address: str) -> str:
     """A path or URI without userinfo. Names are identities, so nothing else goes: a partition folder `token=7` is no secret."""
-    return without_userinfo(address, "")
+    return address_without_userinfo(address)
 
 
 def redact_mapping(values: Mapping[str, str]) -> dict[str, str]:

@@ -173,12 +173,20 @@ def name_without_secrets(name: str) -> str:
 
 
 def without_userinfo(address: str, instead: str | None = None) -> str:
-    """An address whose password is marked; with `instead`, that stands in place of user and password."""
+    """A text whose addresses have their passwords marked; with `instead`, that stands in place of user and password."""
 
     def replaced(found: re.Match[str]) -> str:
         return f"{found['user'] or found['s3'] or found['s3a'] or ''}:{MARK}@" if instead is None else instead
 
     return _USERINFO.sub(replaced, address)
+
+
+def address_without_userinfo(address: str) -> str:
+    """An address without the user and the password of its authority. What looks like an address further on is a part of its path."""
+    scheme, separator, _ = address.partition("://")
+    start = len(scheme) + len(separator)
+    found = _USERINFO.match(address, start) if separator and "/" not in scheme else None
+    return address[:start] + address[found.end() :] if found else address
 
 
 def _in_pieces(text: str, rules: Sequence[Rule], instead: str | None = None, *, named: bool = False) -> str:

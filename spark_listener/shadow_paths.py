@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote
 
 from headwater.errors import UnsupportedError
+from headwater.paths import split_path
 
 _PATTERN = re.compile(r"[*?\[{]")
-_REMOTE = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]+)(?:/(.*))?", re.DOTALL)
 _STORES = {
     "s3": "s3",
     "s3a": "s3",
@@ -66,16 +66,15 @@ class ShadowPaths:
         Raises:
             UnsupportedError: it is on storage of another kind, or a part of it is `.` or `..`, which stores take for names.
         """
-        remote = _REMOTE.fullmatch(path)
-        if remote is not None and remote[1] in _STORES:
-            parts = [part for part in (remote[3] or "").split("/") if part]
+        scheme, authority, inner = split_path(path)
+        if authority and scheme in _STORES:
+            parts = [part for part in inner.split("/") if part]
             if {".", ".."} & set(parts):
                 raise UnsupportedError(f"Replay cannot tell where {path} lies.")
-            return "/".join([f"{_STORES[remote[1]]}://{remote[2]}", *parts])
-        scheme = urlsplit(path).scheme
+            return "/".join([f"{_STORES[scheme]}://{authority}", *parts])
         if scheme not in ("", "file"):
             raise UnsupportedError(f"Replay leads paths of files to a shadow; {path} is on {scheme}.")
-        return os.path.abspath(unquote(urlsplit(path).path) if scheme else path)
+        return os.path.abspath(inner)
 
     def reaches(self, path: str, place: str) -> bool:
         """Whether a path that is read may be, or hold, what lies at a place; of a pattern, all that it could stand for."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
-from urllib.parse import unquote
 
 from headwater.backend.api.errors import ForbiddenError
 from headwater.backend.questions.errors import QuestionEndedError, TooManyQuestionsError
@@ -96,7 +95,7 @@ class QuestionsWithin:
             raise ForbiddenError(_ELSEWHERE, hint="Ask for a key that may read the namespace of the files, too.")
 
     def _lie_here(self, origins: Iterable[Origin]) -> bool:
-        return all(self._lies_here(text) for origin in origins for uri in (origin.file, origin.lies) for text in (uri, unquote(uri)))
+        return all(self._lies_here(uri) for origin in origins for uri in (origin.file, origin.lies))
 
     def _lies_here(self, uri: str) -> bool:
         return any(self._seen.visible.has_namespace(_namespace(one)) for one in (uri, *other_spellings(uri)))

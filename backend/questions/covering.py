@@ -12,14 +12,16 @@ from urllib.parse import unquote
 
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.storage.addresses import other_spellings
+from headwater.graph.storage.keyed import is_keyed
 from headwater.graph.trace.answer import Origin
 
 _REMEMBERED = 1 << 14
 
 
 def datasets_with(origins: Iterable[Origin]) -> set[str]:
-    """The ids of datasets that files may be part of: by their names, by those with `%` decoded, and by where they lie."""
-    spelt = {text for origin in origins for uri in (origin.file, origin.lies) for text in (uri, unquote(uri))}
+    """The ids of datasets that files may be part of: by their names, and by where they lie."""
+    # The address of a table of a database is a URI, in which characters of its name are escaped. A path of a file has no escapes.
+    spelt = {unquote(uri) if is_keyed(uri) else uri for origin in origins for uri in (origin.file, origin.lies)}
     spelt |= {text for uri in tuple(spelt) for text in other_spellings(uri)}
     return {identifier for uri in spelt for identifier in _at(uri)}
 

@@ -6,11 +6,9 @@ of which this cannot be told is refused.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from headwater.backend.recapture.pairs import DiffersError
 from headwater.errors import UnsupportedError
@@ -54,7 +52,7 @@ def _check_file(file: Mapping[str, Any], began_ms: int) -> None:
 
 def _folders(source: Mapping[str, Any]) -> set[str]:
     """The folders whose lists of files were read: from those of the files up to the path that was named. Of files that were named, none."""
-    named = {local(path) for path in str(source["path"]).split(",")}
+    named = {local(str(source["path"]))}
     found: set[str] = set()
     for file in source.get("files") or ():
         path = local(file["path"])
@@ -84,6 +82,5 @@ def _check_folder(folder: str, began_ms: int) -> None:
 
 
 def local(path: str) -> str:
-    """A path of this machine without its scheme, by the name that is there: Spark may have written special characters as `%20`."""
-    text = "/" + path.removeprefix("file:").lstrip("/")
-    return text if "%" not in text or os.path.lexists(text) else unquote(text)
+    """A path of this machine without its scheme."""
+    return "/" + path.removeprefix("file:").lstrip("/")

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from headwater.backend.recapture.original import OriginalRun
 from headwater.backend.recapture.pairs import Pair
@@ -38,8 +38,7 @@ class Rewriting:
         Raises:
             InvalidCaptureError: it was not compared, or is not as it was then.
         """
-        path = "/" + str(file["path"]).removeprefix("file:").lstrip("/")
-        pair = self._pairs.get(path) or self._pairs.get(unquote(path))
+        pair = self._pairs.get("/" + str(file["path"]).removeprefix("file:").lstrip("/"))
         if pair is None or (file["length"], file["modified"]) != (pair.before.length, pair.before.modified):
             raise InvalidCaptureError(f"{file['path']} is no file that was compared, or is not as it was then.", field="$.segments")
         return pair
@@ -98,9 +97,7 @@ class Rewriting:
     def _file(self, file: Mapping[str, Any]) -> dict[str, Any]:
         """A file of the shadow as the real one, by the name that Spark would give it: that of its folder, and the real file's own."""
         pair = self.pair(file)
-        own, name = Path(pair.named).name, str(file["path"])
-        encoded = quote(own) if unquote(name) != name else own
-        path = self._real(f"{name.rpartition('/')[0]}/{encoded}")
+        path = self._real(f"{str(file['path']).rpartition('/')[0]}/{Path(pair.named).name}")
         return {**file, "path": path, "length": pair.now.length, "modified": pair.now.modified}
 
     def _real(self, text: str) -> str:

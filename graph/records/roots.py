@@ -13,7 +13,6 @@ import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import unquote
 
 from headwater.errors import SourceUnavailableError, UnsupportedError
 from headwater.graph.records.names import FileBlock, block_at, uri_of
@@ -173,7 +172,7 @@ class Look:
             return FileBlock(uri, 0, 0)
 
     def _find(self, uri: str) -> tuple[str, Path]:
-        """The path as programs call it, of both spellings of a name with special characters that which is there; and without links."""
+        """The path as programs call it, and without links."""
         if not uri.startswith("file:") and not uri.startswith("/"):
             raise UnsupportedError(
                 f"{uri} is not on a local file system, nor on storage that can be read here.",
@@ -184,10 +183,6 @@ class Look:
             raise UnsupportedError(f"{uri!r} is no path of a file.")
         real = self._real(text)
         refusal = self._refusal(text, real)
-        if "%" in text and (refusal is not None or not os.path.lexists(real)) and _is_path(other := unquote(text)):
-            meant = self._real(other)
-            if self._refusal(other, meant) is None and os.path.lexists(meant):
-                return other, Path(meant)
         if refusal is not None:
             raise UnsupportedError(f"{uri} is not readable here: {refusal}.", hint=_HINT)
         return text, Path(real)

@@ -1,4 +1,4 @@
-"""What a URI names on storage that is not local: a store, and a path in it.
+"""What a path (headwater/paths.py) names on storage that is not local: a store, and a path in it. Nothing in it is escaped.
 
 URIs come from events, manifests and questions, so from whoever may write to the service. Only a plain form is taken: a known scheme, an
 authority without user or password, and a path whose parts are names. Anything else is refused, never repaired.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from headwater.errors import UnsupportedError
 
@@ -60,7 +59,7 @@ def other_spellings(uri: str) -> list[str]:
 
 
 def address_of(uri: str) -> Address:
-    """The place that a URI names, literally: `%20` in it is three characters.
+    """The place that a URI names. `%20` in it is three characters.
 
     Raises:
         UnsupportedError: it has not the plain form, or its scheme is not known.
@@ -75,15 +74,3 @@ def address_of(uri: str) -> Address:
     if odd or not _AUTHORITY[scheme].fullmatch(authority) or ".." in authority:
         raise UnsupportedError("An address on remote storage is not readable here: it has not the form scheme://bucket/path.")
     return Address(scheme, authority, path)
-
-
-def spellings_of(uri: str) -> list[Address]:
-    """The places that a URI may name: literally, and, where it has `%`, decoded once. Raises as `address_of` does, for the first."""
-    literal = address_of(uri)
-    if "%" not in literal.path:
-        return [literal]
-    try:
-        other = address_of(f"{literal.scheme}://{literal.authority}/{unquote(literal.path, errors='strict')}")
-    except (UnsupportedError, UnicodeDecodeError):
-        return [literal]
-    return list(dict.fromkeys([literal, other]))

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.errors import ConfigurationError, MissingExtraError, SourceUnavailableError, UnsupportedError
-from headwater.graph.storage.addresses import Address, address_of, spellings_of
+from headwater.graph.storage.addresses import Address, address_of
 from headwater.graph.storage.files import RemoteFile
 from headwater.graph.storage.keyed import keyed_address, parts_of
 from headwater.graph.storage.protocol import Stat, Store, unavailable
@@ -94,14 +94,12 @@ class Remote:
             UnsupportedError: it lies below no root.
             SourceUnavailableError: its store does not say.
         """
-        for address in self._allowed(uri):
-            number = self._number(address)
-            with self._asking(number):
-                self._count(1)
-                stat = self._store(number).stat(address.path)
-            if stat is not None:
-                return RemoteFile(self, uri, address, stat)
-        return None
+        address = self._allowed(uri)
+        number = self._number(address)
+        with self._asking(number):
+            self._count(1)
+            stat = self._store(number).stat(address.path)
+        return None if stat is None else RemoteFile(self, uri, address, stat)
 
     def table(self, uri: str) -> StoredTable:
         """The table, or the partition of a topic, of a URI; nothing is asked yet.
@@ -146,18 +144,16 @@ class Remote:
         """The files below a folder, however deep, by path; their URIs continue this one. Raises as `file` does."""
         found: list[RemoteFile] = []
         base = "/".join([*uri.split("/", 3)[:3], ""])
-        for address in self._allowed(uri):
-            number = self._number(address)
-            until = time.monotonic() + _LISTING * self._roots[number].seconds
-            with self._asking(number):
-                self._count(1)
-                for page in self._store(number).files(address.path):
-                    self._count(1 if found else 0)
-                    found += [RemoteFile(self, base + path, address._replace(path=path), stat) for path, stat in page]
-                    if len(found) > _MOST_LISTED or time.monotonic() > until:
-                        raise unavailable(self._roots[number].url, f"a folder of it has more than {len(found)} files")
-            if found:
-                break
+        address = self._allowed(uri)
+        number = self._number(address)
+        until = time.monotonic() + _LISTING * self._roots[number].seconds
+        with self._asking(number):
+            self._count(1)
+            for page in self._store(number).files(address.path):
+                self._count(1 if found else 0)
+                found += [RemoteFile(self, base + path, address._replace(path=path), stat) for path, stat in page]
+                if len(found) > _MOST_LISTED or time.monotonic() > until:
+                    raise unavailable(self._roots[number].url, f"a folder of it has more than {len(found)} files")
         folders = {parent for file in found for parent in _above(file.address.path)}  # some stores keep an empty object for each
         plain = [file for file in found if file.address.path not in folders and _is_plain(file.address)]
         return sorted((file for file in plain if not file.address.path.endswith("/")), key=lambda file: file.uri)
@@ -203,12 +199,12 @@ class Remote:
                 self._remembered -= len(self._ranges.popitem(last=False)[1])
         return content
 
-    def _allowed(self, uri: str) -> list[Address]:
-        """The places that a URI may name and that lie below a root."""
-        found = [address for address in spellings_of(uri) if self._root(address) is not None and not self._is_own(address)]
-        if not found:
+    def _allowed(self, uri: str) -> Address:
+        """The place that a URI names, which lies below a root."""
+        address = address_of(uri)
+        if self._root(address) is None or self._is_own(address):
             raise UnsupportedError(f"{uri} is not on a local file system, and lies below no root of remote storage.", hint=_HINT)
-        return found
+        return address
 
     def _is_own(self, address: Address) -> bool:
         return self._never is not None and RootSettings(self._never).covers(address)

@@ -23,6 +23,7 @@ from headwater.graph.trace.answer import AsOf
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
+from headwater.paths import path_of_dataset
 
 _SHOWN = 5
 _SEARCHED = 100
@@ -166,7 +167,7 @@ async def _in_graph(graph: GraphStore, tenant: str, text: str) -> list[Dataset]:
 
 def _of_node(node: Node) -> Dataset:
     _, (namespace, name) = parse_id(node.id)
-    return Dataset(node.id, name, uri_of(name if namespace == "file" else f"{namespace.rstrip('/')}/{name.lstrip('/')}"))
+    return Dataset(node.id, name, uri_of(path_of_dataset(namespace, name)))
 
 
 def _has_symlink(node: Node, table: str) -> bool:

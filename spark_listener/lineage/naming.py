@@ -3,6 +3,8 @@
 A name is a namespace (where the data is) and a name within it. The same data must get the same name however a program reached it, so that
 lineage of all producers meets in one node. A name must not depend on the machine's state, and must never carry a secret.
 
+A name holds the path as it is, without escapes, as OpenLineage's integration for Spark has it: `/data/run #1`, `/data/50%`, `/data/50%25`.
+
     files of this machine          file                                             /absolute/path
     files of another machine       file://{host}                                    /absolute/path
     HDFS                           hdfs://{name node}:{port}                        /path
@@ -21,8 +23,9 @@ from __future__ import annotations
 
 import os
 import re
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote
 
+from headwater.paths import split_path
 from headwater.spark_listener.redact import redact_address
 
 Name = tuple[str, str]  # namespace, name
@@ -38,17 +41,20 @@ _IN_URI = "/:@!$&'()*+,;=-._~"
 
 
 def dataset_name(path: str) -> Name:
-    """Namespace and name of what lies at `path`, a path or URI."""
-    parts = urlsplit(redact_address(path))
-    if len(parts.scheme) <= 1:  # one letter: a drive of Windows
-        return "file", os.path.abspath(path)
-    if parts.scheme == "file":
-        host = (parts.hostname or "") if parts.netloc else ""
-        return ("file" if host in ("", "localhost") else f"file://{host}"), os.path.abspath(unquote(parts.path))
+    """Namespace and name of what lies at a path; `path_of_dataset` is the inverse. Different paths have different names."""
+    parts = split_path(redact_address(path))
+    if parts.scheme in ("", "file"):
+        host = parts.authority.rpartition("@")[2].partition(":")[0].lower()
+        return ("file" if host in ("", "localhost") else f"file://{host}"), _absolute(parts.path)
     scheme = _SCHEMES.get(parts.scheme, parts.scheme)
-    authority = parts.netloc if scheme in _IN_CONTAINERS else parts.netloc.rpartition("@")[2]
-    name = re.sub(r"/{2,}", "/", unquote(parts.path)).rstrip("/")
+    authority = parts.authority if scheme in _IN_CONTAINERS else parts.authority.rpartition("@")[2]
+    name = re.sub(r"/{2,}", "/", parts.path).rstrip("/")
     return f"{scheme}://{authority}", (name.lstrip("/") if scheme in _OF_KEYS else name) or "/"
+
+
+def _absolute(path: str) -> str:
+    """A path of a local file system, from its root. Python leaves two slashes at the start."""
+    return "/" + os.path.abspath(path).lstrip("/")
 
 
 def topic_name(servers: str, topic: str) -> Name | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate, chain
 from typing import Any
 
+from headwater.paths import path_of_pattern
 from headwater.spark_listener.rdd_records.known import KNOWN, LISTED, SIDES, Known, NotListedError
 from headwater.spark_listener.rdd_records.sources import FileSource
 from headwater.spark_listener.rdd_records.sparing import LITTLE, Sparing
@@ -96,7 +97,7 @@ class SourceFiles:
                 self._recording.problem(scan, "the parts of a file are not partitions that follow one another", "refused")
             # Lines have no columns: who asks for the file's records has the columns that another reader tells, if there is one.
             self._recording.source(
-                scan, path=found.get("path") or "", format=source.format, options=dict(source.options), columns=list(source.columns),
+                scan, path=path_of_pattern(found.get("path") or ""), format=source.format, options=dict(source.options), columns=list(source.columns),
                 partition_columns=[], files=files, splits=splits,
             )  # fmt: skip
 

@@ -11,9 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headwater.paths import path_of_dataset
 from headwater.spark_listener.lineage.datasets import Dataset, bare_input
 from headwater.spark_listener.lineage.facets import Facet, facet
-from headwater.spark_listener.lineage.naming import Name, address_of, dataset_name, folder_of
+from headwater.spark_listener.lineage.naming import Name, dataset_name, folder_of
 from headwater.spark_listener.redact import redact
 
 _FOLDERS = re.compile(r"^(?:FileStreamSource|FileSink|DeltaSource|DeltaSink)\[(.*)\]$", re.DOTALL)
@@ -86,13 +87,18 @@ def with_folders(plan: Mapping[str, Any], offsets: Mapping[str, Any]) -> Mapping
     folders = [folder for source in offsets if (folder := folder_named(source)) is not None]
     if not offsets:
         folders = [folder_of(str(source["path"])) for source in plan.get("sources") or () if source.get("path")]
-    named = [(folder, address_of(dataset_name(folder)).rstrip("/") + "/") for folder in folders]
+    named = [(folder, _path(folder).rstrip("/") + "/") for folder in folders]
     sources = []
     for source in plan.get("sources") or ():
         paths = source.get("paths") or ([source["path"]] if source.get("path") else [])
-        under = [folder for folder, uri in named if paths and all(address_of(dataset_name(str(path))).startswith(uri) for path in paths)]
+        under = [folder for folder, whole in named if paths and all(_path(path).startswith(whole) for path in paths)]
         sources.append({**source, "paths": under[:1], "path": under[0], "files": None} if under else source)
     return {**plan, "sources": sources}
+
+
+def _path(text: object) -> str:
+    """A path in the one form in which paths are compared."""
+    return path_of_dataset(*dataset_name(str(text)))
 
 
 def _by_topic(offset: Any) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 
 FOLDERS = ("backend", "capture", "graph", "graphql", "spark_listener")
 
-# What a part may import of Headwater. The most specific part a module lies in decides; everything may import headwater.errors.
+# What a part may import of Headwater. The most specific part a module lies in decides; everything may import headwater.errors and headwater.paths.
 MAY_IMPORT = {
     "headwater": {"headwater"},
     "headwater.backend": {"headwater.backend", "headwater.graphql", "headwater.graph", "headwater.spark_listener", "headwater.examples"},
@@ -59,7 +59,7 @@ def _imports(path: Path, module: str) -> Iterator[tuple[str, int]]:
 
 
 def _modules(root: Path) -> list[tuple[str, Path]]:
-    found = [("headwater", root / "headwater" / "__init__.py"), ("headwater.errors", root / "headwater" / "errors.py")]
+    found = [("headwater", root / "headwater" / "__init__.py"), *((f"headwater.{name}", root / "headwater" / f"{name}.py") for name in ("errors", "paths"))]
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*.py")):
             parts = path.relative_to(root).with_suffix("").parts
@@ -78,7 +78,7 @@ def _within(module: str, part: str) -> bool:
 def test_headwaters_parts_import_one_way(root: Path):
     wrong = []
     for module, path in _modules(root):
-        allowed = MAY_IMPORT[_part(module, MAY_IMPORT) or "headwater"] | {"headwater.errors", "headwater.__version__"}
+        allowed = MAY_IMPORT[_part(module, MAY_IMPORT) or "headwater"] | {"headwater.errors", "headwater.paths", "headwater.__version__"}
         for imported, line in _imports(path, module):
             if _within(imported, "headwater") and imported != "headwater" and not any(_within(imported, part) for part in allowed):
                 wrong.append(f"{path.relative_to(root)}:{line}: {module} imports {imported}; it may import {', '.join(sorted(allowed))}")

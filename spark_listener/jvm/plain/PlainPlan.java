@@ -1,5 +1,6 @@
 package headwater.plain;
 
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -8,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
@@ -190,7 +192,7 @@ final class PlainPlan {
             return null;
         }
         Map result = new LinkedHashMap();
-        result.put("path", table.storage().locationUri().get().toString());
+        result.put("path", new Path((URI) table.storage().locationUri().get()).toString());
         result.put("table", table.identifier().unquotedString());
         return result;
     }
