@@ -16,6 +16,7 @@ from typing import NamedTuple
 # A slash must follow: `run:1.csv` is a file. Of one letter it is a drive of Windows.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=/)|(file):")
 _OF_PATTERNS = re.compile(r"\\(.)|[{}\[\]*?]", re.DOTALL)
+_ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
 class PathParts(NamedTuple):
@@ -43,6 +44,11 @@ def path_of_pattern(pattern: str) -> str:
     if any(found[1] is None for found in _OF_PATTERNS.finditer(pattern)):
         return pattern
     return _OF_PATTERNS.sub(r"\1", pattern)
+
+
+def partition_text(folder: str) -> str:
+    """The name or the value of a partition column as the name of a folder holds it: Spark escapes single characters there, as `%3A`."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), folder)
 
 
 def path_of_dataset(namespace: str, name: str) -> str:

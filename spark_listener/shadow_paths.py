@@ -72,6 +72,8 @@ class ShadowPaths:
             if {".", ".."} & set(parts):
                 raise UnsupportedError(f"Replay cannot tell where {path} lies.")
             return "/".join([f"{_STORES[scheme]}://{authority}", *parts])
+        if not scheme and ":" in path.partition("/")[0]:  # Hadoop takes it for a scheme
+            raise UnsupportedError(f"Replay cannot tell where {path} lies.")
         if scheme not in ("", "file"):
             raise UnsupportedError(f"Replay leads paths of files to a shadow; {path} is on {scheme}.")
         return os.path.abspath(inner)

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
-from urllib.parse import unquote
 from uuid import uuid4
 
 import numpy as np
@@ -36,6 +35,7 @@ from headwater.graph.trace.on_spark.walking import walking
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
+from headwater.paths import partition_text
 from headwater.spark_listener.capture.placed import PlacedFrames
 from headwater.spark_listener.capture.session import captured_write
 
@@ -257,7 +257,7 @@ def _base(source: Source) -> str:
     bases = set()
     for file in source.files:
         base, *folders = file.path.rsplit("/", len(names) + 1)[:-1]
-        if [unquote(folder.partition("=")[0]).lower() for folder in folders] != names:
+        if [partition_text(folder.partition("=")[0]).lower() for folder in folders] != names:
             reason = f"{file.path} does not lie in folders that tell {', '.join(source.partition_columns)}"
             raise UnsupportedError(f"The records of {source.path} cannot be given as a DataFrame: {reason}.")
         bases.add(base)

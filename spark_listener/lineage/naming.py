@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import os
 import re
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 
-from headwater.paths import split_path
+from headwater.paths import PathParts, split_path
 from headwater.spark_listener.redact import redact_address
 
 Name = tuple[str, str]  # namespace, name
@@ -43,6 +43,9 @@ _IN_URI = "/:@!$&'()*+,;=-._~"
 def dataset_name(path: str) -> Name:
     """Namespace and name of what lies at a path; `path_of_dataset` is the inverse. Different paths have different names."""
     parts = split_path(redact_address(path))
+    if parts.scheme in ("http", "https"):  # no file system of Hadoop's: a URI, of which the query may hold a secret
+        uri = urlsplit(redact_address(path))
+        parts = PathParts(uri.scheme, uri.netloc, unquote(uri.path))
     if parts.scheme in ("", "file"):
         host = parts.authority.rpartition("@")[2].partition(":")[0].lower()
         return ("file" if host in ("", "localhost") else f"file://{host}"), _absolute(parts.path)

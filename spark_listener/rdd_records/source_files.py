@@ -97,7 +97,8 @@ class SourceFiles:
                 self._recording.problem(scan, "the parts of a file are not partitions that follow one another", "refused")
             # Lines have no columns: who asks for the file's records has the columns that another reader tells, if there is one.
             self._recording.source(
-                scan, path=path_of_pattern(found.get("path") or ""), format=source.format, options=dict(source.options), columns=list(source.columns),
+                scan, path=path_of_pattern(found.get("path") or ""), format=source.format, options=dict(source.options),
+                columns=list(source.columns),
                 partition_columns=[], files=files, splits=splits,
             )  # fmt: skip
 

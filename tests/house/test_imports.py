@@ -12,7 +12,8 @@ import pytest
 
 FOLDERS = ("backend", "capture", "graph", "graphql", "spark_listener")
 
-# What a part may import of Headwater. The most specific part a module lies in decides; everything may import headwater.errors and headwater.paths.
+# What a part may import of Headwater. The most specific part a module lies in decides; everything may import headwater.errors and
+# headwater.paths.
 MAY_IMPORT = {
     "headwater": {"headwater"},
     "headwater.backend": {"headwater.backend", "headwater.graphql", "headwater.graph", "headwater.spark_listener", "headwater.examples"},
@@ -59,7 +60,10 @@ def _imports(path: Path, module: str) -> Iterator[tuple[str, int]]:
 
 
 def _modules(root: Path) -> list[tuple[str, Path]]:
-    found = [("headwater", root / "headwater" / "__init__.py"), *((f"headwater.{name}", root / "headwater" / f"{name}.py") for name in ("errors", "paths"))]
+    found = [
+        ("headwater", root / "headwater" / "__init__.py"),
+        *((f"headwater.{name}", root / "headwater" / f"{name}.py") for name in ("errors", "paths")),
+    ]
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*.py")):
             parts = path.relative_to(root).with_suffix("").parts

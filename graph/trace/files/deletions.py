@@ -11,6 +11,7 @@ import uuid
 import zlib
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def deleted_rows(look: Look, table: str, vector: Mapping[str, Any]) -> Longs:
 
 def _file(table: str, kind: object, text: str) -> str:
     if kind == "p":
-        return uri_of(text)
+        return uri_of(unquote(text))  # the log has it as a URI
     if kind != "u":
         raise ValueError(f"it is stored in a way that is not known ({kind})")
     prefix, name = text[:-20], uuid.UUID(bytes=z85(text[-20:]))

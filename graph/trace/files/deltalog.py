@@ -169,5 +169,5 @@ def _data_file(table: str, entry: Mapping[str, Any]) -> DataFile:
 
 def located(table: str, path: str) -> str:
     """Where a file of the log lies, as a URI."""
-    path = unquote(path)
-    return uri_of(path) if path.startswith("/") or _SCHEME.match(path) else f"{table.rstrip('/')}/{path}"
+    absolute = path.startswith("/") or _SCHEME.match(path)  # the log escapes it as URIs are: a colon that it shows is no part of a name
+    return uri_of(unquote(path)) if absolute else f"{table.rstrip('/')}/{unquote(path)}"

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import unquote
 
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
 from headwater.graph.associations.parts import SinkColumn, SourceColumn
+from headwater.paths import partition_text
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _PAIR = re.compile(r"([^/=]+)=([^/]*)/")
@@ -67,7 +67,7 @@ def partition_values(uri: str, shape: Shape, given: Mapping[str, Any]) -> dict[s
     """The values of the partition columns for a file: as given, else from its path."""
     if not shape.partitions:
         return {}
-    in_path = {unquote(name).lower(): unquote(value) for name, value in _PAIR.findall(uri)}
+    in_path = {partition_text(name).lower(): partition_text(value) for name, value in _PAIR.findall(uri)}
     found: dict[str, str | None] = {}
     for name, _ in shape.partitions:
         value = given[name] if name in given else in_path.get(name.lower())

@@ -13,7 +13,7 @@ from headwater.spark_listener.lineage.naming import dataset_name, folder_of
     [
         ("/data/clean/weather", "file", "/data/clean/weather"),
         ("file:/data/clean/weather/", "file", "/data/clean/weather"),
-        ("file:///data/a%20b", "file", "/data/a b"),
+        ("file:///data/a%20b", "file", "/data/a%20b"),
         ("relative/x", "file", f"{Path.cwd()}/relative/x"),
         ("s3a://bucket/a/b/", "s3://bucket", "a/b"),
         ("s3://bucket/a/b", "s3://bucket", "a/b"),

@@ -1,0 +1,104 @@
+"""Paths as Hadoop writes them, and the names of datasets that they are: different paths have different names, and each leads back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from headwater.graph.model import node_id, parse_id
+from headwater.graph.records import uri_of
+from headwater.graph.storage.addresses import address_of, is_remote
+from headwater.paths import partition_text, path_of_dataset, path_of_pattern, split_path
+from headwater.spark_listener.lineage.naming import dataset_name
+
+STORES = {
+    "file:": ["file", ""],
+    "s3a://lake": ["s3://lake", ""],
+    "gs://lake": ["gs://lake", ""],
+    "hdfs://name:8020": ["hdfs://name:8020", "/"],
+    "abfss://box@account.dfs.core.windows.net": ["abfss://box@account.dfs.core.windows.net", "/"],
+    "wasbs://box@account.blob.core.windows.net": ["wasbs://box@account.blob.core.windows.net", ""],
+}
+NAMES = [
+    "run #1", "run #2", "50%", "50%25", "what?", "what?x=1", "a+b", "a b", "a%20b", "a&b;c", "a:b", "q'u\"o", "b\\s", "[x]", "x*", "{a,b}",
+    "a,b", "ä", "a\u0308", "new\nline", "tab\t", "a%2Fb", "..x", "x..", "trail ", "trail.", "k=v", "p=__HIVE_DEFAULT_PARTITION__", "@h",
+    "u:p@h", "s3:", "~", "$x`y`|^", "user:secret@", "%", "%zz", "#", "?",
+]  # fmt: skip
+
+# What Hadoop's `Path.toString()` may give: no part of a path is empty, `.` or `..`.
+_names = st.sampled_from(NAMES) | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/\0"), min_size=1, max_size=12)
+_parts = st.lists(_names.filter(lambda name: name not in (".", "..")), min_size=1, max_size=4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("store", STORES)
+def test_the_name_of_a_dataset_holds_its_path_as_it_is(store: str, name: str) -> None:
+    namespace, root = STORES[store]
+    root = "/" if store == "file:" else root
+    assert dataset_name(f"{store}/lake/{name}") == (namespace, f"{root}lake/{name}")
+
+
+@given(st.sampled_from(sorted(STORES)), _parts, st.sampled_from(sorted(STORES)), _parts)
+@example("file:", ["run #1"], "file:", ["run #2"])
+@example("file:", ["a%20b"], "file:", ["a b"])
+@example("s3a://lake", ["a", "b"], "s3a://lake", ["a%2Fb"])
+def test_different_paths_have_different_names(store: str, one: list[str], other_store: str, other: list[str]) -> None:
+    first, second = f"{store}/{'/'.join(one)}", f"{other_store}/{'/'.join(other)}"
+    assume(first != second)
+    assert dataset_name(first) != dataset_name(second)
+    assert node_id("dataset", *dataset_name(first)) != node_id("dataset", *dataset_name(second))
+    assert uri_of(first) != uri_of(second)
+
+
+@given(st.sampled_from(sorted(STORES)), _parts)
+def test_a_name_leads_back_to_its_path(store: str, parts: list[str]) -> None:
+    path = f"{store}/{'/'.join(parts)}"
+    named = dataset_name(path)
+    assert dataset_name(path_of_dataset(*named)) == named
+    assert uri_of(path_of_dataset(*named)) == uri_of(path)
+    assert parse_id(node_id("dataset", *named)) == ("dataset", named)
+    if is_remote(path) and path.isprintable():
+        assert address_of(uri_of(path)).path == "/".join(parts)
+
+
+@given(_parts)
+def test_a_path_without_a_scheme_is_the_local_one(parts: list[str]) -> None:
+    path = f"/{'/'.join(parts)}"
+    assert dataset_name(path) == dataset_name(f"file:{path}") == dataset_name(f"file://{path}") == ("file", path)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("s3a://lake/a?b#c", ("s3a", "lake", "/a?b#c")),
+        ("file:/a b", ("file", "", "/a b")),
+        ("file:///a", ("file", "", "/a")),
+        ("/a:/b", ("", "", "/a:/b")),
+        ("run:1.csv", ("", "", "run:1.csv")),
+        ("c:/x", ("", "", "c:/x")),
+        ("hdfs://name:8020", ("hdfs", "name:8020", "")),
+    ],
+)
+def test_the_parts_of_a_path_are_those_that_hadoop_sees(text: str, parts: tuple[str, str, str]) -> None:
+    assert split_path(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("/a/run\\[1\\]", "/a/run[1]"),
+        ("/a/b\\\\s", "/a/b\\s"),
+        ("/a/*.csv", "/a/*.csv"),
+        ("/a/\\[1\\]/[ab]", "/a/\\[1\\]/[ab]"),
+        ("/a/\\{x\\}\n", "/a/{x}\n"),
+    ],
+)
+def test_a_pattern_that_stands_for_one_path_is_that_path(pattern: str, path: str) -> None:
+    assert path_of_pattern(pattern) == path
+
+
+def test_a_partition_folder_escapes_single_characters() -> None:
+    assert partition_text("a%3Ab%25") == "a:b%"
+    assert partition_text("%zz %4 %2") == "%zz %4 %2"
+    assert partition_text("%C3%A4 ä") == "Ã¤ ä"  # as Spark reads it
