@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headwater.backend.ingest_log import Draft, EntryKind, IngestLog
@@ -49,21 +49,32 @@ class ProvIntake:
             UnavailableError: the log cannot be written now.
         """
         try:
-            if body.lstrip()[:1] in (b"{", b"["):
-                value_end(body, 0, MANIFEST, "$")
-            document = read(body, notation)
-            require_valid(document)
-            kept = canonical_json(document, _clean)
-            # Kept and projected is the same text: what it comes to is known before it is acknowledged.
-            stated = read(kept.encode(), ProvFormat.JSON)
-            batch, left_out = project_prov(stated, prov_stamp(stated, ""))
-            key = document_key(json.loads(kept))
+            draft, report = read_provenance(body, notation)
         except InvalidInputError as error:
             self._log.bury(tenant, [dead_letter(body, error)]).result()
             raise
-        (receipt,) = self._log.append(tenant, [Draft(EntryKind.PROV, key, kept.encode())]).result()
-        nodes = {node.id for node in batch.nodes} | {end for edge in batch.edges for end in (edge.src, edge.dst)}
-        return ProvReport(len(nodes), len(batch.edges), dict(left_out), receipt.duplicate)
+        (receipt,) = self._log.append(tenant, [draft]).result()
+        return replace(report, duplicate=receipt.duplicate)
+
+
+def read_provenance(body: bytes, notation: ProvFormat | None = None) -> tuple[Draft, ProvReport]:
+    """Return what the log keeps of a document, and what the document comes to.
+
+    Raises:
+        InvalidProvenanceError, MissingExtraError: as `ProvIntake.submit`.
+    """
+    if body.lstrip()[:1] in (b"{", b"["):
+        value_end(body, 0, MANIFEST, "$")
+    document = read(body, notation)
+    require_valid(document)
+    kept = canonical_json(document, _clean)
+    # Kept and projected is the same text: what it comes to is known before it is acknowledged.
+    stated = read(kept.encode(), ProvFormat.JSON)
+    batch, left_out = project_prov(stated, prov_stamp(stated, ""))
+    key = document_key(json.loads(kept))
+    nodes = {node.id for node in batch.nodes} | {end for edge in batch.edges for end in (edge.src, edge.dst)}
+    report = ProvReport(len(nodes), len(batch.edges), dict(left_out), duplicate=False)
+    return Draft(EntryKind.PROV, key, kept.encode()), report
 
 
 def _clean(name: str, value: Any) -> Any:

@@ -16,6 +16,7 @@ from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, kind_of
 from headwater.graph.prov.model import PROV, SHAPES, Document, Kind, Literal, Name, Statement
 from headwater.graph.prov.terms import LABEL, NODE, TERM, TYPE, term
 
+_MOST_MAKERS = 10  # of one entity: beyond, its readers are linked to the dataset alone, since each would be linked to each version
 _EPOCH = "1970-01-01T00:00:00Z"
 _DATA = frozenset({NodeKind.VERSION, NodeKind.PARTITION})
 # Implied by other statements of an export, and by the ids of what they name.
@@ -128,7 +129,11 @@ class _Projection:
             self.stated.link(dataset, job, EdgeKind.READS)
         versions = [entity.removeprefix(NODE)] if own == NodeKind.VERSION else []
         if own is None:
-            versions = [made for maker in names.makers.get(entity, ()) if (made := names.version(entity, maker))]
+            makers = names.makers.get(entity, ())
+            if len(makers) > _MOST_MAKERS:
+                self.left_out["version that was used"] += 1
+            else:
+                versions = [made for maker in makers if (made := names.version(entity, maker))]
         for version in versions if run else ():
             self.stated.link(self._place(NODE + version), run or "", EdgeKind.READS)
         if run:

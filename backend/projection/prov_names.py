@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from uuid import NAMESPACE_URL, uuid5
 
 from headwater.graph.model import NodeKind, node_id, parse_id
+from headwater.graph.prov.bases import Bases
 from headwater.graph.prov.model import Kind, Statement
 from headwater.graph.prov.terms import NODE
 
@@ -23,10 +24,11 @@ class Names:
     """Resolves the names of one document."""
 
     def __init__(self, statements: Iterable[Statement], namespaces: Mapping[str, str]) -> None:
-        self._bases = sorted(set(namespaces.values()), key=len, reverse=True)
+        self._bases = Bases(namespaces.values())
         self._general: dict[str, str] = {}
+        self._most_general: dict[str, str] = {}
         self._plan: dict[str, str] = {}
-        self.makers: dict[str, list[str]] = {}
+        self.makers: dict[str, dict[str, None]] = {}
         for statement in statements:
             args: list[str | None] = [*statement.args, None, None, None]
             first, second, third = args[:3]
@@ -37,9 +39,9 @@ class Names:
             elif statement.kind is Kind.ASSOCIATION and third and self.own(third) != NodeKind.OPERATOR:
                 self._plan.setdefault(first, third)
             elif statement.kind is Kind.GENERATION and second:
-                self.makers.setdefault(first, []).append(second)
+                self.makers.setdefault(first, {})[second] = None
             elif statement.kind is Kind.DERIVATION and third:
-                self.makers.setdefault(first, []).append(third)
+                self.makers.setdefault(first, {})[third] = None
 
     @staticmethod
     def own(iri: str) -> str | None:
@@ -61,23 +63,33 @@ class Names:
 
     def split(self, iri: str) -> tuple[str, str]:
         """Namespace and local part of a name."""
-        for base in self._bases:
-            if iri.startswith(base) and len(iri) > len(base):
-                return base, iri[len(base) :]
+        base = self._bases.longest(iri, shorter_than_name=True)
+        if base is not None:
+            return base, iri[len(base) :]
         cut = max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1
         return (iri[:cut], iri[cut:]) if 0 < cut < len(iri) else ("prov", iri)
 
     def dataset(self, iri: str) -> str:
         """The dataset that an entity is, or is an aspect of."""
-        seen = set()
-        while iri in self._general and iri not in seen and self.own(iri) != NodeKind.DATASET:
-            seen.add(iri)
-            iri = self._general[iri]
+        if iri in self._general:
+            iri = self._general_of(iri)
         if self.is_node(iri):
             identifier = iri.removeprefix(NODE)
             parts = parse_id(identifier)[1]
             return identifier if self.own(iri) == NodeKind.DATASET else node_id(NodeKind.DATASET, *parts[:2])
         return node_id(NodeKind.DATASET, *self.split(iri))
+
+    def _general_of(self, iri: str) -> str:
+        """What is at the end of a chain of specializations. Each link is followed once, however many names are above it."""
+        way: dict[str, None] = {}
+        while iri in self._general and iri not in way and self.own(iri) != NodeKind.DATASET:
+            if iri in self._most_general:
+                iri = self._most_general[iri]
+                break
+            way[iri] = None
+            iri = self._general[iri]
+        self._most_general.update(dict.fromkeys(way, iri))
+        return iri
 
     def run(self, iri: str) -> str | None:
         """The run that an activity is; None for one that stands for all runs of a job."""

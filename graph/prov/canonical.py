@@ -26,7 +26,7 @@ def canonical_json(document: Document, clean: Callable[[str, Any], Any] = lambda
             if bundle is not None:
                 yield Closed(bundle)
 
-    return "".join(write_json(items(), _namespaces(document)))
+    return "".join(write_json(items(), _namespaces(document), prefix_in_bundles=False))
 
 
 def _order(statement: Statement) -> tuple[str, str, list[str], list[tuple[str, str]]]:
@@ -40,18 +40,19 @@ def _attribute_order(attribute: tuple[str, Value]) -> tuple[str, str]:
 
 def _merged(statements: Sequence[Statement]) -> Iterator[Statement]:
     """Statements with one identifier as one: a valid document says nothing of it that would not go together."""
-    named: dict[tuple[Kind, str], Statement] = {}
+    named: dict[tuple[Kind, str], list[Statement]] = {}
     for statement in statements:
-        if statement.id is None:
-            continue
-        known = named.get((statement.kind, statement.id))
-        if known is not None:
-            args = tuple(first if first is not None else second for first, second in zip(known.args, statement.args, strict=True))
-            attributes = tuple(dict.fromkeys((*known.attributes, *statement.attributes)))
-            statement = known._replace(args=args, attributes=attributes)  # noqa: PLW2901 - what it is from here on
-        named[statement.kind, statement.id or ""] = statement
-    yield from named.values()
+        if statement.id is not None:
+            named.setdefault((statement.kind, statement.id), []).append(statement)
+    yield from (same[0] if len(same) == 1 else _merge(same) for same in named.values())
     yield from (statement for statement in statements if statement.id is None)
+
+
+def _merge(same: Sequence[Statement]) -> Statement:
+    """One statement for all that have its identifier. Of each argument the first value counts: they say the same."""
+    args = (next((arg for arg in place if arg is not None), None) for place in zip(*(statement.args for statement in same), strict=True))
+    attributes = dict.fromkeys(attribute for statement in same for attribute in statement.attributes)
+    return same[0]._replace(args=tuple(args), attributes=tuple(attributes))
 
 
 def _cleaned(name: str, value: Value, clean: Callable[[str, Any], Any]) -> Value:

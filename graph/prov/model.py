@@ -11,8 +11,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from headwater.errors import InvalidProvenanceError
+
 PROV = "http://www.w3.org/ns/prov#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
+_MOST_NAMESPACES = 1_000
 
 
 class Kind(StrEnum):
@@ -129,12 +132,34 @@ class Document:
     namespaces: dict[str, str] = field(default_factory=dict)
 
     def declare(self, own: Mapping[str, str]) -> None:
-        """Note the namespaces of a bundle; a prefix that stands for something else already is noted under another."""
+        """Note the namespaces of a bundle; a prefix that stands for something else already is noted under another.
+
+        Raises:
+            InvalidProvenanceError: the document declares too many.
+        """
         for prefix, base in own.items():
             name = prefix or "ns"
-            while self.namespaces.get(name, base) != base:
-                name += "_"
+            if self.namespaces.get(name, base) != base:
+                if base in self.namespaces.values():
+                    continue
+                name = f"{name}_{len(self.namespaces)}"
+                while name in self.namespaces:
+                    name += "_"
             self.namespaces[name] = base
+            self.check_namespaces()
+
+    def check_namespaces(self) -> None:
+        """Refuse a document that declares too many namespaces: each name is looked up among them.
+
+        Raises:
+            InvalidProvenanceError: it declares too many.
+        """
+        if len(self.namespaces) > _MOST_NAMESPACES:
+            raise InvalidProvenanceError(
+                f"the document declares more than {_MOST_NAMESPACES:,} namespaces.",
+                clause="PROV-DM 5.7.1",
+                hint="Declare those that it uses, or send it in parts.",
+            )
 
     def instances(self) -> Iterator[tuple[str | None, Sequence[Statement]]]:
         """The top level (None) and each bundle: PROV-CONSTRAINTS looks at them one by one (section 7.2)."""

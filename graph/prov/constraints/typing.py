@@ -53,10 +53,11 @@ def check_types(statements: Sequence[Statement], normal: Normal, bundles: Collec
 
 def _disjoint(statements: Sequence[Statement], normal: Normal, bundles: Collection[str]) -> Iterator[Violation]:
     """Constraint 55, by the types that 50 gives. An agent may be either."""
-    known: dict[Term, tuple[str, int, str]] = dict.fromkeys(bundles, (_E, 0, "the bundle of that name"))
+    known: dict[Term, tuple[str, int, str]] = {}
+    of_bundle = (_E, 0, "the bundle of that name")
     reported: set[Term] = set()
     for term, type_, line, kind in _typed(statements, normal):
-        before = known.setdefault(term, (type_, line, kind))
+        before = known.setdefault(term, of_bundle if term in bundles else (type_, line, kind))
         if before[0] != type_ and term not in reported:
             reported.add(term)
             where = f" (line {before[1]})" if before[1] else ""

@@ -19,7 +19,8 @@ _PACKAGE: Mapping[ProvFormat, tuple[str, Mapping[str, str]]] = {
 }
 _RDF = re.compile(r"\s*(?:@?(?:prefix|base)\b|GRAPH\b|[<#_\[{(]|[\w.-]*:)", re.IGNORECASE)
 _DOCTYPE = re.compile(r"<!DOCTYPE\b", re.IGNORECASE)
-_PROVN = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*document\b", re.DOTALL)
+_BLANK = re.compile(r"\s*(?://[^\n]*\n)?")
+_PROVN = re.compile(r"document\b")
 
 
 def read(data: bytes, notation: ProvFormat | None = None) -> Document:
@@ -60,7 +61,7 @@ def looks_like(text: str) -> ProvFormat:
     start = text.lstrip()[:1]
     if start in ("{", "["):
         return ProvFormat.JSONLD if '"@context"' in text[:4096] else ProvFormat.JSON
-    if _PROVN.match(text):
+    if _PROVN.match(text, _after_comments(text)):
         return ProvFormat.N
     if text.lstrip().startswith(("<?xml", "<prov:", "<document")):
         return ProvFormat.XML
@@ -72,6 +73,22 @@ def looks_like(text: str) -> ProvFormat:
         clause="PROV-DM 5",
         hint="Known are PROV-JSON, PROV-N (begins with `document`), PROV-XML, PROV-O (Turtle, TriG) and PROV-JSONLD.",
     )
+
+
+def _after_comments(text: str) -> int:
+    """The place behind blanks and comments of PROV-N. Each character is looked at once."""
+    at = 0
+    while True:
+        before = at
+        found = _BLANK.match(text, at)
+        at = found.end() if found else at
+        if text.startswith("/*", at):
+            end = text.find("*/", at + 2)
+            if end < 0:
+                return len(text)
+            at = end + 2
+        if at == before:
+            return at
 
 
 def as_json(text: str, notation: ProvFormat) -> str:

@@ -35,6 +35,7 @@ def read_json(text: str) -> Document:
         outline.skip()
     outline.end()
     document.namespaces = _prefixes(outline, lines.pop("prefix", None))
+    document.check_namespaces()
     scope = Scope({"" if prefix == "default" else prefix: base for prefix, base in document.namespaces.items()})
     bundles = lines.pop("bundle", None)
     document.statements = list(_statements(outline, lines, scope))
@@ -66,9 +67,7 @@ class _Outline:
     def line(self, at: int) -> int:
         """The line of a place, from 1."""
         known, line = self._counted
-        if at < known:
-            known, line = 0, 1
-        line += self.text.count("\n", known, at)
+        line += self.text.count("\n", known, at) if at >= known else -self.text.count("\n", at, known)
         self._counted = (at, line)
         return line
 
@@ -106,6 +105,8 @@ class _Outline:
             self._fail(error.pos, f"this is not JSON: {error.msg}")
         except RecursionError:
             self._fail(self.at, "this is nested too deeply")
+        except ValueError:
+            self._fail(self.at, "a number has too many digits")
         return value
 
     def skip(self) -> None:
@@ -150,8 +151,8 @@ class _Outline:
         return found
 
 
-# Texts are matched whole, so that a brace within one does not count.
-_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
+# Texts are matched whole, so that a brace within one does not count. A text that does not end matches, too: it is looked through once.
+_STRUCTURE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}]', re.DOTALL)
 
 
 def _prefixes(outline: _Outline, at: int | None) -> dict[str, str]:

@@ -11,6 +11,7 @@ from headwater.graph.prov.read.tokens import CLAUSE, Token, tokens
 
 _KINDS = {kind.value: kind for kind in Kind}
 _PREDECLARED = {"prov": PROV, "xsd": XSD}
+_MOST_DIGITS = 4_000  # Python refuses longer integers
 
 
 def read_provn(text: str) -> Document:
@@ -31,6 +32,7 @@ class _Parser:
         found = Document()
         self._keyword("document")
         found.namespaces, scope = self._namespaces(None)
+        found.check_namespaces()
         while self._now.text not in ("bundle", "endDocument"):
             found.statements.append(self._statement(scope))
         while self._now.text == "bundle":
@@ -140,6 +142,8 @@ class _Parser:
     def _value(self, scope: Scope) -> Value:
         value = self._next()
         if value.kind == "integer":
+            if len(value.text) > _MOST_DIGITS:
+                self._fail("this number has too many digits", value.line, "PROV-N 3.7.4")
             return int(value.text)
         if value.kind == "quoted":
             return Name(scope.iri(value.text, value.line))

@@ -23,6 +23,8 @@ _NAMES = frozenset({f"{PROV}QUALIFIED_NAME", f"{XSD}QName"})
 _INTEGERS = frozenset(
     f"{XSD}{name}" for name in ("integer", "int", "long", "short", "byte", "nonNegativeInteger", "unsignedInt", "unsignedLong")
 )
+_MOST_SHOWN = 20  # prefixes
+_LONGEST_TIME = 100  # characters: a fraction of a second, or a year, may have any number of digits
 _REALS = frozenset({f"{XSD}double", f"{XSD}float"})
 
 
@@ -30,7 +32,8 @@ class Scope:
     """The namespaces in force: those of the document, and in a bundle its own over them."""
 
     def __init__(self, declared: Mapping[str, str], outer: Scope | None = None) -> None:
-        self.bases: Mapping[str, str] = {**(outer.bases if outer else _PREDECLARED), **declared}
+        self._bases = dict(declared) if outer else {**_PREDECLARED, **declared}
+        self._outer = outer  # not copied: a document may have many bundles and many prefixes
 
     def iri(self, name: str, line: int) -> str:
         """The IRI of `prefix:local`, or of a local name in the default namespace.
@@ -41,13 +44,16 @@ class Scope:
         prefix, colon, local = name.partition(":")
         if not colon:
             prefix, local = "", name
-        base = self.bases.get(prefix)
+        base = self._bases.get(prefix)
+        if base is None and self._outer is not None:
+            base = self._outer._bases.get(prefix)  # noqa: SLF001 - of the same class
         if base is None:
             problem = (
                 f"the prefix of {name!r} is not declared" if colon else f"{name!r} has no prefix, and no default namespace is declared"
             )
+            declared = sorted({**(self._outer._bases if self._outer else {}), **self._bases})  # noqa: SLF001
             raise InvalidProvenanceError(
-                f"{problem}.", line=line, clause="PROV-DM 5.7.1", hint=f"Declared are: {', '.join(sorted(self.bases))}."
+                f"{problem}.", line=line, clause="PROV-DM 5.7.1", hint=f"Declared are: {', '.join(declared[:_MOST_SHOWN])}."
             )
         return base + local
 
@@ -78,10 +84,11 @@ def checked_time(text: str, line: int) -> str:
     Raises:
         InvalidProvenanceError: it is not.
     """
-    if not _DATE_TIME.fullmatch(text) or not _on_calendar(text):
+    if len(text) > _LONGEST_TIME or not _DATE_TIME.fullmatch(text) or not _on_calendar(text):
         raise InvalidProvenanceError(
-            f"{text!r} is not a time.", line=line, clause="PROV-DM 5.7.3", hint="Write it as 2026-01-31T23:59:59Z (xsd:dateTime)."
-        )
+            f"{text[:_LONGEST_TIME]!r} is not a time.", line=line, clause="PROV-DM 5.7.3",
+            hint="Write it as 2026-01-31T23:59:59Z (xsd:dateTime).",
+        )  # fmt: skip
     return text
 
 

@@ -14,7 +14,7 @@ CLAUSE = "PROV-N"
 _LOCAL = r"(?:[^\s\"<>{}|^`\\=':;,()\[\]%]|%[0-9A-Fa-f]{2}|\\[=':;,()\[\].\-])"
 _PREFIX = r"[^\W\d_][\w.\-]*"
 _TOKEN = re.compile(
-    rf"""(?P<blank>\s+|//[^\r\n]*|/\*.*?\*/)
+    rf"""(?P<blank>\s+|//[^\r\n]*)
     |(?P<time>\d{{4,}}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)
     |(?P<iri><[^<>"{{}}|^`\\\s]*>)
     |(?P<long>\"\"\"(?:[^"\\]|\\.|"(?!""))*\"\"\")
@@ -46,6 +46,13 @@ def tokens(text: str) -> Iterator[Token]:
     """
     at, line = 0, 1
     while at < len(text):
+        if text.startswith("/*", at):
+            end = text.find("*/", at + 2) + 2
+            if end < 2:
+                raise InvalidProvenanceError("a comment does not end.", line=line, clause=CLAUSE, hint="End it with */.")
+            line += text.count("\n", at, end)
+            at = end
+            continue
         found = _TOKEN.match(text, at)
         if found is None:
             raise InvalidProvenanceError(

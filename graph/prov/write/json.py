@@ -20,11 +20,15 @@ _ARGUMENTS = {
 }
 
 
-def write_json(items: Iterable[Item], namespaces: Mapping[str, str]) -> Iterator[str]:
-    """The document, in pieces."""
+def write_json(items: Iterable[Item], namespaces: Mapping[str, str], *, prefix_in_bundles: bool = True) -> Iterator[str]:
+    """The document, in pieces.
+
+    Some readers want the prefixes in each bundle once more. Without, a document of many bundles and many prefixes stays small.
+    """
     names = Names(namespaces)
     prefix = json.dumps({name: base for name, base in namespaces.items() if name not in {"prov", "xsd"}})
     yield f'{{"prefix":{prefix}'
+    own_prefix = f'"prefix":{prefix}' if prefix_in_bundles else ""
     document = _Block(names)
     bundle: _Block | None = None
     bundles = 0
@@ -32,9 +36,9 @@ def write_json(items: Iterable[Item], namespaces: Mapping[str, str]) -> Iterator
         if isinstance(item, Statement):
             (document if bundle is None else bundle).add(item)
         elif isinstance(item, Opened):
-            bundle = _Block(names)
+            bundle = _Block(names, is_first=not own_prefix)
             yield "," if bundles else ',"bundle":{'
-            yield f'\n{names.in_json(item.id)}:{{"prefix":{prefix}'
+            yield f"\n{names.in_json(item.id)}:{{{own_prefix}"
             bundles += 1
         elif bundle is not None:
             yield from bundle.drain()
@@ -49,8 +53,9 @@ def write_json(items: Iterable[Item], namespaces: Mapping[str, str]) -> Iterator
 class _Block:
     """The statements of a bundle, or of the top level."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, *, is_first: bool = False) -> None:
         self._names = names
+        self._is_first = is_first  # nothing stands before it in its object
         self._kinds: dict[Kind, Spool] = {}
         self._unnamed = 0
 
@@ -76,7 +81,8 @@ class _Block:
 
     def drain(self) -> Iterator[str]:
         for kind, spool in self._kinds.items():
-            yield f',\n"{kind}":{{'
+            yield f'{"" if self._is_first else ","}\n"{kind}":{{'
+            self._is_first = False
             yield from spool.drain()
             yield "}"
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from json.encoder import encode_basestring_ascii as quoted
 
 from headwater.errors import UnsupportedError
+from headwater.graph.prov.bases import Bases
 
 # PROV-N 3.7.1: these may stand in the local part of a name only after a backslash.
 _ESCAPED = re.compile(r"[=':;,()\[\]]")
@@ -16,7 +17,8 @@ class Names:
     """Writes IRIs with the prefixes of a document."""
 
     def __init__(self, namespaces: Mapping[str, str]) -> None:
-        self._namespaces = [(base, f"{prefix}:") for prefix, base in namespaces.items() if prefix]
+        self._prefixes = {base: f"{prefix}:" for prefix, base in reversed(list(namespaces.items())) if prefix}
+        self._bases = Bases(self._prefixes)
 
     def compact(self, iri: str) -> str:
         """`prefix:local`.
@@ -24,10 +26,10 @@ class Names:
         Raises:
             UnsupportedError: no namespace of the document fits.
         """
-        for base, prefix in self._namespaces:
-            if iri.startswith(base):
-                return prefix + iri[len(base) :]
-        raise UnsupportedError(f"The name {iri} lies in no namespace of the document.", hint="Declare its namespace.")
+        base = self._bases.longest(iri)
+        if base is None:
+            raise UnsupportedError(f"The name {iri} lies in no namespace of the document.", hint="Declare its namespace.")
+        return self._prefixes[base] + iri[len(base) :]
 
     def in_json(self, iri: str) -> str:
         """The compact name as a JSON text."""
