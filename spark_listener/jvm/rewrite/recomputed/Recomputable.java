@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.PythonFuncExpression;
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
 import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -52,7 +53,30 @@ public final class Recomputable {
     /** Of the groups of an aggregate; null where they cannot be found again for sure. */
     static Recomputable of(Aggregate aggregate) {
         Recomputable result = of(aggregate.child(), Scala.list(aggregate.groupingExpressions()), new ArrayList(), true);
-        return result != null && result.joined && result.keys.size() > ComparedValue.MOST ? null : result;
+        if (result == null || (result.joined && result.keys.size() > ComparedValue.MOST)) {
+            return null;
+        }
+        return result.isToldByRecord() && !isSharable(aggregate) ? null : result;
+    }
+
+    /** Whether an aggregate of ours may stand next to the program's: Spark runs aggregates in Python among themselves alone. */
+    private static boolean isSharable(Aggregate aggregate) {
+        List outputs = Scala.list(aggregate.aggregateExpressions());
+        for (int i = 0; i < outputs.size(); i++) {
+            if (holdsPython((Expression) outputs.get(i))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean holdsPython(Expression expression) {
+        List children = Scala.list(expression.children());
+        boolean holds = expression instanceof PythonFuncExpression;
+        for (int i = 0; !holds && i < children.size(); i++) {
+            holds = holdsPython((Expression) children.get(i));
+        }
+        return holds;
     }
 
     /**
@@ -82,6 +106,11 @@ public final class Recomputable {
     /** Whether the reference to a group tells its key: one whole number, or none at all. */
     boolean isKeyInReference() {
         return keys.isEmpty() || (keys.size() == 1 && KeyHash.tells((Expression) keys.get(0)));
+    }
+
+    /** Whether the least record of a group, found by an aggregate of ours, tells its key. */
+    private boolean isToldByRecord() {
+        return !isKeyInReference() && (!joined || !keyScans().isEmpty());
     }
 
     /**
