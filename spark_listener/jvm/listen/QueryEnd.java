@@ -78,19 +78,21 @@ final class QueryEnd implements Described {
             ((TableWrite) original).command = executed;
         }
         PlanDescription description;
+        PlanDescription stated; // of the event: what the program said, also where a command runs queries of its own
         try {
             description = PlanDescription.of(original, capture);
+            stated = original instanceof TableWrite && executed instanceof Command ? PlanDescription.of(executed, null) : description;
         } catch (Throwable fault) { // the query is told of without its plan
             List problems = new ArrayList();
             problems.add(Capture.problemOf("capture", "the plan could not be described: " + fault, "fault"));
             result.put("problems", problems);
             return result;
         }
-        Map plan = description.parts();
+        Map plan = stated.parts();
         if (changed != null && plan.get("sink") == null) {
             plan.put("sink", changed);
         }
-        List sources = capture == null && executed != null ? CommandSources.of(executed, conf) : null;
+        List sources = (capture == null || stated != description) && executed != null ? CommandSources.of(executed, conf) : null;
         if (sources != null) {
             plan.put("sources", sources);
         }
