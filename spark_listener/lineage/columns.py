@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from headwater.spark_listener.lineage.scan_columns import name_table_columns
+
 Field = tuple[str, str, str]  # namespace and name of the dataset, column; where only a part of it is read, with the path (`WITHIN`)
 WITHIN = "\0"  # between the parts of a path, since a column's name may hold any character that can be seen
 _RANK = {"IDENTITY": 0, "TRANSFORMATION": 1, "AGGREGATION": 2}
@@ -95,7 +97,7 @@ def column_lineage(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
 
 
 def _followed(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
-    operators = list(_children_first(list(plan.get("operators") or ())))
+    operators = list(_children_first(name_table_columns(plan.get("operators") or (), plan.get("sources") or ())))
     loops = {operator["loop"]: operator for operator in operators if operator.get("loop") is not None and operator.get("defines")}
     known, whole, known_only = _walked(operators, sources, _Known())
     for _ in range(_MOST_ROUNDS if loops else 0):
@@ -247,7 +249,12 @@ def _scan(operator: Mapping[str, Any], known: _Known, whole: _Dependencies, read
         if isinstance(read, Fields):
             known[column["attr"]] = {field: set(steps) for field, steps in read.columns.get(column["name"], {}).items()}
         else:
-            known[column["attr"]] = {(*dataset, column["name"]): {Step("DIRECT", "IDENTITY")} for dataset in read}
+            step = Step("DIRECT", "AGGREGATION" if "of" in column else "IDENTITY")
+            names = column.get("of", [column["name"]])
+            known[column["attr"]] = {(*dataset, name): {step} for dataset in read for name in names}
+    for name in operator.get("groups") or ():
+        for dataset in () if isinstance(read, Fields) else read:
+            whole.setdefault((*dataset, name), set()).add(Step("INDIRECT", "GROUP_BY"))
     for field, steps in read.rows.items() if isinstance(read, Fields) else ():
         whole.setdefault(field, set()).update(steps)
 

@@ -90,7 +90,7 @@ public final class SourceList implements LeafSources {
             if (number >= 0) {
                 return tableFiles(scan, number, described);
             }
-            described.put("columns", columns(leaf.schema()));
+            described.put("columns", columns(scan.relation().table().schema())); // the scan may have hidden columns, or aggregates
             List key = new ArrayList(); // one table, as it was at two times, is two sources
             key.add(described.get("name"));
             key.add(described.get("jdbc"));

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from headwater.spark_listener.lineage.columns import Step, column_lineage
+from headwater.spark_listener.lineage.datasets import sources_of
 from tests.spark_listener.capture.conftest import read_row
 from tests.spark_listener.capture.lineage import Record
 
@@ -86,6 +88,9 @@ def test_what_is_more_than_a_reading_of_rows_is_refused_by_name(spark: SparkSess
         captured = write(frame, out=tmp_path / f"out{number}")
         assert captured.capture["status"] == "refused"
         assert reason in json.dumps(captured.capture["problems"])
+        if reason == "aggregates":
+            made = column_lineage(captured.event["plan"], sources_of(captured.event["plan"])).columns["m"]
+            assert made == {("file", folder, "id"): frozenset({Step("DIRECT", "AGGREGATION")})}
 
 
 def test_files_of_two_folders_are_two_datasets(spark: SparkSession, tmp_path: Path, write: Any, conf: Any) -> None:

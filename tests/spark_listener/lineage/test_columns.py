@@ -285,3 +285,23 @@ def test_a_recursion_is_followed_until_no_round_adds_a_column() -> None:
         "b": {(*FLIGHTS, "b"): {IDENTITY}, (*FLIGHTS, "c"): {IDENTITY, TRANSFORMATION}},
         "c": {(*FLIGHTS, "c"): {IDENTITY, TRANSFORMATION}},
     }
+
+
+def test_an_aggregate_that_the_table_answers_is_made_of_the_columns_in_it() -> None:
+    columns = {"max(w)": 1, 'SUM("price" * qty)': 2, "count(*)": 3, "count(DISTINCT k)": 4, "k": 5, "MIN(`a b`)": 6}
+    sources = [{"source": 0, "columns": [{"name": name} for name in ("w", "price", "qty", "k", "a b", "other")]}]
+    found = column_lineage({**plan(scan(1, 0, **columns), **columns), "sources": sources}, SOURCES)
+    made = {"max(w)": "w", 'SUM("price" * qty)': "price qty", "count(*)": "", "count(DISTINCT k)": "k", "MIN(`a b`)": "a_b"}
+    for column, names in made.items():
+        assert found.columns[column] == {(*FLIGHTS, name.replace("_", " ")): {AGGREGATION} for name in names.split()}, column
+    assert found.columns["k"] == {(*FLIGHTS, "k"): {IDENTITY}}
+    assert found.dataset == {(*FLIGHTS, "k"): {Step("INDIRECT", "GROUP_BY")}}
+
+
+def test_a_hidden_column_is_made_of_no_column() -> None:
+    sources = [{"source": 0, "columns": [{"name": "id"}], "partition_columns": ["day"]}]
+    filtered = {"id": 1, "op": "Filter", "children": [2], "condition": call("in", attr(12), call("literal"))}
+    read = plan(filtered, scan(2, 0, ID=10, day=11, _file=12), ID=10, day=11, _file=12)
+    found = column_lineage({**read, "sources": sources}, SOURCES)
+    assert found.columns == {"ID": {(*FLIGHTS, "ID"): {IDENTITY}}, "day": {(*FLIGHTS, "day"): {IDENTITY}}, "_file": {}}
+    assert found.dataset == {}

@@ -76,7 +76,8 @@ def test_what_is_read_grows_with_the_plan_and_no_faster(monkeypatch: pytest.Monk
 def test_a_plan_that_would_take_too_long_has_its_datasets_and_says_that_its_columns_are_left_out() -> None:
     plan = computed(600)
     assert column_lineage(plan, SOURCES).too_large
-    plan["sources"] = [{"source": 0, "path": "file:/wide", "format": "parquet", "columns": [{"name": "c0", "type": "int"}]}]
+    columns_of_wide = [{"name": f"c{number}", "type": "int"} for number in range(600)]
+    plan["sources"] = [{"source": 0, "path": "file:/wide", "format": "parquet", "columns": columns_of_wide}]
     read = {**plan, "sink": None, "output": plan["sink"]["columns"]}
     for described in (plan, {**chain(1, 2), "sources": plan["sources"], "left_out": 3}, read):
         query = query_of(ended(plan=described), STARTED, CONTEXT, run_id=str(uuid4()), segments=None)
