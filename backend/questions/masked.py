@@ -3,8 +3,9 @@
 A masked value is replaced where it would be told; and a predicate or an order over masked columns is refused, since whoever may select by a
 value learns it by halving. All names in a predicate must be those of columns that are shown: a row as a whole has a name too.
 
-A rule about datasets is compared with the dataset that is asked about, and with what the files are called that its values come from. Where
-a record is a text, or bytes, no name tells which columns stand in it: a rule about columns masks all of it.
+A rule about datasets is compared with the dataset that is asked about, and with what the files are called that its values come from. A rule
+about columns is compared with the names that the files have for them, never with those of a manifest alone. If the files do not prove which
+column is which, as of a record that is a text, all of it is masked.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from typing import Any
 from headwater.backend.masks import Mask
 from headwater.backend.questions.covering import datasets_with
 from headwater.errors import InvalidQueryError, NotFoundError
-from headwater.graph.model import NodeKind, node_id, parse_id
+from headwater.graph.model import Node, NodeKind
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 from headwater.graph.trace.answer import Origin, RowPage, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace.files.columnnames import ColumnNames
 from headwater.graph.trace.origins import asked_of
 from headwater.graph.trace.predicate import checked, mentioned
 from headwater.graph.trace.questions import Questions, RowsRequest
@@ -27,7 +29,7 @@ from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.views import Way, reaching_tags
 
 SHOWN = "(masked)"
-_COLUMNS = 1_000  # of a dataset, which are looked at: of one with more, every text is masked
+_COLUMNS = 5_000  # of a dataset, which are looked at: of one with more, all are masked where a rule needs to know them
 
 
 class MaskedQuestions:
@@ -45,6 +47,7 @@ class MaskedQuestions:
         self._masks = masks
         self._keeps_origins = keeps_origins
         self._tagged: dict[tuple[str, str], bool] = {}
+        self._known: dict[str, list[Node] | None] = {}
         self._covered: dict[tuple[Mask, str], bool] = {}
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
@@ -109,7 +112,7 @@ class MaskedQuestions:
             return page
         shown = [name not in hidden for name in names]
         rows = [
-            replace(row, values=[value if is_shown or value is None else SHOWN for value, is_shown in zip(row.values, shown, strict=True)])
+            replace(row, values=[value if is_shown else SHOWN for value, is_shown in zip(row.values, shown, strict=True)])
             for row in page.rows
         ]
         return replace(page, rows=rows)
@@ -133,19 +136,65 @@ class MaskedQuestions:
         return shown
 
     async def _hidden(self, tenant: str, dataset: str, columns: Collection[str], origins: Collection[Origin]) -> set[str]:
-        """The columns that are masked of what was read from some files as one dataset: by the rules for any of them."""
+        """The columns that are masked of what was read from some files as one dataset: by the rules for any of them.
+
+        All are, where a rule is about the dataset and the files do not prove which column is which.
+        """
         called = {dataset, *datasets_with(origins)}
-        is_whole = any(not origin.has_columns for origin in origins)
+        files = [origin.names for origin in origins]
+        names = {column: {column, *(name for file in files for name in file.names_of(column))} for column in columns}
         hidden: set[str] = set()
         for mask in self._masks:
             about = self._about(mask, called)
             if not about:
                 continue
-            if mask.tag is None:
-                hidden |= set(columns) if is_whole else mask.names(columns)
-            else:
-                hidden |= await self._tagged_of(tenant, {dataset, *await self._there(tenant, about)}, columns, mask.tag, is_whole=is_whole)
+            known = await self._columns(tenant, {dataset, *about}) if mask.tag is not None or _may_be_renamed(files) else []
+            ruled = await self._ruled(tenant, mask, names, known, files)
+            if ruled is None:
+                return set(columns)
+            hidden |= ruled
         return hidden
+
+    async def _ruled(
+        self, tenant: str, mask: Mask, names: Mapping[str, set[str]], known: Sequence[Node] | None, files: Sequence[ColumnNames]
+    ) -> set[str] | None:
+        """The columns that a rule hides, by all names of each; None for all. `known` are those of the datasets (None: too many)."""
+        is_certain = all(file.is_certain for file in files)
+        if mask.tag is None:
+            if not is_certain or known is None:
+                return None
+            hidden_names = mask.names({name for of_column in names.values() for name in of_column})
+            hidden_nodes = [node.name for node in known if mask.names([node.name])]
+        else:
+            if known is None:
+                return None
+            asked = {name.casefold() for of_column in names.values() for name in of_column}
+            is_asked = not is_certain or _may_be_renamed(files)
+            bearers = [node for node in known if is_asked or asked & _folded(node.name)]
+            hidden_nodes = [node.name for node in bearers if await self._bears(tenant, node.id, mask.tag)]
+            if hidden_nodes and not is_certain:
+                return None
+            folded = {name for node in hidden_nodes for name in _folded(node)}
+            hidden_names = {name for of_column in names.values() for name in of_column if name.casefold() in folded}
+        for file in files:
+            if file.may_be_renamed and not {name.casefold() for name in hidden_nodes} <= {name.casefold() for name in file.known}:
+                return None  # the table has a column that is masked, and the file may have it under any name
+        return {column for column, of_column in names.items() if of_column & hidden_names}
+
+    async def _columns(self, tenant: str, datasets: Collection[str]) -> list[Node] | None:
+        """The columns that are known of some datasets; None if there are too many to look at."""
+        found: list[Node] = []
+        unknown = sorted(set(datasets) - self._known.keys())
+        there = {node.id for node in await self._graph.get(tenant, unknown)} if unknown else set()
+        self._known |= {dataset: [] for dataset in unknown if dataset not in there}
+        for dataset in sorted(datasets):
+            if dataset not in self._known:
+                listing = await self._graph.listed(tenant, f"{NodeKind.COLUMN}:{dataset.partition(':')[2]}:", first=_COLUMNS)
+                self._known[dataset] = None if listing.total > _COLUMNS else list(listing.nodes)
+            if (columns := self._known[dataset]) is None:
+                return None
+            found += columns
+        return found
 
     def _about(self, mask: Mask, called: Collection[str]) -> list[str]:
         """Those of some datasets that a rule is about."""
@@ -154,26 +203,12 @@ class MaskedQuestions:
                 self._covered[mask, identifier] = mask.covers(identifier)
         return [identifier for identifier in called if self._covered[mask, identifier]]
 
-    async def _there(self, tenant: str, datasets: Sequence[str]) -> list[str]:
-        return [node.id for node in await self._graph.get(tenant, sorted(datasets))]
-
-    async def _tagged_of(self, tenant: str, datasets: Collection[str], columns: Collection[str], tag: str, *, is_whole: bool) -> set[str]:
-        """The columns that bear a tag in one of some datasets; all, where a record is a text and the dataset has a column that does."""
-        if not is_whole:
-            return {column for column in columns for dataset in datasets if await self._bears(tenant, dataset, column, tag)}
-        for dataset in datasets:
-            page = await self._graph.children(tenant, dataset, kinds=[NodeKind.COLUMN], first=_COLUMNS)
-            if page.cursor is not None or [True for node in page.nodes if await self._bears(tenant, dataset, parse_id(node.id)[1][2], tag)]:
-                return set(columns)
-        return {column for column in columns for dataset in datasets if await self._bears(tenant, dataset, column, tag)}
-
-    async def _bears(self, tenant: str, dataset: str, column: str, tag: str) -> bool:
+    async def _bears(self, tenant: str, column: str, tag: str) -> bool:
         """Whether a column bears a tag, or values of one that does flow into it unhidden."""
-        known = (f"{dataset}\0{column}", tag)
+        known = (column, tag)
         if known not in self._tagged:
-            namespace, name = parse_id(dataset)[1][:2]
             try:
-                tags = await reaching_tags(self._graph, tenant, node_id(NodeKind.COLUMN, namespace, name, column))
+                tags = await reaching_tags(self._graph, tenant, column)
             except NotFoundError:
                 tags = []
             except InvalidQueryError:  # made of too many to look at: hidden rather than shown
@@ -183,5 +218,15 @@ class MaskedQuestions:
         return self._tagged[known]
 
 
+def _may_be_renamed(files: Collection[ColumnNames]) -> bool:
+    return any(file.may_be_renamed for file in files)
+
+
+def _folded(name: str) -> set[str]:
+    """A column's name, and that of the column within which it lies, if it is a path to a field."""
+    return {name.casefold(), name.casefold().partition(".")[0]}
+
+
 def _without(values: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:
-    return {name: SHOWN if name in hidden and value is not None else value for name, value in values.items()}
+    """Values, those of masked columns replaced. A null is replaced, too: it tells something of the record."""
+    return {name: SHOWN if name in hidden else value for name, value in values.items()}

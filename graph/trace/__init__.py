@@ -21,10 +21,11 @@
                                   relation (joins below) and whole (all of a scan); keep keeps them while their source is
                                   there, or before anyone asks where large says so
     files                         files/: reader, shapes; formats/, what depends on a format: base, parquet, delta, iceberg, orc, avro
-                                  (avroblocks), csv (dialect, multiline), json (objects), text, xml, binary, jdbc and kafka (bykey),
-                                  local, located; loaded for those that a library reads; lined, lines (marks of long files), unpacked
-                                  (compressed) and textvalues for those of lines; places and scanned for the records that references
-                                  stand for; footers of Parquet, and excerpts of its large columns, by pages, parquetfile and thrift;
+                                  (avroblocks), csv (dialect, multiline, csvnames), json (objects), text, xml, binary, jdbc and
+                                  kafka (bykey), local, located; loaded for those that a library reads; lined, lines (marks of long
+                                  files), unpacked (compressed) and textvalues for those of lines; places and scanned for the records
+                                  that references stand for; columnnames for rules about columns; footers of Parquet, and excerpts of
+                                  its large columns, by pages, parquetfile and thrift;
                                   deltalog, deltaprotocol and deletions for what a Delta table holds now; icebergsnapshot for what an
                                   Iceberg table held;
                                   versions for what both tell of a version; rowids, with iceberglog and deltarows, for rows that tables

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from headwater.graph.trace.files.columnnames import ColumnNames
+
 
 class Semantics(StrEnum):
     """`influence`: every record that had a part. `witness`: records that suffice to produce the row again."""
@@ -69,14 +71,14 @@ class TracedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A file that values come from: what it is called, where it lies (links followed), and whether names tell what its columns hold.
+    """A file that values come from: its name, where it lies (links followed), and the names by which its values are known.
 
-    A record without is a text, or bytes, in which anything may stand.
+    `names` are certain only as far as the file itself proves them.
     """
 
     file: str
     lies: str
-    has_columns: bool
+    names: ColumnNames
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Where the values of an answer come from: the files, where they lie, and whether what they hold has columns of its own.
+"""Where the values of an answer come from: the files, where they lie, and the names by which their columns are known.
 
 For whoever decides which of the values may be told: a file may be called by several names, and as part of several datasets.
 """
@@ -14,10 +14,14 @@ from headwater.graph.records import AssociationStore, uri_of
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Origin, TraceRequest
 from headwater.graph.trace.datasets import Dataset, current_files, shape_of
+from headwater.graph.trace.files.columnnames import ColumnNames
 from headwater.graph.trace.files.formats import format_of
+from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.versions import find_asked
+
+_UNREAD = ColumnNames(is_certain=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +49,34 @@ async def asked_of(graph: GraphStore | None, store: AssociationStore, tenant: st
 def origins_of(session: Session, files: Iterable[KnownFile], dataset: Dataset | None = None) -> list[Origin]:
     """Files that values come from; those of a version of a dataset are read as the version is."""
     version = dataset.version if dataset is not None else None
-    has_columns = version is None or format_of(version.shape.format).tells_columns(version.shape)
     files = list(files)
-    tells = {shape: format_of(shape.format).tells_columns(shape) for shape in {file.shape for file in files}}
-    return [Origin(file.block.path, _lies(session, file.block.path), has_columns=has_columns and tells[file.shape]) for file in files]
+    names: dict[int, ColumnNames] = {}
+    for shape in {*(file.shape for file in files), *([version.shape] if version is not None else [])}:
+        read = files if version is not None and shape == version.shape else [file for file in files if file.shape == shape]
+        for file, found in zip(read, _names(session, shape, read), strict=True):
+            names[file.number] = _both(names.get(file.number), found)
+    return [Origin(file.block.path, _lies(session, file.block.path), names[file.number]) for file in files]
+
+
+def _names(session: Session, shape: Shape, files: Sequence[KnownFile]) -> list[ColumnNames]:
+    """The names of columns in files that are read in one shape. Of a file that cannot be read, no value is shown."""
+    known = {file.number: file for file in files if not file.problem}
+    found = format_of(shape.format).column_names(session.reader, session.database, shape, [file.readable() for file in known.values()])
+    by_number = dict(zip(known, found, strict=True))
+    return [by_number.get(file.number, _UNREAD) for file in files]
+
+
+def _both(one: ColumnNames | None, other: ColumnNames) -> ColumnNames:
+    """The names of a file that is read in two shapes."""
+    if one is None:
+        return other
+    return ColumnNames(
+        one.is_certain and other.is_certain,
+        one.others | other.others,
+        one.doubled | other.doubled,
+        one.may_be_renamed or other.may_be_renamed,
+        one.known & other.known,
+    )
 
 
 def _files(session: Session, dataset: Dataset) -> list[Origin]:

@@ -29,13 +29,14 @@ class NoParquetError(SourceChangedError):
 class Footer:
     """The columns that a file has, with DuckDB's types; whether its dates may be of the calendar before 1582; and how many rows it has.
 
-    `ids` are the ids of the columns' fields, in the same order, where the file has some.
+    `ids` are the ids of the columns' fields, in the same order, where the file has some. `nested` are pairs of a column and a field in it.
     """
 
     columns: Sequence[tuple[str, str | None]]
     old_calendar: bool
     rows: int
     ids: Sequence[int | None] = ()
+    nested: frozenset[tuple[str, str]] = frozenset()
 
 
 _INTEGERS = frozenset({*INTEGERS, "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
@@ -46,6 +47,7 @@ _WIDER = frozenset({
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _LEGACY = "org.apache.spark.legacyDateTime"  # dates of the calendar before 1582; Spark converts them, DuckDB does not
 _VERSION = "org.apache.spark.version"
+_STRUCTURAL = frozenset({"list", "element", "array", "array_element", "bag", "key_value", "map"})  # levels of lists and maps, no fields
 _MOST = 2_000
 _KNOWN: OrderedDict[FileBlock, Footer] = OrderedDict()
 _LOCK = threading.Lock()
@@ -100,12 +102,13 @@ def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
         entries = database.execute(statement, [paths]).fetchall()
         old = {file for file, key, value in entries if key == _LEGACY or (key == _VERSION and value < "3")}
         counts = dict(database.execute("SELECT file_name, num_rows FROM parquet_file_metadata(?)", [paths]).fetchall())
-        columns = dict(_top(schema))
+        columns = {file: (top, nested) for file, top, nested in _top(schema)}
         read = {}
         for file in unknown:
             name = file.stored.name_in_answers
-            names, ids = [(name, kind) for name, kind, _ in columns[name]], [number for _, _, number in columns[name]]
-            read[file.block] = Footer(names, name in old, counts[name], ids)
+            top, nested = columns[name]
+            names, ids = [(column, kind) for column, kind, _ in top], [number for _, _, number in top]
+            read[file.block] = Footer(names, name in old, counts[name], ids, nested)
         known |= read
         with _LOCK:
             _KNOWN.update(read)
@@ -129,18 +132,20 @@ def _schema(database: Database, paths: list[str]) -> list[tuple[str, str, int | 
 
 def _top(
     schema: Iterable[tuple[str, str, int | None, str | None, int | None]],
-) -> Iterable[tuple[str, list[tuple[str, str | None, int | None]]]]:
-    """Each file's columns with the ids of their fields, without what is nested in them."""
+) -> Iterable[tuple[str, list[tuple[str, str | None, int | None]], frozenset[tuple[str, str]]]]:
+    """Each file's columns with the ids of their fields; and, apart from them, pairs of a column and a field within it."""
     rows = iter(schema)
     for file, _, count, _, _ in rows:
-        columns = []
+        columns, nested = [], set()
         for _ in range(count or 0):
             _, name, children, kind, number = next(rows)
             columns.append((name, None if children else kind, number))
             below = children or 0
             while below:
-                below += (next(rows)[2] or 0) - 1
-        yield file, columns
+                _, field, inner, _, _ = next(rows)
+                nested.add((name, field))
+                below += (inner or 0) - 1
+        yield file, columns, frozenset(pair for pair in nested if pair[1] not in _STRUCTURAL)
 
 
 def alike(given: str | None, wanted: str | None) -> bool:

@@ -26,6 +26,7 @@ _LF, _CR, _SPACE = 10, 13, 0x20
 _CHUNK = 1 << 24
 _BUDGET = 256 << 20
 _MOST_TEXT = 256 << 20  # bytes of a file that is decoded as one text
+_BINARY = {b"PAR1": "Parquet", b"PARE": "encrypted Parquet", b"ORC": "ORC", b"Obj\x01": "Avro"}  # by the first bytes
 _BOM = b"\xef\xbb\xbf"
 
 Longs = npt.NDArray[np.int64]
@@ -90,7 +91,7 @@ class LineCache:
         with self._lock:
             lines = self._known.get(key)
         if lines is None:
-            lines = find_lines(unpacked(stored), rules)  # two traces may do this at once; one of the results is kept
+            lines = find_lines(_text(unpacked(stored), stored.name), rules)  # two traces may do this at once; one of the results is kept
         with self._lock:
             self._known[key] = lines
             self._known.move_to_end(key)
@@ -142,7 +143,7 @@ def _check_objects(data: mmap | bytes, begins: Longs, ends: Longs) -> None:
 
 def _bounds(data: mmap | bytes) -> tuple[Longs, Longs]:
     """Begin and end (without its line end) of every line."""
-    feeds, returns = _positions(data, _LF), _positions(data, _CR)
+    feeds, returns = positions(data, _LF), positions(data, _CR)
     if len(returns):
         pairs = np.isin(returns + 1, feeds)
         stops = np.sort(np.concatenate((feeds, returns[~pairs])))
@@ -156,7 +157,8 @@ def _bounds(data: mmap | bytes) -> tuple[Longs, Longs]:
     return begins, ends
 
 
-def _positions(data: mmap | bytes, byte: int) -> Longs:
+def positions(data: mmap | bytes, byte: int) -> Longs:
+    """Where a byte stands in a file's content."""
     found = []
     for start in range(0, len(data), _CHUNK):
         chunk = np.frombuffer(data, np.uint8, min(_CHUNK, len(data) - start), start)
@@ -184,4 +186,16 @@ def text_of(stored: StoredFile) -> str:
     content = unpacked(stored, _MOST_TEXT)
     if len(content) > _MOST_TEXT:
         raise UnsupportedError(f"{stored.name} is larger than {_MOST_TEXT} bytes; what is read of it at once must be smaller.")
-    return bytes(content[:]).decode("utf-8", "replace")
+    return bytes(_text(content, stored.name)[:]).decode("utf-8", "replace")
+
+
+def _text(content: mmap | bytes, name: str) -> mmap | bytes:
+    """The content, if it is not that of a file of columns: the number of its lines would be an accident of the values in it.
+
+    Raises:
+        UnsupportedError: it is.
+    """
+    for magic, kind in _BINARY.items():
+        if content[: len(magic)] == magic:
+            raise UnsupportedError(f"{name} is {kind}, and no text.", hint="Capture a run that reads it as what it is.")
+    return content

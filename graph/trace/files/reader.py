@@ -21,6 +21,7 @@ from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import literal, quoted
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.files.avroblocks import AvroBlocks, BlockCache
+from headwater.graph.trace.files.columnnames import NamesCache
 from headwater.graph.trace.files.excerpts import Excerpts
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.lines import LineCache, LineRules, Lines
@@ -50,6 +51,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.excerpts = Excerpts()
+        self.column_names = NamesCache()
         self._lines = LineCache()
         self._blocks = BlockCache()
 

@@ -15,6 +15,7 @@ from headwater.graph.associations import Sink, Source
 from headwater.graph.records.decode import Longs
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.files.avroblocks import AvroBlocks, avro
+from headwater.graph.trace.files.columnnames import UNCERTAIN, ColumnNames
 from headwater.graph.trace.files.formats.base import Format
 from headwater.graph.trace.files.formats.loaded import chosen, loaded
 from headwater.graph.trace.files.reader import Reader, ReadFile, Wanted
@@ -35,6 +36,7 @@ _CERTAIN = {
 }  # fmt: skip
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _OLDEST = date(1600, 1, 1)  # before 1582 a file's days may be of another calendar
+_PRIMITIVES = frozenset({*_PLAIN, "null", "bytes", "record", "array", "map", "error"})
 # Options by which Spark finds a column's values otherwise than by its name in the file's own schema.
 _OTHERWISE = ("avroschema", "avroschemaurl", "positionalfieldmatching")
 
@@ -53,6 +55,12 @@ class Avro(Format):
     def count(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
         del database, shape
         return reader.avro_blocks(file).records
+
+    def column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+        del database
+        if not self.tells_columns(shape):
+            return [UNCERTAIN] * len(files)
+        return [_names(reader, file) for file in files]
 
     def names_at_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
         """The file keeps the names."""
@@ -75,6 +83,32 @@ class Avro(Format):
                 f"Records of Avro read with the option {own} cannot be read here.", hint="Ask for an answer without values."
             )
         return loaded(database, shape, files, wanted, lambda file, rows: _read(reader, file, shape, rows, exact))
+
+
+def _names(reader: Reader, file: ReadFile) -> ColumnNames:
+    try:
+        schema = reader.avro_blocks(file).schema
+    except (OSError, UnsupportedError):
+        return UNCERTAIN
+    fields = schema.get("fields", ()) if isinstance(schema, Mapping) else ()
+    inner = {field["name"]: _field_names(field["type"]) for field in fields}
+    everything = frozenset().union(*inner.values())  # a type of a name is declared in one field, and used in others
+    pairs = {(column, name) for column, names in inner.items() for name in (everything if None in names else names) if name is not None}
+    return ColumnNames(is_certain=True, others=frozenset(pairs))
+
+
+def _field_names(declared: Any) -> set[str | None]:
+    """The names of fields within a type of Avro; None stands for those of a type that is declared elsewhere."""
+    if isinstance(declared, list):
+        return {name for one in declared for name in _field_names(one)}
+    if not isinstance(declared, Mapping):
+        return set() if declared is None or declared in _PRIMITIVES else {None}
+    if declared.get("type") == "enum" or declared.get("type") == "fixed":
+        return set()
+    found = {name for part in ("type", "items", "values") for name in _field_names(declared.get(part))}
+    for field in declared.get("fields", ()):
+        found |= {field["name"], *_field_names(field["type"])}
+    return found
 
 
 def _otherwise(options: Mapping[str, Any]) -> str | None:

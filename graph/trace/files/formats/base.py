@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.errors import UnsupportedError
 from headwater.graph.records import FileBlock, Look
 from headwater.graph.records.decode import Longs
+from headwater.graph.trace.files.columnnames import ColumnNames
 
 if TYPE_CHECKING:
     from headwater.graph.associations import Sink, Source
@@ -65,6 +66,10 @@ class Format:
         given = {name.lower(): value for name, value in shape.options}
         whole = given.get("columnnameofcorruptrecord", "_corrupt_record").lower()
         return self.has_columns and not any(name.lower() in (whole, "_corrupt_record") for name, _ in shape.columns)
+
+    def column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+        """For each file, by which names its values are known, whatever a manifest says. Never raises for what a file holds."""
+        return [ColumnNames(self.tells_columns(shape))] * len(files)
 
     def key_columns(self, shape: Shape) -> Sequence[KeyColumn]:
         """The columns of the key that a number stands for, where runs recorded keys; none: a number is a number."""

@@ -12,7 +12,7 @@ import csv
 import io
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,12 @@ from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
 from headwater.graph.records.decode import Longs
 from headwater.graph.trace.database.in_memory import Database
+from headwater.graph.trace.files.columnnames import UNCERTAIN, ColumnNames
+from headwater.graph.trace.files.formats.csvnames import find_names
 from headwater.graph.trace.files.formats.dialect import Dialect, trimmed, value_of
 from headwater.graph.trace.files.formats.lined import LineFormat, Texts
 from headwater.graph.trace.files.formats.loaded import chosen
-from headwater.graph.trace.files.formats.multiline import Record, is_multiline, records_of
+from headwater.graph.trace.files.formats.multiline import Record, check_comment, is_multiline, records_of
 from headwater.graph.trace.files.lines import LineRules, text_of
 from headwater.graph.trace.files.reader import Reader, ReadFile
 from headwater.graph.trace.files.shapes import Shape
@@ -41,6 +43,12 @@ class Csv(LineFormat):
         """Not where a reader without a header made them up, nor where one column may be lines that were cut by another delimiter."""
         names = [name for name, _ in shape.columns]
         return super().tells_columns(shape) and len(names) > 1 and not any(_MADE_UP.fullmatch(name) for name in names)
+
+    def column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+        del database
+        if not self.tells_columns(shape):
+            return [UNCERTAIN] * len(files)
+        return [reader.column_names.get((shape, file.block), partial(find_names, file, shape, _cells)) for file in files]
 
     def numbering(self, options: Mapping[str, Any]) -> Hashable:
         if not is_multiline(options):
@@ -70,6 +78,7 @@ class Csv(LineFormat):
     def rules(self, options: Mapping[str, Any]) -> LineRules:
         self.check_lines(options)
         given = {name.lower(): str(value) for name, value in options.items()}
+        check_comment(given.get("comment", ""))
         header = given.get("header", "false").lower() == "true"
         return LineRules(blank=False, header=header, comment=given.get("comment", "").encode())
 

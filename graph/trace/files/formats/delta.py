@@ -51,6 +51,11 @@ class Delta(Parquet):
     def table_rows(self, look: Look, path: str, log: Sequence[FileBlock]) -> TableRows | None:
         return deltarows.table_rows(look, path, log)
 
+    def names_in_file(self, shape: Shape, file: ReadFile, footer: Footer) -> Collection[tuple[str, str]] | None:
+        del file, footer
+        stored = _stored(shape)
+        return {(name, stored[name.lower()]) for name, _ in (*shape.columns, *shape.partitions) if name.lower() in stored}
+
     def check_values(
         self, database: Database, source: Source, shape: Shape, files: Sequence[ReadFile], attributes: Mapping[str, str]
     ) -> set[str]:

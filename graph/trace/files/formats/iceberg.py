@@ -66,6 +66,12 @@ class Iceberg(Parquet):
     def table_rows(self, look: Look, path: str, log: Sequence[FileBlock]) -> TableRows | None:
         return iceberglog.table_rows(look, path, log)
 
+    def names_in_file(self, shape: Shape, file: ReadFile, footer: Footer) -> Collection[tuple[str, str]] | None:
+        try:
+            return {(name, own) for name, own in _columns(shape, file, footer).items() if own is not None}
+        except UnsupportedError:
+            return None
+
     def check_values(
         self, database: Database, source: Source, shape: Shape, files: Sequence[ReadFile], attributes: Mapping[str, str]
     ) -> set[str]:

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import partial
+from mmap import mmap
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from headwater.errors import UnsupportedError
 from headwater.graph.records.decode import Longs
 from headwater.graph.trace.database.in_memory import Database
+from headwater.graph.trace.files.columnnames import UNCERTAIN, ColumnNames
 from headwater.graph.trace.files.formats.lined import UTF_8, LineFormat, Texts, corrupt_column
 from headwater.graph.trace.files.formats.loaded import chosen
 from headwater.graph.trace.files.formats.multiline import is_multiline
 from headwater.graph.trace.files.formats.objects import NotOnceError, are_certain, line_value, texts, value_of
-from headwater.graph.trace.files.lines import LineRules, text_of
+from headwater.graph.trace.files.lines import LineRules, find_lines, positions, text_of
 from headwater.graph.trace.files.reader import Reader, ReadFile
 from headwater.graph.trace.files.shapes import Shape
+from headwater.graph.trace.files.unpacked import unpacked
 
 _WHOLE = "singlevariantcolumn"  # an option by which a column holds all of a record
 
 
 class JsonLines(LineFormat):
     """Lines that are not blank, each an object. Something is computed from a value only where Spark surely read what stands there."""
+
+    def column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+        del database
+        if not self.tells_columns(shape):
+            return [UNCERTAIN] * len(files)
+        multiline = is_multiline(dict(shape.options))
+        make = partial(_names, multiline=multiline)
+        return [reader.column_names.get((self.name, multiline, file.block), partial(make, file)) for file in files]
 
     def numbering(self, options: Mapping[str, Any]) -> Hashable:
         return "multiline" if is_multiline(options) else super().numbering(options)
@@ -65,16 +78,39 @@ class JsonLines(LineFormat):
         return are_certain(records, columns, corrupt=corrupt_column(options))
 
 
+def _names(file: ReadFile, *, multiline: bool) -> ColumnNames:
+    """The names of fields within the objects of a file. A column holds a text of the object, whatever type a manifest states."""
+    try:
+        records = _records(file, once=False) if multiline else _composed(unpacked(file.stored))
+    except (OSError, UnsupportedError):
+        return UNCERTAIN
+    pairs = {(column, name) for record in records for column, value in _object(record).items() for name in _keys(value)}
+    return ColumnNames(is_certain=True, others=frozenset(pairs))
+
+
+def _composed(content: mmap | bytes) -> Iterator[Any]:
+    """The records of those lines that may hold an object within an object."""
+    lines = find_lines(content, LineRules(blank=False, header=False))
+    opened = positions(content, ord("{"))
+    counts = np.searchsorted(opened, lines.ends) - np.searchsorted(opened, lines.begins)
+    for line in lines.read(np.flatnonzero(counts > 1)):
+        yield _object_of(line)
+
+
+def _keys(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return {*value, *(name for one in value.values() for name in _keys(one))}
+    return {name for one in value for name in _keys(one)} if isinstance(value, list) else set()
+
+
 def _records(file: ReadFile, *, once: bool) -> list[Any]:
     """The records of a file as Spark counts them: the elements of an array, or the one object. A malformed file is one record of nulls."""
     try:
         value = value_of(text_of(file.stored), once=once)
     except NotOnceError as error:
         raise UnsupportedError(f"What Spark read of {file.stored.name} is not certain: {error}.") from error
-    except (ValueError, RecursionError) as error:
-        raise UnsupportedError(
-            f"{file.stored.name} is not one value of JSON; which records Spark read of it is not certain: {error}"
-        ) from error
+    except (ValueError, RecursionError) as error:  # its message would say how long values are
+        raise UnsupportedError(f"{file.stored.name} is not one value of JSON; which records Spark read of it is not certain.") from error
     return value if isinstance(value, list) else [value]
 
 

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from headwater.errors import UnsupportedError
 from headwater.graph.trace.files.formats.dialect import Dialect, value_of
 
+_MAY_BE_VALUE = re.compile(r"\w")
+_BEGINNINGS = frozenset("+-.$\"'(")
 _PLAIN_ENCODINGS = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
 
 
@@ -35,6 +37,7 @@ def records_of(text: str, options: Mapping[str, Any], name: str) -> list[Record]
         UnsupportedError: how Spark cut the text is not certain.
     """
     dialect = Dialect.of(options)
+    check_comment({key.lower(): str(value) for key, value in options.items()}.get("comment", ""))
     given = {key.lower(): str(value) for key, value in options.items()}
     _check(text, dialect, given, name)
     end = "\r\n" if "\r" in text else "\n"
@@ -69,12 +72,24 @@ def records_of(text: str, options: Mapping[str, Any], name: str) -> list[Record]
     return records[1:] if given.get("header", "false").lower() == "true" else records
 
 
+def check_comment(comment: str) -> None:
+    """See that no line is left out for what its first value begins with: the number of records would tell of the values.
+
+    Raises:
+        UnsupportedError: a comment may begin as a value does.
+    """
+    if len(comment) > 1 or _MAY_BE_VALUE.search(comment) or comment in _BEGINNINGS:
+        raise UnsupportedError(f"Records of a CSV file with comments that begin with {comment!r} cannot be told from comments.")
+
+
 def _check(text: str, dialect: Dialect, given: Mapping[str, str], name: str) -> None:
     """See that the text and the options are of the kind that is cut for certain."""
     if given.get("linesep") is not None:
         raise _uncertain(name, "a line separator of one's own")
     if dialect.encoding.lower() not in _PLAIN_ENCODINGS:
         raise _uncertain(name, f"the encoding {dialect.encoding}")
+    if any(_MAY_BE_VALUE.search(one) for one in (dialect.separator, dialect.quote, dialect.escape)):
+        raise _uncertain(name, "a separator, quote or escape that is a letter or a digit")
     if len(dialect.separator) != 1 or len(dialect.quote) != 1 or dialect.quote == "\0" or len(dialect.escape) > 1:
         raise _uncertain(name, "the separator, the quote or the escape character")
     if text.startswith("\ufeff"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from pyarrow import orc
 from headwater.errors import UnsupportedError
 from headwater.graph.records.decode import Longs
 from headwater.graph.trace.database.in_memory import Database
+from headwater.graph.trace.files.columnnames import UNCERTAIN, ColumnNames
 from headwater.graph.trace.files.formats.base import Format
 from headwater.graph.trace.files.formats.loaded import chosen, loaded
 from headwater.graph.trace.files.reader import Reader, ReadFile, Wanted
@@ -45,6 +47,12 @@ class Orc(Format):
         del reader, database, shape
         return int(_opened(file).nrows)
 
+    def column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+        del database
+        if not self.tells_columns(shape):
+            return [UNCERTAIN] * len(files)
+        return [reader.column_names.get((self.name, file.block), partial(_names, file)) for file in files]
+
     def query(
         self,
         reader: Reader,
@@ -57,6 +65,24 @@ class Orc(Format):
         del reader
         exact = None if columns is None else frozenset(columns)
         return loaded(database, shape, files, wanted, lambda file, rows: _read(file, shape, rows, exact))
+
+
+def _names(file: ReadFile) -> ColumnNames:
+    try:
+        schema = _opened(file).schema
+    except OSError:
+        return UNCERTAIN
+    return ColumnNames(is_certain=True, others=frozenset((field.name, name) for field in schema for name in _nested(field.type)))
+
+
+def _nested(kind: pa.DataType) -> set[str]:
+    """The names of fields within a type."""
+    found: set[str] = set()
+    for place in range(kind.num_fields):
+        field = kind.field(place)
+        found |= {field.name} if pa.types.is_struct(kind) else set()
+        found |= _nested(field.type)
+    return found
 
 
 def _opened(file: ReadFile) -> Any:

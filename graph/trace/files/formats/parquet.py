@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
@@ -16,12 +17,14 @@ from headwater.graph.storage.files import exactly
 from headwater.graph.trace.database.in_memory import Columns, Database
 from headwater.graph.trace.database.sql import Untranslatable, quoted
 from headwater.graph.trace.database.types import duckdb_type
+from headwater.graph.trace.files.columnnames import UNCERTAIN, ColumnNames, find_doubled
 from headwater.graph.trace.files.excerpts import Excerpt
-from headwater.graph.trace.files.footers import check_columns, footers
+from headwater.graph.trace.files.footers import Footer, NoParquetError, check_columns, footers
 from headwater.graph.trace.files.formats.base import Format
 from headwater.graph.trace.files.reader import FILE, HIDDEN, LINE, NO_ROWS, ROW, Reader, ReadFile, Wanted, extra, places
 from headwater.graph.trace.files.shapes import Shape
 
+_MADE_UP = re.compile(r"col-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")  # how Delta names mapped columns in files
 _numbers = count()
 
 
@@ -51,6 +54,34 @@ class Parquet(Format):
                 f"Records cannot be read by their place where a column is called {own[0]}: it hides the place.",
                 hint="Ask for an answer without values.",
             )
+
+    def column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+        """By the footers. Ids of fields say that a table has names of its own for the columns; so do names that Delta makes up."""
+        del reader
+        try:
+            known = footers(database, files)
+        except NoParquetError:
+            return [UNCERTAIN] * len(files)
+        names = [[name for name, _ in footer.columns] for footer in known]
+        split = {name.casefold() for name, _ in shape.partitions}
+        spelt = {name for of_file in names for name in of_file}
+        doubled = find_doubled(spelt) | {name.casefold() for name in spelt if name.casefold() in {*split, FILE, ROW, LINE}}
+        doubled |= {name for of_file in names for name in find_doubled(of_file)}
+        found = []
+        for file, footer, of_file in zip(files, known, names, strict=True):
+            own = self.names_in_file(shape, file, footer)
+            is_renamed = own is None or bool(own) or any(number is not None for number in footer.ids) or any(map(_MADE_UP.match, of_file))
+            pairs = {(name, other) for name, other in own or ()} | footer.nested
+            pairs |= {(name, inner) for name, other in own or () for outer, inner in footer.nested if outer == other}
+            others = frozenset(pair for pair in pairs if pair[0] != pair[1])
+            everything = frozenset({*of_file, *(name for pair in others for name in pair), *(name for name, _ in shape.partitions)})
+            found.append(ColumnNames(self.tells_columns(shape), others, doubled, is_renamed, everything))
+        return found
+
+    def names_in_file(self, shape: Shape, file: ReadFile, footer: Footer) -> Collection[tuple[str, str]] | None:
+        """Columns of a table with their names in a file, if the table maps them; None if that is not known."""
+        del shape, file, footer
+        return ()
 
     def check_values(
         self, database: Database, source: Source, shape: Shape, files: Sequence[ReadFile], attributes: Mapping[str, str]

@@ -28,6 +28,7 @@ class Xml(Format):
     """A file is read by one task: a reference counts the elements of the file."""
 
     counts_from_file = True
+    has_columns = False  # a reader's options decide which elements and attributes are columns, and their names
 
     @property
     def unreadable(self) -> str | None:
@@ -89,7 +90,7 @@ def _elements(file: ReadFile, shape: Shape) -> list[ET.Element]:
     try:
         root = ET.fromstring(text)  # noqa: S314 - without a DOCTYPE there are no entities that grow
     except (ET.ParseError, ValueError) as error:
-        raise UnsupportedError(f"{name} is not one document of XML; which records Spark read of it is not certain: {error}") from error
+        raise UnsupportedError(f"{name} is not one document of XML; which records Spark read of it is not certain.") from error
     found = list(root.iter(tag))
     if any(one.startswith("{") for element in root.iter() for one in (str(element.tag), *element.attrib)):
         raise UnsupportedError(f"{name} has namespaces; how Spark named its elements is not certain.")
