@@ -9,6 +9,7 @@ count only what was committed.
     actor       what records associations: capture, add_input, add_output, reset, fail, commit, restart
     data        data with places, and references to them
     known       the data of a session, by number
+    columns, parts         the columns that files state, and the sources and sinks of a commit
     types       declared types of actors and data
     associations, encode   the associations until they are committed, and as the segments of the capture format
     manifest, events       what a commit says of itself, and the events of runs

@@ -5,17 +5,18 @@ For a session, whose users name data here, and whose commits say what it was. In
 
 from __future__ import annotations
 
-import csv
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import quote
 
+from headwater.capture.columns import PACKED, Columns, columns_of
 from headwater.capture.data import MOST_CONTAINERS, Bytes, Container, Data, Rows, Stated, Stream, Table, checked_name, named
 from headwater.capture.forks import renewed
+from headwater.capture.parts import Part, parts_of
 from headwater.errors import InvalidInputError, UnsupportedError
 from headwater.graph.associations.references import POSITION_BITS
 from headwater.spark_listener.replay import ReplayOrder
@@ -23,10 +24,22 @@ from headwater.spark_listener.replay import ReplayOrder
 if TYPE_CHECKING:
     from headwater.capture.replayed import Shadow
 
-_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc", ".parquet": "parquet"}
+_FORMATS = {
+    ".avro": "avro", ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".orc": "orc", ".parquet": "parquet",
+}  # fmt: skip
+_OF_CSV = frozenset({"delimiter", "header", "quote", "sep"})  # options that no other reader has
+_SPELT = {name.lower(): name for name in (*_FORMATS.values(), "binaryFile", "text", "xml")}
 _MOST_VERSION = 1 << 40
 D = TypeVar("D", bound=Data)
 R = TypeVar("R", bound=Rows)
+
+
+class Seen(NamedTuple):
+    """A file at a time: what links it with others, and the columns that it states itself."""
+
+    stated: Stated
+    columns: Columns = ()
+    mark: tuple[int, ...] = ()  # differs after every write
 
 
 class Known:
@@ -38,7 +51,7 @@ class Known:
         renewed(self)
         self._containers: list[tuple[Data, Container]] = []  # each with the first data of its description
         self._alike: dict[tuple[object, ...], Data] = {}
-        self._seen: dict[int, Stated] = {}  # files as they were when they were named, or when an actor had written them
+        self._seen: dict[int, Seen] = {}  # files as they were when they were named, or when an actor had written them
         self._data: dict[tuple[str, ...], Data] = {}
         self.order = order
         self.shadow: Shadow | None = None
@@ -52,6 +65,15 @@ class Known:
             raise InvalidInputError("What was captured is no reference of this session.", hint="Make references of this session's data.")
         return self._containers[ordinal]
 
+    def check(self, ordinals: Iterable[int]) -> None:
+        """See that each is the number of a container.
+
+        Raises:
+            InvalidInputError: one is not.
+        """
+        for ordinal in ordinals:
+            self[ordinal]
+
     def rows(
         self,
         path: str | Path,
@@ -61,11 +83,8 @@ class Known:
         dataset: str | Path | None,
     ) -> Rows:
         """The records of a file."""
-        kind = format_ or _FORMATS.get(Path(path).suffix.lower(), "text")
         given = {name.lower(): _option(value) for name, value in options.items()}
-        if not columns and kind == "csv" and given.get("header", "").lower() == "true":
-            columns = _header(Path(path), given.get("sep", given.get("delimiter", ",")))
-        return self._file(Rows, path, kind, given, columns, dataset)
+        return self._file(Rows, path, _format(format_, Path(path), given), given, columns, dataset)
 
     def bytes(self, path: str | Path, dataset: str | Path | None) -> Bytes:
         """The ranges of bytes of a file."""
@@ -105,7 +124,7 @@ class Known:
             self._containers.append((self._alike.setdefault(data.described, data), container))
             if local is not None:
                 with suppress(OSError):  # it is not there yet
-                    self._seen[ordinal] = container.stated()
+                    self._seen[ordinal] = _look_at(data, container)
             if self.order is not None and (left_out := self.order.exclude.get(path)):
                 if isinstance(data, Bytes):
                     raise UnsupportedError(f"Records of {path} are left out by number, which ranges of bytes have not.")
@@ -115,7 +134,17 @@ class Known:
 
     def stated(self, container: Container) -> Stated:
         """What a container is said to have been."""
-        return self._seen[container.ordinal] if container.ordinal in self._seen else container.stated()
+        return self._seen[container.ordinal].stated if container.ordinal in self._seen else container.stated()
+
+    def parts(self, ordinals: Iterable[int]) -> list[Part]:
+        """Containers by their data and columns, as they are said to have been."""
+        by_data: dict[Data, list[tuple[Container, Columns]]] = {}
+        for ordinal in sorted(ordinals):
+            data, container = self._containers[ordinal]
+            seen = self._seen.get(ordinal)
+            columns = tuple(data.columns) if data.columns or seen is None else seen.columns
+            by_data.setdefault(data, []).append((container, columns))
+        return [part for data, of_data in by_data.items() for part in parts_of(data, of_data)]
 
     def look(self, written: Collection[int], read: Collection[int], now: Collection[int]) -> tuple[list[str], list[tuple[str, str]]]:
         """See what files are at a commit: their paths, and what is to be said: reasons, each with its kind.
@@ -133,15 +162,15 @@ class Known:
             if isinstance(data, Bytes) and any(reference >> POSITION_BITS == ordinal for reference in data.ambiguous):
                 problems.append((f"of ranges of {container.path} that begin at the same byte the longest is given", "superset"))
             try:
-                found = container.stated()
+                found = _look_at(data, container, self._seen.get(ordinal))
             except OSError as error:
-                found = (container.path, 0, 0)
+                found = Seen((container.path, 0, 0))
                 problems.append((f"{container.path} is not there at the commit ({error.strerror}): its records lead nowhere", "missing"))
             if ordinal in written or ordinal not in self._seen:
-                if ordinal in now and self._seen.get(ordinal, found) != found:
+                if ordinal in now and self._seen.get(ordinal, found).stated != found.stated:
                     problems.append((f"{container.path} was read and rewritten: what was read of it is not known", "missing"))
                 self._seen[ordinal] = found
-            elif self._seen[ordinal] != found:
+            elif self._seen[ordinal].stated != found.stated:
                 problems.append((f"{container.path} changed after it was named: which state was read is not known", "missing"))
         return paths, problems
 
@@ -181,6 +210,30 @@ class Known:
             return found
 
 
+def _look_at(data: Data, container: Container, before: Seen | None = None) -> Seen:
+    """A file as it is now. The columns are those of `before` where the file is the same.
+
+    Raises:
+        OSError: the file cannot be looked at.
+    """
+    if container.local is None:
+        return Seen(container.stated())
+    status = container.local.stat()
+    mark = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    if before is not None and before.mark == mark:
+        return before
+    columns = () if data.columns else columns_of(container.local, data.format, data.options)
+    return Seen((container.path, status.st_size, status.st_mtime_ns // 1_000_000), columns, mark)
+
+
+def _format(asked: str | None, path: Path, options: Mapping[str, str]) -> str:
+    """The format of a file: as asked, else by the end of its name, before that of a compression; else by options of CSV; else text."""
+    if asked:
+        return _SPELT.get(asked.lower(), asked)
+    suffix = Path(path.stem).suffix if path.suffix in PACKED else path.suffix
+    return _FORMATS.get(suffix.lower()) or ("csv" if _OF_CSV & options.keys() else "text")
+
+
 def _option(value: object) -> str:
     """An option as Spark's readers write it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -188,12 +241,3 @@ def _option(value: object) -> str:
 
 def _path(scheme: str, name: str) -> str:
     return f"{scheme}:{quote(name, safe='')}"
-
-
-def _header(path: Path, separator: str) -> list[tuple[str, str]]:
-    """The columns that a CSV file names, as texts; none where it is not there yet."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return [(name, "string") for name in next(csv.reader([file.readline(1 << 20)], delimiter=separator), [])]
-    except (OSError, ValueError, csv.Error, TypeError):
-        return []

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from headwater.capture.data import Container, Data, Stated
 from headwater.capture.encode import segment
+from headwater.capture.parts import Part
 from headwater.graph.associations.references import NONE, POSITION_BITS, POSITION_MASK
 
 _COLUMNS = {
@@ -28,13 +29,12 @@ _WRITE, _ACTOR, _SCANS = 0, 1, 2  # operators: the write, the actor, and from th
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What one capture needs of the session. `containers` are by ordinal; `stated` says what each was when it was committed."""
+    """What one capture needs of the session. `stated` says what each container was when it was committed."""
 
     folder: Path  # where the capture's own folder of segments goes
     label: str
-    output: Data
-    outputs: Sequence[Container]
-    inputs: Mapping[Data, Sequence[Container]]
+    output: Part
+    inputs: Sequence[Part]
     stated: Callable[[Container], Stated]
     batches: Iterable[tuple[pa.Array, pa.Array]]
 
@@ -48,34 +48,34 @@ def capture_of(made: Committed) -> dict[str, Any]:
     capture = str(uuid4())
     folder = made.folder / capture
     folder.mkdir(mode=0o700, parents=True)
-    sources = list(made.inputs)
-    ranged = made.output.lengths is not None
+    sources = made.inputs
+    ranged = made.output.data.lengths is not None
     columns = [{"role": "place"}, *({"role": "ref", "operator": _SCANS + place} for place in range(len(sources)))]
     boundaries: list[dict[str, Any]] = [{
         "boundary": _SINK, "kind": "sink", "operator": _ACTOR, "columns": [*columns, *([{"role": "length"}] if ranged else [])],
     }]  # fmt: skip
     segments = []
-    ranges: dict[Data, list[pa.Array]] = {source: [] for source in sources if source.lengths is not None}
+    ranges: dict[int, list[pa.Array]] = {place: [] for place, source in enumerate(sources) if source.data.lengths is not None}
     for number, (inputs, outputs) in enumerate(_batches_of(made)):
         segments.append(_keep(folder, capture, _SINK, number, *_sink(made, sources, inputs, outputs)))
-        for source, read in ranges.items():
-            read.append(pc.unique(inputs.filter(pc.is_in(pc.shift_right(inputs, POSITION_BITS), value_set=_ordinals(made.inputs[source])))))
-    for place, source in enumerate(sources):
-        if source in ranges:
-            number = _EXTENTS + place
-            described = {"boundary": number, "kind": "extent", "operator": _SCANS + place}
-            boundaries.append({**described, "columns": [{"role": "place"}, {"role": "length"}]})
-            segments += [_keep(folder, capture, number, 0, _extents(source, ranges[source]), {})]
+        for place, read in ranges.items():
+            of_source = pc.is_in(pc.shift_right(inputs, POSITION_BITS), value_set=_ordinals(sources[place]))
+            read.append(pc.unique(inputs.filter(of_source)))
+    for place, read in ranges.items():
+        number = _EXTENTS + place
+        described = {"boundary": number, "kind": "extent", "operator": _SCANS + place}
+        boundaries.append({**described, "columns": [{"role": "place"}, {"role": "length"}]})
+        segments += [_keep(folder, capture, number, 0, _extents(sources[place].data, read), {})]
     return {
         "format": 3,
         "capture": capture,
-        "sources": [_source(place, source, made.inputs[source], made.stated) for place, source in enumerate(sources)],
+        "sources": [_source(place, source, made.stated) for place, source in enumerate(sources)],
         "operators": [
             {"id": _WRITE, "op": "Write", "behaviour": "passes", "children": [_ACTOR], "text": "Write"},
             {"id": _ACTOR, "op": "Actor", "behaviour": "union", "text": made.label,
              "children": [_SCANS + place for place in range(len(sources))]},
             *({"id": _SCANS + place, "op": "Scan", "behaviour": "source", "source": place, "children": [], "columns": [],
-               "text": f"Scan {source.name}"} for place, source in enumerate(sources)),
+               "text": f"Scan {source.data.name}"} for place, source in enumerate(sources)),
         ],
         "boundaries": boundaries,
         "sink": {**_described(made.output), "boundary": _SINK, "mode": "append"},
@@ -92,7 +92,7 @@ def ordinals_of(references: pa.Array) -> list[int]:
 
 def _batches_of(made: Committed) -> Iterable[tuple[pa.Array, pa.Array]]:
     """The pairs whose output is in this capture's dataset."""
-    own = _ordinals(made.outputs)
+    own = _ordinals(made.output)
     for inputs, outputs in made.batches:
         kept = pc.is_in(pc.shift_right(outputs, POSITION_BITS), value_set=own)
         if not pc.all(kept).as_py():
@@ -101,14 +101,14 @@ def _batches_of(made: Committed) -> Iterable[tuple[pa.Array, pa.Array]]:
             yield inputs, outputs
 
 
-def _sink(made: Committed, sources: Sequence[Data], inputs: pa.Array, outputs: pa.Array) -> tuple[list[pa.Array], dict[str, Any]]:
+def _sink(made: Committed, sources: Sequence[Part], inputs: pa.Array, outputs: pa.Array) -> tuple[list[pa.Array], dict[str, Any]]:
     """The columns of a segment of the sink, and which rows of it are of which file."""
     ordinals = pc.shift_right(outputs, POSITION_BITS)
-    if len(made.outputs) > 1:
+    if len(made.output.containers) > 1:
         order = pc.sort_indices(ordinals)
         inputs, outputs, ordinals = inputs.take(order), outputs.take(order), ordinals.take(order)
     counts = {entry["values"].as_py(): entry["counts"].as_py() for entry in pc.value_counts(ordinals)}
-    by_ordinal = {container.ordinal: container for container in made.outputs}
+    by_ordinal = {container.ordinal: container for container in made.output.containers}
     files = [dict(zip(("path", "length", "modified"), made.stated(by_ordinal[ordinal]), strict=True)) for ordinal in sorted(counts)]
     runs = [[place, counts[ordinal]] for place, ordinal in enumerate(sorted(counts))]
     columns = [pc.bit_wise_and(outputs, POSITION_MASK)]
@@ -117,15 +117,15 @@ def _sink(made: Committed, sources: Sequence[Data], inputs: pa.Array, outputs: p
     else:
         read = pc.shift_right(inputs, POSITION_BITS)
         for source in sources:
-            own = _ordinals(made.inputs[source])
+            own = _ordinals(source)
             columns.append(pc.if_else(pc.is_in(read, value_set=own), inputs, NONE))
-    if (lengths := made.output.lengths) is not None:
+    if (lengths := made.output.data.lengths) is not None:
         columns.append(pa.array([lengths[reference] for reference in outputs.to_pylist()], pa.int64()))
     return columns, {"files": files, "runs": runs}
 
 
-def _ordinals(containers: Sequence[Container]) -> pa.Array:
-    return pa.array([container.ordinal for container in containers], pa.int64())
+def _ordinals(part: Part) -> pa.Array:
+    return pa.array([container.ordinal for container in part.containers], pa.int64())
 
 
 def _extents(source: Data, read: Sequence[pa.Array]) -> list[pa.Array]:
@@ -144,17 +144,18 @@ def _keep(folder: Path, capture: str, boundary: int, number: int, columns: list[
     return {**about, "name": name, "rows": len(columns[0]), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
-def _source(place: int, source: Data, read: Sequence[Container], stated: Callable[[Container], Stated]) -> dict[str, Any]:
+def _source(place: int, source: Part, stated: Callable[[Container], Stated]) -> dict[str, Any]:
     files = []
-    for container in sorted(read, key=lambda container: container.ordinal):
+    for container in source.containers:
         path, length, modified = stated(container)
         files.append({"ordinal": container.ordinal, "path": path, "length": length, "modified": modified})
     return {**_described(source), "source": place, "files": files}
 
 
-def _described(data: Data) -> dict[str, Any]:
+def _described(part: Part) -> dict[str, Any]:
+    data = part.data
     return {
         "dataset": {"namespace": data.namespace, "name": data.name}, "path": data.path, "format": data.format,
         "options": dict(data.options),
-        "columns": [{"name": name, "type": kind, "attr": 0} for name, kind in data.columns or _COLUMNS.get(data.format, ())],
+        "columns": [{"name": name, "type": kind, "attr": 0} for name, kind in part.columns or _COLUMNS.get(data.format, ())],
     }  # fmt: skip

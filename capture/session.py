@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from headwater.capture.actor import Actor
 from headwater.capture.associations import Associations
-from headwater.capture.data import Bytes, Container, Data, Rows, Stream, Table, checked_name
+from headwater.capture.data import Bytes, Data, Rows, Stream, Table, checked_name
 from headwater.capture.events import actor_event, pipeline_event
 from headwater.capture.forks import renewed
 from headwater.capture.known import Known
@@ -229,28 +229,23 @@ class Session:
             for ordinal in ordinals_of(outputs):
                 written.setdefault(self._known[ordinal][0], set()).add(ordinal)
                 flows.setdefault(self._known[ordinal][0], set()).update(read)
-        sources = {data: self._by_data(ordinals) for data, ordinals in flows.items()}
+        every_input: set[int] = set().union(*flows.values())
+        self._known.check(every_input)
         actor.written.update(*written.values())
-        actor.read.update(*flows.values())
-        problems = self._state(actor, set().union(*flows.values()), pairs.dropped)
+        actor.read.update(every_input)
+        problems = self._state(actor, every_input, pairs.dropped)
         ended = now()
         made_of: list[dict[str, Any]] = []
-        for output, ordinals in written.items():
-            committed = Committed(
-                self._folder.segments, f"{actor.name} ({actor.type})", output,
-                [self._known[ordinal][1] for ordinal in sorted(ordinals)], sources[output], self._known.stated, pairs.batches(),
-            )  # fmt: skip
-            made_of.append(capture_of(committed))
+        for data, ordinals in written.items():
+            sources = self._known.parts(flows[data])
+            for output in self._known.parts(ordinals):
+                committed = Committed(
+                    self._folder.segments, f"{actor.name} ({actor.type})", output, sources, self._known.stated, pairs.batches()
+                )
+                made_of.append(capture_of(committed))
         for parts in made_of:  # all of them could be made: from here on they count
             self._spool(actor, parts, ended, problems)
         return count
-
-    def _by_data(self, ordinals: Iterable[int]) -> dict[Data, list[Container]]:
-        found: dict[Data, list[Container]] = {}
-        for ordinal in sorted(ordinals):
-            data, container = self._known[ordinal]
-            found.setdefault(data, []).append(container)
-        return found
 
     def _state(self, actor: Actor, read: set[int], dropped: int) -> list[dict[str, Any]]:
         """What is to be said of a commit; the files are registered for reading."""

@@ -93,12 +93,12 @@ class KnownDatasets:
             ]
         return found
 
-    def latest(self, tenant: str, dataset: str, role: str) -> str | None:
-        """The capture that wrote (`sink`) or read (`source`) a dataset last, of those that tell its columns; None where none does."""
+    def latest(self, tenant: str, dataset: str, role: str, *, shaped: bool = True) -> str | None:
+        """The capture that wrote (`sink`) or read (`source`) a dataset last, of those that state its columns, or of those that do not."""
         rows = self._rows(
-            "SELECT c.capture FROM use u JOIN capture c ON c.number = u.capture WHERE u.role = ? AND u.shaped = 1 AND "
+            "SELECT c.capture FROM use u JOIN capture c ON c.number = u.capture WHERE u.role = ? AND u.shaped = ? AND "
             "u.dataset = (SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?) "
-            "ORDER BY u.ended DESC, u.capture DESC LIMIT 1", [role, tenant, *_parts(dataset)],
+            "ORDER BY u.ended DESC, u.capture DESC LIMIT 1", [role, shaped, tenant, *_parts(dataset)],
         )  # fmt: skip
         return str(rows[0][0]) if rows else None
 

@@ -11,6 +11,7 @@ import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError
@@ -67,16 +68,20 @@ async def find_dataset(session: Session, graph: GraphStore | None, text: str) ->
 
 
 def shape_of(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
-    """How its files are read, and whether a capture wrote it. As the latest capture wrote it, else as the latest read it.
+    """How its files are read, and whether a capture wrote it.
+
+    As the latest capture wrote it that states its columns, else as the latest read it, else as captures without columns state.
 
     Raises:
         NotFoundError: no capture knows it, and it is a folder without data.
     """
-    catalog, tenant = session.store.catalog.datasets, session.tenant
-    if (capture := catalog.latest(tenant, dataset.id, "sink")) is not None and (sink := session.capture(capture).manifest.sink) is not None:
-        return Shape.of_sink(sink), True
-    if (capture := catalog.latest(tenant, dataset.id, "source")) is not None:
-        for source in session.capture(capture).manifest.sources:
+    for shaped, role in product((True, False), ("sink", "source")):
+        if (capture := session.store.catalog.datasets.latest(session.tenant, dataset.id, role, shaped=shaped)) is None:
+            continue
+        manifest = session.capture(capture).manifest
+        if role == "sink" and manifest.sink is not None:
+            return Shape.of_sink(manifest.sink), True
+        for source in manifest.sources if role == "source" else ():
             if node_id(NodeKind.DATASET, source.dataset.namespace, source.dataset.name) == dataset.id:
                 return Shape.of_source(source), False
     listed = session.look.listed(dataset.path)
@@ -104,6 +109,26 @@ def current_files(session: Session, dataset: Dataset, shape: Shape) -> list[Know
             session.left_out[known.number] = file.left_out
         found.append(known)
     return found
+
+
+def in_own_shapes(session: Session, dataset: Dataset, files: Sequence[KnownFile], paths: Iterable[str]) -> list[KnownFile]:
+    """The files, those at the paths in the shape in which they were written, where files of the dataset were written in several.
+
+    A row that somebody names is counted as the file's writer counted it, whatever the latest writer of another file did.
+    """
+    named = {uri for path in paths for uri in (uri_of(path), uri_of(Path(os.path.abspath(path))))}
+    asked = {file.block: file for file in files if file.block.path in named and format_of(file.shape.format).shaped_by_file}
+    found = {file.number: file for file in files}
+    for block, writer in session.store.catalog.writers(session.tenant, asked).items():
+        sink, file = session.capture(writer).manifest.sink, asked[block]
+        if sink is None or node_id(NodeKind.DATASET, sink.dataset.namespace, sink.dataset.name) != dataset.id:
+            continue
+        own = Shape.of_sink(sink)
+        if not own.columns and (own.format, own.options) == (file.shape.format, file.shape.options):
+            continue  # the shape of the others has the columns, too
+        if own != file.shape and own.partitions == file.shape.partitions and format_of(own.format).shaped_by_file:
+            found[file.number] = session.files[file.number] = replace(file, shape=own)
+    return [found[file.number] for file in files]
 
 
 def named_files(session: Session, dataset: Dataset, shape: Shape, paths: Iterable[str]) -> list[KnownFile]:

@@ -23,7 +23,16 @@ from headwater.graph.trace.answer import Grain, Origin, Semantics, TraceAnswer, 
 from headwater.graph.trace.apart import files_apart
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns
-from headwater.graph.trace.datasets import Dataset, Version, current_files, find_dataset, named_files, readable_files, shape_of
+from headwater.graph.trace.datasets import (
+    Dataset,
+    Version,
+    current_files,
+    find_dataset,
+    in_own_shapes,
+    named_files,
+    readable_files,
+    shape_of,
+)
 from headwater.graph.trace.downstream import Downstream
 from headwater.graph.trace.estimate import expected_rows
 from headwater.graph.trace.files.formats import format_of
@@ -168,9 +177,12 @@ def _chosen(session: Session, dataset: Dataset, request: TraceRequest, *, each: 
             if "by file and row" not in hint:
                 hint = f"Name its records by file and row. {hint}".rstrip()
             raise UnsupportedError(error.message, hint=hint) from error
-        return _unseen(session, named_files(session, dataset, shape, [path for path, _ in request.rows]), request, each=each)
+        named = [path for path, _ in request.rows]
+        known = in_own_shapes(session, dataset, named_files(session, dataset, shape, named), named)
+        return _unseen(session, known, request, each=each)
     if not by_place:
-        listed = [*listed, *files_apart(session, dataset, shape, listed, [path for path, _ in request.rows])]
+        named = [path for path, _ in request.rows]
+        listed = in_own_shapes(session, dataset, [*listed, *files_apart(session, dataset, shape, listed, named)], named)
     files = readable_files(session, listed)
     begin, columns, selected = _begun(session, shape, files, request, each=each)
     if request.column is not None and not request.forward:

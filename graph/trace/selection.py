@@ -48,6 +48,10 @@ def select(session: Session, shape: Shape, files: Sequence[KnownFile], *, where:
     """
     places = places_of(files, rows)
     read = [file for file in files if not rows or file.number in {number for number, _ in places}]
+    shapes = _by_shape(shape, read) if rows else {shape: read}
+    if len(shapes) > 1:
+        raise InvalidQueryError("The files of these rows were written in several shapes.", field="where", hint="Name rows alone.")
+    shape = next(iter(shapes), shape)
     if where is not None and not rows:
         query = session.reader.query(session.database, shape, [file.readable() for file in read])
         _say_left_out(session, read)
@@ -67,13 +71,27 @@ def select_at(session: Session, shape: Shape, files: Sequence[KnownFile], rows: 
     """
     places = places_of(files, rows)
     read = [file for file in files if file.number in {number for number, _ in places}]
-    found = (_places_only if format_of(shape.format).names_columns and not values else _read)(
-        session.database, session, shape, read, places
+    read_shape = _places_only if format_of(shape.format).names_columns and not values else _read
+    parts = [
+        read_shape(session.database, session, own, in_shape, [place for place in places if place[0] in {file.number for file in in_shape}])
+        for own, in_shape in _by_shape(shape, read).items()
+    ]
+    found = Read(
+        list(dict.fromkeys(name for part in parts for name in part.columns)),
+        {at: one for part in parts for at, one in part.records.items()},
     )
     if format_of(shape.format).has_gaps:  # a record is there by its number, whatever became of it
         _say_doubts(session, read)
         return Read(found.columns, {place: found.records.get(place) or _bare(session, place) for place in places})
     _check_found(session, places, found.records)
+    return found
+
+
+def _by_shape(shape: Shape, files: Sequence[KnownFile]) -> dict[Shape, list[KnownFile]]:
+    """Files by the shape to read them in: that of their dataset, or of line formats their own."""
+    found: dict[Shape, list[KnownFile]] = {}
+    for file in files:
+        found.setdefault(file.shape if format_of(shape.format).shaped_by_file else shape, []).append(file)
     return found
 
 

@@ -387,7 +387,12 @@ def test_a_file_read_with_other_options_is_other_data(tmp_path: Path, home: Path
     with Session("etl", home=home) as session:
         bare, headed = session.rows(tmp_path / "in.csv"), session.rows(tmp_path / "in.csv", options={"header": True})
         assert session.rows(tmp_path / "in.csv", options={"HEADER": "true"}) is headed
-        assert (bare is headed, headed.columns) == (False, [("name", "string")])
+        assert bare is not headed
+        actor = session.register("read", "reader")
+        actor.capture_all([bare[0], headed[0]], session.stream("out")[0])
+        actor.commit()
+    (manifest,) = spooled(home).manifests
+    assert [[column["name"] for column in source["columns"]] for source in manifest["sources"]] == [["_c0"], ["name"]]
 
 
 def test_a_number_that_is_no_reference_is_refused_with_what_was_recorded_beside_it(home: Path):

@@ -61,6 +61,11 @@ class Format:
         """Why its records can never be read, wherever they lie; None where they can."""
         return f"records of the format {self.name} are not readable here"
 
+    @property
+    def shaped_by_file(self) -> bool:
+        """Whether each file of a dataset may be cut into records in a way of its own, which the file itself does not state."""
+        return self.in_files and not self.names_columns and not self.is_table and not self.spans_ordinals
+
     def tells_columns(self, shape: Shape) -> bool:
         """Whether names of a shape's columns tell what stands in them; else one may hold a whole record, or a column of another name."""
         given = {name.lower(): value for name, value in shape.options}

@@ -150,10 +150,9 @@ class LineFormat(Format):
             )
             if not len(rows):
                 continue
-            table = table.rename_columns(names)
-            for position, (name, values) in enumerate(((FILE, np.full(len(rows), file.number, np.int64)), (ROW, rows))):
-                table = table.add_column(position, name, arrow_of(values))
-            parts.append(table.add_column(2, LINE, pa.nulls(len(rows), pa.int64()) if lines is None else arrow_of(lines)))
+            numbers = arrow_of(np.full(len(rows), file.number, np.int64))
+            at = pa.nulls(len(rows), pa.int64()) if lines is None else arrow_of(lines)
+            parts.append(pa.table([numbers, arrow_of(rows), at, *table.columns], names=[FILE, ROW, LINE, *names]))
         source = f"texts_{next(_numbers)}"
         database.register(source, pa.concat_tables(parts))
         return source

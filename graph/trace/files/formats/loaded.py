@@ -26,10 +26,8 @@ def loaded(database: Database, shape: Shape, files: Sequence[ReadFile], wanted: 
     parts = []
     for file in files:
         rows, table = load(file, None if asked is None else asked.get(file.number, NO_ROWS))
-        table = table.rename_columns(names)
-        for name, values in ((ROW, rows), (FILE, np.full(len(rows), file.number, np.int64))):
-            table = table.add_column(0, name, arrow_of(values))
-        parts.append(table)
+        numbers = arrow_of(np.full(len(rows), file.number, np.int64))
+        parts.append(pa.table([numbers, arrow_of(rows), *table.columns], names=[FILE, ROW, *names]))
     if not parts:
         empty = {FILE: pa.array([], pa.int64()), ROW: pa.array([], pa.int64())}
         parts = [pa.table(empty | {name: pa.array([], pa.string()) for name in names})]

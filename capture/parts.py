@@ -1,0 +1,43 @@
+"""The parts of a commit: containers of one description, which are one source or one sink of its captures.
+
+For commits. A manifest states the columns of a source once, for all its files. Files of CSV whose headers differ are therefore sources of
+their own. In other formats columns have names in each record or file, so a source has the columns of all its files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from headwater.capture.columns import Columns
+from headwater.capture.data import Container, Data
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Containers of one dataset in one shape, by their ordinals."""
+
+    data: Data
+    columns: Columns
+    containers: Sequence[Container]
+
+
+def parts_of(data: Data, containers: Iterable[tuple[Container, Columns]]) -> list[Part]:
+    """Group the containers of data by their columns. A file whose columns are not known goes with the others."""
+    by_columns: dict[Columns, list[Container]] = {}
+    for container, columns in containers:
+        by_columns.setdefault(columns, []).append(container)
+    merged = sorted(by_columns, key=len, reverse=True)
+    if data.format == "csv":
+        wholes = [columns for place, columns in enumerate(merged) if not any(other[: len(columns)] == columns for other in merged[:place])]
+    else:
+        wholes = [tuple({name: (name, kind) for columns in merged for name, kind in columns}.values())]
+    found: dict[Columns, list[Container]] = {}
+    for columns, of_columns in by_columns.items():
+        found.setdefault(_whole(columns, wholes), []).extend(of_columns)
+    return [Part(data, columns, sorted(of_columns, key=lambda one: one.ordinal)) for columns, of_columns in found.items()]
+
+
+def _whole(columns: Columns, wholes: Sequence[Columns]) -> Columns:
+    """The columns among `wholes` that begin with these; the only ones, where they are of all files."""
+    return next((whole for whole in wholes if whole[: len(columns)] == columns), wholes[0])
