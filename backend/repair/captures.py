@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 from headwater.backend.home import Home
 from headwater.backend.ingest_log import EntryKind
 from headwater.backend.repair.done import Repair, put_aside
-from headwater.backend.soundness.files import Fault, fault_of_file, open_to_read
+from headwater.backend.soundness.files import Fault, fault_of_file, faults_of_capture, open_to_read
 from headwater.errors import HeadwaterError
 from headwater.graph.associations import Manifest
 from headwater.graph.records.catalog import Catalog
+from headwater.graph.records.digests import DIGESTS, changing, seal
 from headwater.graph.records.files import write_durably
 from headwater.graph.records.layout import BRIEF, CATALOG, FILES, LISTS, MANIFEST, files_text, manifest_text, read_files, read_manifest
 from headwater.graph.records.lists import keep_lists
@@ -23,6 +24,8 @@ from headwater.graph.records.shared import is_brought
 def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog: bool) -> Repair:
     """A file of a kept capture: from the backup, or from what else tells of it. Nothing is done where neither can."""
     path = fault.path
+    if path.name == DIGESTS:
+        return _sealed_again(home, path, has_catalog=has_catalog)
     if (brought := _from_backup(home, path, backup)) is not None:
         return brought
     tenant, capture = path.relative_to(home.associations).parts[0], path.parent.name
@@ -33,22 +36,27 @@ def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog
             shutil.rmtree(path.parent, ignore_errors=True)  # with the other files of it that are damaged
         return Repair(path, "taken away: who asks for it brings it again from the place that services share")
     if path.name == MANIFEST and (manifest := _manifest_of(home.log, tenant, capture)) is not None:
-        aside = put_aside(path)
-        write_durably(path, manifest_text(manifest))
+        with changing(path.parent, (path.name,)):
+            aside = put_aside(path)
+            write_durably(path, manifest_text(manifest))
         return Repair(path, f"written again from the log; the damaged file is {aside.name} now")
     if path.name == FILES and has_catalog:
         with closing(Catalog(home.associations / CATALOG)) as catalog:
             files = catalog.written_by(tenant, capture)
-        aside = put_aside(path)
-        write_durably(path, files_text(files))
+        with changing(path.parent, (path.name,)):
+            aside = put_aside(path)
+            write_durably(path, files_text(files))
         lost = "which task attempt wrote which file"
         return Repair(path, f"written again from the catalog; the damaged file is {aside.name} now", lost, graph=True)
     if path.name in {BRIEF, LISTS}:
         there = f"; the damaged file is {put_aside(path).name} now" if path.exists() else ""
-        keep_lists(read_manifest(path.parent), read_files(path.parent), path.parent)
+        manifest, files = read_manifest(path.parent), read_files(path.parent)
+        with changing(path.parent, (BRIEF, LISTS)):
+            keep_lists(manifest, files, path.parent)
         return Repair(path, f"made again from the manifest{there}")
     if path.suffix == ".parquet" and _is_recomputed(path):
-        aside = put_aside(path)
+        with changing(path.parent, (path.name,)):
+            aside = put_aside(path)
         return Repair(path, f"traces find its records again from their sources; the damaged file is {aside.name} now")
     return Repair(
         path, "nothing: it can only come from a backup (--from) or a new run of the job", f"which records capture {capture} joins", ok=False
@@ -71,9 +79,29 @@ def _from_backup(home: Home, path: Path, backup: Path | None) -> Repair | None:
     kept = backup / "associations" / path.relative_to(home.associations)
     if not kept.exists() or fault_of_file(kept) is not None or not _is_of_same(path.parent, kept.parent):
         return None
-    aside = put_aside(path)
-    shutil.copyfile(kept, path)
+    with nullcontext() if path.suffix == ".seg" else changing(path.parent, (path.name,)):
+        aside = put_aside(path)
+        shutil.copyfile(kept, path)
     return Repair(path, f"brought back from the backup; the damaged file is {aside.name} now")
+
+
+def _sealed_again(home: Home, path: Path, *, has_catalog: bool) -> Repair:
+    """New checksums for a capture whose `digests.json` is damaged or lost, once its files are what log, catalog and own checksums say."""
+    folder = path.parent
+    tenant, capture = path.relative_to(home.associations).parts[0], folder.name
+    aside = f"; the damaged file is {put_aside(path).name} now" if path.exists() else ""
+    if faults := list(faults_of_capture(folder)):
+        return Repair(path, "nothing: repair again once the other files are mended", f"sound checksums; {faults[0]}", ok=False)
+    manifest = _manifest_of(home.log, tenant, capture)
+    if manifest is not None and read_manifest(folder) != manifest:
+        write_durably(folder / MANIFEST, manifest_text(manifest))
+    if has_catalog:
+        with closing(Catalog(home.associations / CATALOG)) as catalog:
+            known = {(file.block, file.rows) for file in catalog.written_by(tenant, capture)}
+        if {(file.block, file.rows) for file in read_files(folder)} != known:
+            return Repair(path, "nothing", f"{folder / FILES} does not list the files that the catalog knows", ok=False)
+    seal(folder, capture)
+    return Repair(path, f"made again of the files, which are what log and catalog say{aside}")
 
 
 def _is_of_same(folder: Path, kept: Path) -> bool:

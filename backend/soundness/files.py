@@ -22,8 +22,9 @@ from headwater.backend.settings import Settings
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.graph.associations.segment import Segment
 from headwater.graph.records import AssociationStore
+from headwater.graph.records.digests import DIGESTS, compare_anew, digests_of
 from headwater.graph.records.layout import BRIEF, CATALOG, FILES, LISTS, MANIFEST, boundary_name, read_files, read_manifest
-from headwater.graph.records.pruned import is_pruned
+from headwater.graph.records.pruned import PRUNED, is_pruned, read_pruned
 from headwater.graph.records.shared import is_brought
 from headwater.graph.records.staging import FOLDER as STAGING
 
@@ -149,11 +150,18 @@ def capture_faults(root: Path) -> Iterator[Fault]:
 
 def faults_of_capture(folder: Path) -> Iterator[Fault]:
     """The files of one kept capture that are damaged or missing."""
+    if (fault := fault_of_file(folder / DIGESTS)) is not None:
+        yield fault  # nothing can be compared until it is mended
+        return
     if (fault := fault_of_file(folder / MANIFEST)) is not None:
         yield fault
         return
-    for name in (FILES, BRIEF, LISTS):
-        if (name == FILES or (folder / BRIEF).exists()) and (fault := fault_of_file(folder / name)) is not None:
+    listed = digests_of(folder) or {}
+    there = {LISTS, BRIEF, PRUNED} & listed.keys()
+    if (folder / BRIEF).exists():
+        there |= {LISTS, BRIEF}
+    for name in (FILES, *sorted(there)):
+        if (fault := fault_of_file(folder / name)) is not None:
             yield fault
     try:
         boundaries = read_manifest(folder).boundaries
@@ -186,11 +194,18 @@ def fault_of_file(path: Path) -> Fault | None:
 
     part = "segments" if path.suffix == ".seg" else "associations"
     try:
+        if path.name != DIGESTS and path.suffix != ".seg":
+            compare_anew(path)
         if path.suffix == ".seg":
             for _ in Segment.open(path.name, path).blocks():
                 pass
+        elif path.name == DIGESTS:
+            digests_of(path.parent)
         elif path.name in {MANIFEST, BRIEF}:
-            read_manifest(path.parent, path.name)
+            if (stated := read_manifest(path.parent, path.name).capture) != path.parent.name:
+                return Fault(part, path, f"it is that of capture {stated}")
+        elif path.name == PRUNED:
+            read_pruned(path.parent)
         elif path.name == LISTS:
             check_lists(path)
         elif path.name == FILES:

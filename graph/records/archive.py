@@ -22,6 +22,7 @@ from uuid import uuid4
 
 from headwater.errors import DamagedError, InvalidCaptureError, UnavailableError
 from headwater.graph.associations import Manifest
+from headwater.graph.records.digests import DIGESTS
 from headwater.graph.records.layout import FILES, MANIFEST, manifest_text
 from headwater.graph.records.names import checked_capture, checked_tenant
 from headwater.graph.records.pruned import Pruned
@@ -131,7 +132,9 @@ class Archive:
 
     def put(self, tenant: str, capture: str, folder: Path, content: str) -> tuple[KeptObject, bool]:
         """Keep what lies in a folder as a capture; what is kept then, and whether it is this: another service may have been first."""
-        names = sorted(path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".") and path.name != KEPT)
+        names = sorted(
+            path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".") and path.name not in {KEPT, DIGESTS}
+        )
         mine = KeptObject(uuid4().hex, content, {name: _described(folder / name) for name in names})
         for name in names:
             self.place.put(_name(tenant, capture, f"{mine.generation}/{name}"), folder / name)

@@ -24,6 +24,7 @@ from headwater.errors import HeadwaterError, InvalidCaptureError
 from headwater.graph.associations import NONE, Boundary, Manifest, SegmentEntry
 from headwater.graph.associations.segment import Segment
 from headwater.graph.records.decode import Longs, arrow_of, longs_of
+from headwater.graph.records.digests import seal
 from headwater.graph.records.files import sync, write_durably
 from headwater.graph.records.grouping import GroupedRows
 from headwater.graph.records.layout import FILES, MANIFEST, KeptFile, boundary_name, files_text, manifest_text
@@ -69,7 +70,9 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
         files = _counted(folder / boundary_name(manifest.sink.boundary), files)
     write_durably(folder / FILES, files_text(files))
     keep_lists(manifest, files, folder)
-    write_durably(folder / MANIFEST, manifest_text(manifest))
+    text = manifest_text(manifest)
+    seal(folder, manifest.capture, {MANIFEST: text})
+    write_durably(folder / MANIFEST, text)
     return files
 
 

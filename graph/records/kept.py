@@ -17,12 +17,14 @@ import pyarrow.parquet as pq
 
 from headwater.graph.associations.references import POSITION_BITS
 from headwater.graph.records.decode import Longs, longs_of
+from headwater.graph.records.digests import check_file, check_part, compare_anew
 from headwater.graph.records.layout import reading
 
 PLACE = ["file", "row"]  # the columns of a sink that are its key
 _FOOTERS = 256
 _BYTES = 64 << 20
 _CHECKED = 32 << 20  # bytes of a table that is read once more than need be, to see that it is sound
+_TAIL = 8  # bytes: the length of the footer, and the mark of the format
 _MOST_GROUPS = 128  # row groups read for one question; who needs more of a table is better served by a scan of it
 
 _Key = tuple[str, int, int, int]
@@ -90,13 +92,17 @@ class KeptTables:
         return _joined(found), {name: _joined(arrays) for name, arrays in parts.items()}
 
     def check(self, path: Path) -> None:
-        """See that a table is sound before the database reads it, which looks at no checksum. Once for each file that is not large.
+        """See that a table is sound before the database reads it, which looks at no checksum. Once for each file.
+
+        A table of an earlier release, which has no digest, is read where it is not large.
 
         Raises:
             DamagedError: the file is not what was written.
         """
         with reading(path):
             file = _as_it_is(path)
+            if check_file(path):
+                return
         with self._lock:
             known = file in self._sound
         if known or file[2] > _CHECKED:
@@ -118,6 +124,7 @@ class KeptTables:
             if file in self._footers:
                 self._footers.move_to_end(file)
                 return self._footers[file]
+        _check_footer(file)
         footer = _footer_of(pq.read_metadata(file[0]))
         with self._lock:
             self._footers[file] = footer
@@ -139,6 +146,9 @@ class KeptTables:
                     self._read.move_to_end(key)
                     found[name] = self._read[key]
         if absent := [name for name in names if name not in found]:
+            for name in absent:
+                chunk = footer.metadata.row_group(group).column(footer.names.index(name))
+                check_part(Path(file[0]), chunk.data_page_offset, chunk.total_compressed_size)
             with pq.ParquetFile(file[0], metadata=footer.metadata, memory_map=True, page_checksum_verification=True) as opened:
                 table = opened.read_row_group(group, columns=absent, use_threads=False)
             found |= {name: longs_of(table.column(name)) for name in absent}
@@ -158,14 +168,27 @@ class KeptTables:
 
 
 def check_table(path: Path) -> None:
-    """Read all of a kept table, page by page, with the checksums that it has.
+    """Compare a kept table with its digest; without one, read all of it, page by page, with the checksums that it has.
 
     Raises:
         DamagedError: the file is missing, cut, or not what was written.
     """
+    with reading(path):
+        if compare_anew(path):
+            return
     with reading(path), pq.ParquetFile(path, page_checksum_verification=True) as opened:
         for group in range(opened.metadata.num_row_groups):
             opened.read_row_group(group, use_threads=False)
+
+
+def _check_footer(file: _Key) -> None:
+    """Compare what a footer is read from."""
+    path, _, size, _ = file
+    with Path(path).open("rb") as opened:
+        opened.seek(max(0, size - _TAIL))
+        length = int.from_bytes(opened.read(4), "little")
+    start = max(0, size - _TAIL - length)
+    check_part(Path(path), start, size - start)
 
 
 def _as_it_is(path: Path) -> _Key:

@@ -11,6 +11,7 @@ from pathlib import Path
 from headwater.errors import InvalidInputError, UnavailableError
 from headwater.graph.associations import Manifest
 from headwater.graph.damage import damaged
+from headwater.graph.records.digests import read_checked
 from headwater.graph.records.names import FileBlock, uri_of
 
 _WHAT = "The association file"
@@ -52,7 +53,7 @@ def read_files(folder: Path) -> list[KeptFile]:
         DamagedError: the list is missing, or not what was written.
     """
     with reading(folder / FILES):
-        entries = json.loads((folder / FILES).read_bytes())
+        entries = json.loads(read_checked(folder / FILES))
         return [KeptFile(FileBlock(uri_of(entry[0]), *entry[1:3]), *entry[3:]) for entry in entries]
 
 
@@ -65,7 +66,7 @@ def read_manifest(folder: Path, name: str = MANIFEST) -> Manifest:
     """
     path = folder / name
     with reading(path, absent=folder.is_dir()):
-        return Manifest.from_json(json.loads(path.read_bytes()), f"{folder.name}/{name}")
+        return Manifest.from_json(json.loads(read_checked(path)), f"{folder.name}/{name}")
 
 
 @contextmanager

@@ -18,11 +18,13 @@ from typing import Any, Protocol
 from urllib.parse import quote
 from uuid import uuid4
 
+from headwater.errors import DamagedError
 from headwater.graph.associations import Manifest, Source
 from headwater.graph.associations.parts import SourceFile, Split
 from headwater.graph.damage import damaged
+from headwater.graph.records.digests import changing, check_file
 from headwater.graph.records.files import sync, write_durably
-from headwater.graph.records.layout import BRIEF, LISTS, KeptFile, manifest_text
+from headwater.graph.records.layout import BRIEF, LISTS, KeptFile, manifest_text, read_manifest
 from headwater.graph.records.names import FileBlock, block_at, uri_of
 from headwater.graph.storage.addresses import other_spellings
 
@@ -167,8 +169,11 @@ class _Stored:
 
     def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         try:
+            check_file(self._path)
             with closing(sqlite3.connect(f"file:{quote(str(self._path))}?mode=ro&immutable=1", uri=True)) as database:
                 return database.execute(statement, values).fetchall()
+        except FileNotFoundError as error:
+            raise damaged(self._path, "The association file", "it is missing") from error
         except sqlite3.Error as error:
             raise damaged(self._path, "The association file", str(error)) from error
 
@@ -292,6 +297,22 @@ def keep_lists(manifest: Manifest, files: Sequence[KeptFile], folder: Path) -> N
     finally:
         draft.unlink(missing_ok=True)
     write_durably(folder / BRIEF, manifest_text(shortened(manifest)))  # last: with it the lists count
+
+
+def keep_missing_lists(manifest: Manifest, files: Sequence[KeptFile], folder: Path) -> None:
+    """Write the lists of a capture that an earlier release kept without them, or of which they are damaged."""
+    if is_long(manifest, files) and not _has_sound_lists(folder):
+        with changing(folder, (LISTS, BRIEF)):
+            keep_lists(manifest, files, folder)
+
+
+def _has_sound_lists(folder: Path) -> bool:
+    try:
+        read_manifest(folder, BRIEF)
+        check_lists(folder / LISTS)
+    except (DamagedError, FileNotFoundError):
+        return False
+    return True
 
 
 def write_lists(path: Path, manifest: Manifest, files: Iterable[KeptFile]) -> None:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
+from headwater.graph.records.digests import read_checked
 from headwater.graph.records.layout import reading
 
 PRUNED = "pruned.json"
@@ -50,7 +51,7 @@ def read_pruned(folder: Path) -> Pruned:
     """
     try:
         with reading(folder / PRUNED, absent=False):
-            return Pruned.of((folder / PRUNED).read_bytes())
+            return Pruned.of(read_checked(folder / PRUNED))
     except FileNotFoundError:
         return Pruned("a prune that has not ended", "a time not noted yet", "not noted yet")
 

@@ -23,6 +23,7 @@ from headwater.errors import DamagedError, InvalidCaptureError, UnavailableError
 from headwater.graph.associations import Manifest
 from headwater.graph.records.archive import KEPT, Archive, KeptObject, before, capture_in, content_of
 from headwater.graph.records.batches import batched
+from headwater.graph.records.digests import changing, seal
 from headwater.graph.records.files import write_durably
 from headwater.graph.records.layout import MANIFEST, KeptFile, boundary_name, read_files, read_manifest
 from headwater.graph.records.names import checked_tenant
@@ -111,7 +112,8 @@ class SharedAssociationStore(AssociationStore):
     def table(self, tenant: str, capture: str, boundary: int) -> Path:
         path = super().table(tenant, capture, boundary)
         if not path.exists() and (kept := self._known(tenant, capture, path.parent)) is not None and path.name in kept.files:
-            self.archive.bring(tenant, capture, kept, path.name, path.parent)
+            with changing(path.parent, (path.name,)):
+                self.archive.bring(tenant, capture, kept, path.name, path.parent)
             self._bound(kept.files[path.name][0])
         return path
 
@@ -230,10 +232,12 @@ class SharedAssociationStore(AssociationStore):
         if local is None or local.generation != kept.generation:
             self._replace(tenant, capture, kept, folder)
             return
-        for name in local.files.keys() - kept.files.keys():
-            (folder / name).unlink(missing_ok=True)
-        if kept.pruned is not None:
-            write_durably(folder / PRUNED, kept.pruned.text())
+        gone = local.files.keys() - kept.files.keys()
+        with changing(folder, {*gone, PRUNED}):
+            for name in gone:
+                (folder / name).unlink(missing_ok=True)
+            if kept.pruned is not None:
+                write_durably(folder / PRUNED, kept.pruned.text())
         write_durably(folder / KEPT, kept.text())
 
     def _replace(self, tenant: str, capture: str, kept: KeptObject, folder: Path) -> None:
@@ -245,6 +249,7 @@ class SharedAssociationStore(AssociationStore):
             draft.mkdir(parents=True, exist_ok=True)
             if kept.pruned is not None:
                 (draft / PRUNED).write_bytes(kept.pruned.text())
+            seal(draft, capture)
             write_durably(draft / KEPT, kept.text())
             size = sum(file.stat().st_size for file in draft.iterdir())
             folder.parent.mkdir(parents=True, exist_ok=True)

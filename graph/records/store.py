@@ -27,12 +27,15 @@ from uuid import uuid4
 
 from headwater.errors import DamagedError, InvalidCaptureError, NotFoundError
 from headwater.graph.associations import Manifest
+from headwater.graph.damage import damaged
 from headwater.graph.records.bounded import Bounded
 from headwater.graph.records.catalog import Catalog
+from headwater.graph.records.digests import changing, digests_of, seal
 from headwater.graph.records.files import sync, write_durably
 from headwater.graph.records.layout import (
     BRIEF,
     CATALOG,
+    FILES,
     LISTS,
     MANIFEST,
     KeptFile,
@@ -50,6 +53,7 @@ from headwater.graph.records.lists import (
     SourceFiles,
     WrittenFiles,
     keep_lists,
+    keep_missing_lists,
     rows_of_segments,
     stated_rows,
 )
@@ -138,8 +142,11 @@ class AssociationStore:
             if kept is None or (kept.segments, kept.boundaries) != (manifest.segments, manifest.boundaries):
                 self._write(tenant, manifest, folder)
             elif kept != manifest:
-                keep_lists(manifest, read_files(folder), folder)
-                write_durably(folder / MANIFEST, manifest_text(manifest))  # after what is made of it: till then this is done again
+                files = read_files(folder)
+                with changing(folder, (LISTS, BRIEF, MANIFEST)):
+                    keep_lists(manifest, files, folder)
+                    write_durably(folder / MANIFEST, manifest_text(manifest))  # after what is made of it: till then this is done again
+            self._seal(tenant, manifest.capture, folder)
             size = self._keep_elsewhere(tenant, manifest, folder)
             files = read_files(folder)
             self.catalog.put(tenant, manifest, files, size=size, pruned=is_pruned(folder))
@@ -214,8 +221,9 @@ class AssociationStore:
     def put_table(self, tenant: str, capture: str, boundary: int, draft: Path) -> None:
         """Keep the table of a boundary that was left to be found again; `draft` lies in the same folder."""
         target = self._folder(tenant, capture) / boundary_name(boundary)
-        draft.rename(target)
-        sync(target.parent)
+        with changing(target.parent, (target.name,)):
+            draft.rename(target)
+            sync(target.parent)
 
     def refresh(self, tenant: str, *, at_once: bool = False) -> None:
         """Learn what other services kept, where associations are shared; `at_once`: even if the last look was a moment ago.
@@ -232,15 +240,18 @@ class AssociationStore:
         """Note durably that the tables of a capture are about to be pruned. They are there until `drop_tables`."""
         folder = self._folder(tenant, capture)
         if folder.is_dir():  # else the capture was dropped meanwhile
-            write_durably(folder / PRUNED, pruned.text())
+            with changing(folder, (PRUNED,)):
+                write_durably(folder / PRUNED, pruned.text())
 
     def drop_tables(self, tenant: str, capture: str, pruned: Pruned) -> None:
         """Remove the tables of a capture that was pruned; where that is not noted, note it first. Doing it again changes nothing."""
         folder = self._folder(tenant, capture)
         if not is_pruned(folder):
             self.note_pruned(tenant, capture, pruned)
-        for table in folder.glob("b*.parquet"):
-            table.unlink(missing_ok=True)
+        if tables := list(folder.glob("b*.parquet")):
+            with changing(folder, [table.name for table in tables]):
+                for table in tables:
+                    table.unlink(missing_ok=True)
 
     def drop(self, tenant: str, capture: str | None = None) -> None:
         """Forget a capture, or everything of a tenant, for good."""
@@ -276,7 +287,7 @@ class AssociationStore:
                     raise
                 _log.error("capture %s is damaged and not in the catalog: %s", folder, error)
                 continue
-            keep_lists(manifest, files, folder)  # an earlier release kept none
+            keep_missing_lists(manifest, files, folder)
             self.catalog.put(tenant, manifest, files, size=table_bytes(folder), pruned=is_pruned(folder))
             entered += 1
         return entered
@@ -303,6 +314,24 @@ class AssociationStore:
             sync(folder.parent)
         finally:
             shutil.rmtree(draft, ignore_errors=True)  # it is gone already unless something failed
+
+    def _seal(self, tenant: str, capture: str, folder: Path) -> None:
+        """Give checksums to the files of a capture of an earlier release, or see that no write of them was stopped.
+
+        Raises:
+            DamagedError: a file is not what the catalog knows of it, or cannot be read.
+        """
+        digests = digests_of(folder)
+        if digests is not None and all(digests.values()):
+            return
+        known, files = self.catalog.written_by(tenant, capture), read_files(folder)
+        if self.catalog.has(tenant, capture) and {(file.block, file.rows) for file in files} != {(file.block, file.rows) for file in known}:
+            raise damaged(folder / FILES, "The association file", "it does not list the files that the catalog knows")
+        from headwater.graph.records.kept import check_table  # numpy and pyarrow load with it
+
+        for table in folder.glob("b*.parquet"):
+            check_table(table)
+        seal(folder, capture)
 
     def _drafts(self, tenant: str) -> Path:
         """Where folders of captures are made. Apart: to look for drafts among all captures would take long."""

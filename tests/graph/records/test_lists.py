@@ -98,7 +98,7 @@ def test_of_a_capture_with_few_files_nothing_more_is_kept(staged) -> None:
     store, manifest = staged
     store.publish(TENANT, manifest)
     folder = store.table(TENANT, manifest.capture, 0).parent
-    assert sorted(path.name for path in folder.iterdir()) == ["b0.parquet", "b1.parquet", "files.json", "manifest.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["b0.parquet", "b1.parquet", "digests.json", "files.json", "manifest.json"]
     assert store.brief(TENANT, manifest.capture) == manifest
 
 

@@ -1,0 +1,285 @@
+"""Checksums of the files of a kept capture: `digests.json` in the folder of the capture.
+
+For whoever reads such a file, and for `headwater store check`. A damaged file is reported, and its content is never used. A file is divided
+into blocks with a checksum each, so that a reader of a part of a large table compares that part alone. Captures of earlier releases have no
+`digests.json`: `headwater store rebuild` and `headwater store repair` add it.
+
+A file that is about to change has the entry `null` until it is written: a process that is killed meanwhile leaves no false alarm. A file
+without an entry is not compared.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.graph.damage import damaged
+from headwater.graph.records.files import write_durably
+
+DIGESTS = "digests.json"
+_WHAT = "The association file"
+_BLOCK = 32 << 10  # bytes: about a column of a row group, which is what a trace reads of a table
+_MOST_BLOCKS = 4096  # of a larger file the blocks are larger
+_BYTES = 16  # of each SHA-256 that are kept
+_PARALLEL = 64 << 20  # bytes from which several threads compare a file
+_KNOWN = 4096
+_UNSEALED = (".damaged-", ".tmp")  # in the names of files that are no part of a capture
+_Identity = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FileDigest:
+    """The length of a file, the size of its blocks, and the checksums of these, one after the other."""
+
+    length: int
+    block: int
+    blocks: bytes
+
+    def differs(self, data: bytes) -> str:
+        """What is wrong with the content of the file; empty where nothing is."""
+        if len(data) != self.length:
+            return f"it has {len(data):,} bytes, {self.length:,} were written"
+        return "" if _digest(data, self.block) == self.blocks else "its checksum is not that of what was written"
+
+
+class Digests(dict[str, FileDigest | None]):
+    """The entries of a capture's files, by name."""
+
+    def text(self, capture: str) -> bytes:
+        """The entries as they are kept."""
+        files = {name: None if one is None else [one.length, one.block, one.blocks.hex()] for name, one in sorted(self.items())}
+        return json.dumps({"check": _check(capture, files), "files": files}).encode()
+
+    @classmethod
+    def of(cls, capture: str, text: bytes) -> Digests:
+        """Read the entries. Raises `KeyError`, `TypeError` or `ValueError` where they are damaged."""
+        stated = json.loads(text)
+        files = stated["files"]
+        if stated["check"] != _check(capture, files):
+            raise ValueError("its checksum is not that of what was written")
+        return cls({name: None if one is None else FileDigest(one[0], one[1], bytes.fromhex(one[2])) for name, one in files.items()})
+
+
+def digest_of_bytes(data: bytes) -> FileDigest:
+    """The digest of a file with some content."""
+    return FileDigest(len(data), block := _block_of(len(data)), _digest(data, block))
+
+
+def digest_of_file(path: Path) -> FileDigest:
+    """The digest of a file as it is now."""
+    length = path.stat().st_size
+    block = _block_of(length)
+    return FileDigest(length, block, b"".join(_blocks(path, block, 0, -(-length // block))))
+
+
+def seal(folder: Path, capture: str, contents: Mapping[str, bytes] | None = None) -> None:
+    """Write the digests of all files in a folder. `contents` are those of files that are written there afterwards."""
+    entries = Digests({path.name: digest_of_file(path) for path in sealable(folder)})
+    entries |= {name: digest_of_bytes(data) for name, data in (contents or {}).items()}
+    write_durably(folder / DIGESTS, entries.text(capture))
+
+
+def sealable(folder: Path) -> list[Path]:
+    """The files of a capture that get a digest: not drafts, and not what is kept of a place that services share."""
+    names = {DIGESTS, "kept.json"}
+    return [
+        path
+        for path in folder.iterdir()
+        if path.is_file() and path.name not in names and not path.name.startswith(".") and not any(mark in path.name for mark in _UNSEALED)
+    ]
+
+
+def is_sealed(folder: Path) -> bool:
+    """Whether the files of a capture have checksums."""
+    return (folder / DIGESTS).exists()
+
+
+@contextmanager
+def changing(folder: Path, names: Collection[str]) -> Iterator[None]:
+    """Change, add or remove some files of a kept capture, and keep their new digests. Does nothing more where the capture has none.
+
+    Raises:
+        DamagedError: `digests.json` is damaged.
+    """
+    with _alone(folder):
+        before = digests_of(folder)
+        if before is None:
+            yield
+            return
+        write_durably(folder / DIGESTS, Digests(before | dict.fromkeys(names)).text(folder.name))
+        yield
+        made = {name: digest_of_file(folder / name) for name in names if (folder / name).exists()}
+        kept = {name: one for name, one in before.items() if name not in names}
+        write_durably(folder / DIGESTS, Digests(kept | made).text(folder.name))
+
+
+def digests_of(folder: Path) -> Digests | None:
+    """The digests of a kept capture; None where it has none.
+
+    Raises:
+        DamagedError: `digests.json` is damaged.
+    """
+    path = folder / DIGESTS
+    try:
+        identity = _identity(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    with _LOCK:
+        if (known := _DIGESTS.get(path)) is not None and known[0] == identity:
+            _DIGESTS.move_to_end(path)
+            return known[1]
+    try:
+        found = Digests.of(folder.name, path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        raise damaged(path, _WHAT, str(error).splitlines()[0] if str(error) else type(error).__name__) from error
+    with _LOCK:
+        _DIGESTS[path] = identity, found
+        while len(_DIGESTS) > _KNOWN:
+            _DIGESTS.popitem(last=False)
+    return found
+
+
+def read_checked(path: Path) -> bytes:
+    """The content of a small file of a kept capture, compared with its digest.
+
+    Raises:
+        DamagedError: it is not what was written.
+        FileNotFoundError: there is no such file.
+    """
+    digests = digests_of(path.parent)
+    while True:
+        data = path.read_bytes()
+        entry = digests.get(path.name) if digests is not None else None
+        reason = entry.differs(data) if entry is not None else ""
+        if not reason:
+            return data
+        if (again := digests_of(path.parent)) == digests:
+            raise damaged(path, _WHAT, reason)
+        digests = again  # the file was put in place anew meanwhile
+
+
+def check_file(path: Path) -> bool:
+    """Compare a file of a kept capture with its digest, once for each process while the file stays as it is. False: it has no digest.
+
+    Raises:
+        DamagedError: it is not what was written.
+        FileNotFoundError: there is no such file.
+    """
+    entry, identity = _entry(path), _identity(path)
+    if entry is None:
+        return False
+    with _LOCK:
+        if _SOUND.get(path) == (identity, entry):
+            return True
+    _compare(path, entry, 0, entry.length)
+    if _identity(path) == identity:
+        with _LOCK:
+            _SOUND[path] = identity, entry
+            while len(_SOUND) > _KNOWN:
+                _SOUND.popitem(last=False)
+    return True
+
+
+def check_part(path: Path, start: int, length: int) -> None:
+    """Compare the blocks that hold a part of a file. Does nothing for a file without a digest.
+
+    Raises:
+        DamagedError: they are not what was written.
+    """
+    if (entry := _entry(path)) is not None:
+        _compare(path, entry, start, length)
+
+
+def compare_anew(path: Path) -> bool:
+    """The same as `check_file`, also of a file that was compared before: what the disk lost since leaves no trace in its time."""
+    with _LOCK:
+        _SOUND.pop(path, None)
+    return check_file(path)
+
+
+_LOCK = threading.Lock()
+_DIGESTS: OrderedDict[Path, tuple[_Identity, Digests]] = OrderedDict()
+_SOUND: OrderedDict[Path, tuple[_Identity, FileDigest]] = OrderedDict()
+
+
+def _entry(path: Path) -> FileDigest | None:
+    digests = digests_of(path.parent)
+    return digests.get(path.name) if digests is not None else None
+
+
+def _compare(path: Path, entry: FileDigest, start: int, length: int) -> None:
+    reason = _difference(path, entry, start, length)
+    if reason and _entry(path) == entry:  # else it was put in place anew meanwhile
+        raise damaged(path, _WHAT, reason)
+
+
+def _difference(path: Path, entry: FileDigest, start: int, length: int) -> str:
+    if (size := path.stat().st_size) != entry.length:
+        return f"it has {size:,} bytes, {entry.length:,} were written"
+    first, last = start // entry.block, -(-min(start + length, entry.length) // entry.block)
+    for place, digest in enumerate(_blocks(path, entry.block, first, last), start=first):
+        if digest != entry.blocks[place * _BYTES : (place + 1) * _BYTES]:
+            return f"the checksum of its bytes from {place * entry.block:,} on is not that of what was written"
+    return ""
+
+
+def _blocks(path: Path, block: int, first: int, last: int) -> Iterator[bytes]:
+    """The checksums of some blocks of a file, in order."""
+    if (last - first) * block >= _PARALLEL and (os.cpu_count() or 1) > 1:
+        middle = (first + last) // 2
+        with ThreadPoolExecutor(1, thread_name_prefix="headwater-digest") as threads:
+            rest = threads.submit(lambda: list(_blocks_in_turn(path, block, middle, last)))
+            yield from _blocks_in_turn(path, block, first, middle)
+            yield from rest.result()
+        return
+    yield from _blocks_in_turn(path, block, first, last)
+
+
+def _blocks_in_turn(path: Path, block: int, first: int, last: int) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        file.seek(first * block)
+        for _ in range(first, last):
+            yield hashlib.sha256(file.read(block)).digest()[:_BYTES]
+
+
+def _digest(data: bytes, block: int) -> bytes:
+    return b"".join(hashlib.sha256(data[start : start + block]).digest()[:_BYTES] for start in range(0, len(data), block))
+
+
+def _block_of(length: int) -> int:
+    block = _BLOCK
+    while block * _MOST_BLOCKS < length:
+        block *= 2
+    return block
+
+
+def _check(capture: str, files: object) -> str:
+    return hashlib.sha256(f"{capture} {json.dumps(files)}".encode()).hexdigest()
+
+
+def _identity(path: Path) -> _Identity:
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns  # the last changes with the content, whoever sets the time
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """While no other process changes the digests of a folder. Where the file system has no locks, nobody waits."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
