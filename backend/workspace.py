@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -20,6 +21,7 @@ from headwater.backend.home_settings import DEFAULT_TENANT, settings_of
 from headwater.backend.ingest_log import IngestLog
 from headwater.backend.ingest_log.registry import open_log
 from headwater.backend.intake.staging_quota import StagingQuota
+from headwater.backend.soundness.catalog_age import fill_older_copy
 from headwater.backend.tracing.log import traced
 from headwater.backend.worker.pending import pending
 from headwater.backend.worker.role import ProjectorRole, Role
@@ -94,6 +96,9 @@ class Workspace:
         try:
             log = traced(open_log(settings, create=not for_worker))
             records = association_store(settings, registry)
+            fill_older_copy(log, records)
+            if records.was_filled:
+                await _note_absent_captures(log, graph, records)
         except HeadwaterError:
             await graph.close()
             raise
@@ -206,6 +211,15 @@ class Workspace:
                     self.role.release()
             if not done:
                 await asyncio.sleep(_POLL)
+
+
+async def _note_absent_captures(log: IngestLog, graph: GraphStore, records: AssociationStore) -> None:
+    """A catalog that was made anew of what is kept cannot know of captures that the log has and that are not kept any more."""
+    from headwater.backend.soundness.absence import note_absent_captures
+
+    for tenant in log.tenants():
+        with suppress(UnavailableError, DamagedError):  # without the graph it is not known what was published
+            await asyncio.to_thread(note_absent_captures, log, records, tenant, await graph.offset(tenant))
 
 
 def role_of(settings: HomeSettings, log: IngestLog) -> Role:

@@ -17,7 +17,7 @@ import headwater
 from headwater.backend.api.context import Service, service
 from headwater.backend.ingest_log import Stage
 from headwater.backend.settings import DEFAULT_TENANT
-from headwater.backend.soundness.files import Fault
+from headwater.backend.soundness.fault import Fault
 from headwater.backend.worker.projector import Projector
 from headwater.errors import DamagedError, HeadwaterError
 

@@ -10,7 +10,9 @@ from pathlib import Path
 from headwater.backend.home import Home
 from headwater.backend.ingest_log import EntryKind
 from headwater.backend.repair.done import Repair, put_aside
-from headwater.backend.soundness.files import Fault, fault_of_file, faults_of_capture, open_to_read
+from headwater.backend.soundness.captures import fault_of_file, faults_of_capture
+from headwater.backend.soundness.fault import Fault
+from headwater.backend.soundness.reading import open_to_read
 from headwater.errors import HeadwaterError
 from headwater.graph.associations import Manifest
 from headwater.graph.records.catalog import Catalog
@@ -24,6 +26,8 @@ from headwater.graph.records.shared import is_brought
 def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog: bool) -> Repair:
     """A file of a kept capture: from the backup, or from what else tells of it. Nothing is done where neither can."""
     path = fault.path
+    if _is_capture(home, path):
+        return _brought_folder(home, path, backup)
     if path.name == DIGESTS:
         return _sealed_again(home, path, has_catalog=has_catalog)
     if (brought := _from_backup(home, path, backup)) is not None:
@@ -41,13 +45,22 @@ def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog
             write_durably(path, manifest_text(manifest))
         return Repair(path, f"written again from the log; the damaged file is {aside.name} now")
     if path.name == FILES and has_catalog:
-        with closing(Catalog(home.associations / CATALOG)) as catalog:
-            files = catalog.written_by(tenant, capture)
-        with changing(path.parent, (path.name,)):
-            aside = put_aside(path)
-            write_durably(path, files_text(files))
-        lost = "which task attempt wrote which file"
-        return Repair(path, f"written again from the catalog; the damaged file is {aside.name} now", lost, graph=True)
+        return _files_of_catalog(home, path, tenant, capture)
+    return _made_again(path)
+
+
+def _files_of_catalog(home: Home, path: Path, tenant: str, capture: str) -> Repair:
+    with closing(Catalog(home.associations / CATALOG)) as catalog:
+        files = catalog.written_by(tenant, capture)
+    with changing(path.parent, (path.name,)):
+        aside = put_aside(path)
+        write_durably(path, files_text(files))
+    lost = "which task attempt wrote which file"
+    return Repair(path, f"written again from the catalog; the damaged file is {aside.name} now", lost, graph=True)
+
+
+def _made_again(path: Path) -> Repair:
+    """What can be made of the other files of its capture; else nothing is done."""
     if path.name in {BRIEF, LISTS}:
         there = f"; the damaged file is {put_aside(path).name} now" if path.exists() else ""
         manifest, files = read_manifest(path.parent), read_files(path.parent)
@@ -59,7 +72,10 @@ def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog
             aside = put_aside(path)
         return Repair(path, f"traces find its records again from their sources; the damaged file is {aside.name} now")
     return Repair(
-        path, "nothing: it can only come from a backup (--from) or a new run of the job", f"which records capture {capture} joins", ok=False
+        path,
+        "nothing: it can only come from a backup (--from) or a new run of the job",
+        f"which records capture {path.parent.name} joins",
+        ok=False,
     )
 
 
@@ -83,6 +99,26 @@ def _from_backup(home: Home, path: Path, backup: Path | None) -> Repair | None:
         aside = put_aside(path)
         shutil.copyfile(kept, path)
     return Repair(path, f"brought back from the backup; the damaged file is {aside.name} now")
+
+
+def _is_capture(home: Home, path: Path) -> bool:
+    """Whether a path is that of the folder of a capture, and not of a file in one."""
+    return path.parent.name == path.name[-2:] and path.parent.parent.parent == home.associations
+
+
+def _brought_folder(home: Home, path: Path, backup: Path | None) -> Repair:
+    """The folder of a capture that is missing, from the backup."""
+    kept = backup / "associations" / path.relative_to(home.associations) if backup is not None else None
+    lost = f"which records capture {path.name} joins"
+    if kept is None or not kept.is_dir():
+        return Repair(path, "nothing: it can only come from a backup (--from) or a new run of the job", lost, ok=False)
+    if faults := list(faults_of_capture(kept)):
+        return Repair(path, f"nothing: in the backup it is damaged, too ({faults[0]})", lost, ok=False)
+    draft = path.with_name(f".{path.name}.bringing")
+    shutil.rmtree(draft, ignore_errors=True)
+    shutil.copytree(kept, draft)
+    draft.rename(path)
+    return Repair(path, "brought back from the backup", graph=True)
 
 
 def _sealed_again(home: Home, path: Path, *, has_catalog: bool) -> Repair:

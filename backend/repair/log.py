@@ -15,7 +15,7 @@ from headwater.backend.home import Home
 from headwater.backend.ingest_log.sqlite import SqliteLog
 from headwater.backend.repair.done import Repair, put_aside
 from headwater.backend.repair.salvage import Row, whole_entries
-from headwater.backend.soundness.files import open_to_read
+from headwater.backend.soundness.reading import open_to_read
 
 
 def mended_log(home: Home, backup: Path | None) -> Repair:

@@ -18,7 +18,9 @@ from urllib.parse import quote
 
 from headwater.backend.ingest_log import EntryKind, IngestLog, Stage
 from headwater.backend.settings import Settings
-from headwater.backend.soundness.files import Fault, all_faults
+from headwater.backend.soundness.absence import absent_of
+from headwater.backend.soundness.fault import Fault
+from headwater.backend.soundness.files import all_faults
 from headwater.backend.worker.projector import Projector
 from headwater.backend.workspace import Workspace
 from headwater.errors import DamagedError, HeadwaterError
@@ -88,6 +90,7 @@ async def check_store(workspace: Workspace, tenant: str) -> list[Finding]:
         _refused(log, tenant),
         _set_aside(log, tenant),
         _refused_at_intake(log, tenant),
+        await _kept(workspace, tenant, offset),
         await _compare(workspace, tenant),
         await _integrity(workspace, tenant),
     ]
@@ -114,6 +117,16 @@ def _set_aside(log: IngestLog, tenant: str) -> Finding:
     more = [f"and {count - len(shown):,} more"] if count > len(shown) else []
     hint = ["`headwater store retry` projects them once more"] if count else []
     return Finding("set aside", ok=not count, detail="; ".join([*shown, *more, *hint]) or "none")
+
+
+async def _kept(workspace: Workspace, tenant: str, offset: int) -> Finding:
+    """Whether each capture that the log states is kept, also where replicas share the place."""
+    absent = await asyncio.to_thread(absent_of, workspace.log, workspace.records, tenant, offset)
+    lost = await asyncio.to_thread(workspace.records.catalog.lost, tenant)
+    shown = [f"{capture} of entry {number} is missing" for capture, number in list(absent.items())[:_SHOWN]]
+    shown += [f"{capture}: {reason}" for capture, reason in list(lost.items())[:_SHOWN] if capture not in absent]
+    hint = [_REPAIRS["associations"]] if shown else []
+    return Finding("captures", ok=not shown, detail="; ".join([*shown, *hint]) or "kept")
 
 
 def _refused_at_intake(log: IngestLog, tenant: str) -> Finding:

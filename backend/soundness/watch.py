@@ -12,7 +12,9 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from headwater.backend.settings import Settings
-from headwater.backend.soundness.files import Fault, databases, fault_of_file, faults_of_capture, quick_faults, staged_segments
+from headwater.backend.soundness.captures import fault_of_file, faults_of_capture, staged_segments
+from headwater.backend.soundness.fault import Fault
+from headwater.backend.soundness.files import databases, quick_faults
 from headwater.graph.records import AssociationStore
 
 _PATIENCE = 1.0  # seconds that a question waits for a look that has begun

@@ -41,6 +41,7 @@ from headwater.backend.projection import (
     project_declaration,
     project_event,
 )
+from headwater.backend.soundness.catalog_age import note_generation
 from headwater.backend.tracing import links_to, span
 from headwater.backend.worker.at_work import AtWork, Stretch
 from headwater.backend.worker.leases import leased
@@ -77,6 +78,7 @@ class Projector:
         self._buries = buries
         self._at_work = at_work
         self._left_out = left_out
+        self._generation: int | None = None
         self._set_aside: dict[str, frozenset[int]] = {}  # entries of the tenants that were looked at
         self.done_beside_faults: int | None = None
         """What the last `catch_up` projected where it raised what is wrong with some tenants alone; None where all of them had a fault."""
@@ -166,12 +168,14 @@ class Projector:
             DamagedError: a store is damaged.
         """
         done = after = 0
+        await asyncio.to_thread(self._associations.take_lost_again, tenant)
         while letters := await asyncio.to_thread(self._ingest.dead_letters, tenant, after=after, first=BATCH, stage=stage):
             after = letters[-1].id
             wanted = [letter for letter in letters if offsets is None or letter.offset in offsets]
             mended = [letter.offset for letter in wanted if await self._projects_now(tenant, letter)]
             await asyncio.wrap_future(self._ingest.forgive(tenant, mended, stage=stage))
             done += len(mended)
+        await self._note_generation()
         return done
 
     async def _projects_now(self, tenant: str, letter: DeadLetter) -> bool:
@@ -239,6 +243,7 @@ class Projector:
 
     async def _write(self, tenant: str, entries: Sequence[Entry], batches: Sequence[GraphBatch | None]) -> None:
         self._begin(tenant, entries, writes=True)
+        await self._note_generation()
         try:
             await fold(self._graph, tenant, [batch for batch in batches if batch is not None], offset=entries[-1].offset)
         except Exception as error:  # any refusal of the store: find the entry that it refuses
@@ -288,6 +293,13 @@ class Projector:
         return project_capture(
             document, capture_stamp(document, entry.key), [WrittenFile(*file.block, file.rows, file.attempt) for file in kept]
         )
+
+    async def _note_generation(self) -> None:
+        """Have the log know how far the catalog is: an older copy of the catalog, put in its place, shows by that."""
+        generation = await asyncio.to_thread(self._associations.generation) if self._buries else None
+        if generation is not None and generation != self._generation:
+            await note_generation(self._ingest, generation)
+            self._generation = generation
 
     async def _batch(self, tenant: str, entry: Entry) -> GraphBatch | None:
         if entry.offset in self._set_aside.get(tenant, ()):

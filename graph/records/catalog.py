@@ -30,7 +30,7 @@ _WHAT = "The catalog of captures"
 _BATCH = 200  # blocks a statement: three parameters each, far below SQLite's limit
 _MOST_OUTPUTS = 100  # datasets that a statement chooses readers by; of more the readers are chosen afterwards
 _BUSY_MS = 60_000  # how long a process waits for what another writes
-_TABLES = ("job", "dataset", "alias", "capture", "tally", "path", "unkept", "journal")  # that name the tenant
+_TABLES = ("job", "dataset", "alias", "capture", "tally", "path", "unkept", "journal", "lost")  # that name the tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,10 @@ class Catalog:
         """
         with translated(self._path, _WHAT):
             current = schema.version_of(self._database, self._path) == schema.VERSION
+            lacks_tables = current and schema.lacks_tables(self._database)
+        if lacks_tables:
+            with self._transaction() as database:
+                schema.add_tables(database)
         if current:
             yield False
         else:
@@ -104,9 +108,11 @@ class Catalog:
         """Enter a capture, in place of what was known of it. `size` are the bytes of its tables; `pruned`: they are to go, or gone."""
         run, content = manifest.run, _content(manifest, files)
         with self._transaction() as database:
+            database.execute("DELETE FROM lost WHERE tenant = ? AND capture = ?", [tenant, manifest.capture])
             if self._content(tenant, manifest.capture) == content:
                 return
             self._forget(database, tenant, manifest.capture)
+            database.execute("UPDATE generation SET number = number + 1")
             names = [tenant, run.namespace, run.job]
             database.execute("INSERT OR IGNORE INTO job (tenant, namespace, name) VALUES (?, ?, ?)", names)
             ((job,),) = database.execute("SELECT number FROM job WHERE tenant = ? AND namespace = ? AND name = ?", names)
@@ -158,7 +164,30 @@ class Catalog:
     def forget(self, tenant: str, capture: str | None = None) -> None:
         """Strike a capture, or all of a tenant's."""
         with self._transaction() as database:
+            database.execute("UPDATE generation SET number = number + 1")
             self._forget(database, tenant, capture)
+
+    def tenants(self) -> list[str]:
+        """The tenants that have captures."""
+        return [str(row[0]) for row in self._rows("SELECT tenant FROM tally", [])]
+
+    def generation(self) -> int:
+        """How often captures were entered or struck."""
+        return int(self._rows("SELECT number FROM generation", [])[0][0])
+
+    def go_on_from(self, generation: int) -> None:
+        """Count from a generation on, where fewer are known."""
+        with self._transaction() as database:
+            database.execute("UPDATE generation SET number = max(number, ?)", [generation])
+
+    def lost(self, tenant: str) -> dict[str, str]:
+        """The captures that count and cannot be read, each with the reason."""
+        return dict(self._rows("SELECT capture, reason FROM lost WHERE tenant = ? ORDER BY capture", [tenant]))
+
+    def note_lost(self, tenant: str, capture: str, reason: str) -> None:
+        """Note that a capture cannot be read, and that nobody knows what it read and wrote. To `put` it ends that."""
+        with self._transaction() as database:
+            database.execute("INSERT OR REPLACE INTO lost VALUES (?, ?, ?)", [tenant, capture, reason])
 
     def captures(self, tenant: str, *, run: str | None = None) -> list[CaptureEntry]:
         """Captures in the order in which they ended: all, or of one run."""
@@ -364,6 +393,7 @@ class Catalog:
                 column = "number" if table == "capture" else "capture"
                 database.execute(f"DELETE FROM {table} WHERE {column} = ?", [number])
             database.execute("DELETE FROM unkept WHERE tenant = ? AND capture = ?", [tenant, capture])
+            database.execute("DELETE FROM lost WHERE tenant = ? AND capture = ?", [tenant, capture])
             database.execute("UPDATE tally SET captures = captures - 1, bytes = bytes - ? WHERE tenant = ?", [size, tenant])
 
 

@@ -78,6 +78,15 @@ _SCHEMA = (
     """CREATE TABLE unkept (number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, capture TEXT NOT NULL,
       UNIQUE (tenant, capture))""",
 )
+# Tables that were added without a new version: a catalog of this version may lack them.
+_ADDED = (
+    # How often captures were entered or struck: the log notes it too, so that an older copy of the catalog shows.
+    "CREATE TABLE IF NOT EXISTS generation (number INTEGER NOT NULL)",
+    "INSERT INTO generation SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM generation)",
+    # Captures that count and cannot be read: nobody knows what they read and wrote until they are mended.
+    """CREATE TABLE IF NOT EXISTS lost (tenant TEXT NOT NULL, capture TEXT NOT NULL, reason TEXT NOT NULL,
+      PRIMARY KEY (tenant, capture)) WITHOUT ROWID""",
+)
 _TABLES = (
     "job",
     "dataset",
@@ -126,4 +135,16 @@ def make_tables(database: sqlite3.Connection) -> None:
         database.execute(f"DROP TABLE IF EXISTS {table}")
     for statement in _SCHEMA:
         database.execute(statement)
+    add_tables(database)
     database.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def lacks_tables(database: sqlite3.Connection) -> bool:
+    """Whether a catalog of this version lacks tables that were added to it."""
+    return database.execute("SELECT count(*) FROM sqlite_master WHERE name IN ('generation', 'lost')").fetchone()[0] < 2  # type: ignore[no-any-return]
+
+
+def add_tables(database: sqlite3.Connection) -> None:
+    """Make these tables. In a transaction of the caller."""
+    for statement in _ADDED:
+        database.execute(statement)

@@ -86,6 +86,12 @@ class SharedAssociationStore(AssociationStore):
                 self.catalog.note_journal(tenant, [], since=before(entries[-1], _CLOCKS))
             self._refreshed[tenant] = time.monotonic()
 
+    def is_there(self, tenant: str, capture: str) -> bool:
+        return super().is_there(tenant, capture) or self.archive.kept(tenant, capture) is not None
+
+    def generation(self) -> int | None:
+        return None
+
     def publish(self, tenant: str, manifest: Manifest) -> list[KeptFile]:
         try:
             return super().publish(tenant, manifest)

@@ -45,6 +45,9 @@ class SharedStaging(Staging):
         there = set(self._place.names(self._at(capture), ""))
         return [entry.name for entry in entries if entry.name in absent and f"{entry.name}.{entry.sha256}" not in there]
 
+    def has(self, capture: str) -> bool:
+        return super().has(capture) or bool(self._place.names(self._at(capture), ""))
+
     def fetch(self, capture: str, entries: Sequence[SegmentEntry]) -> None:
         absent = set(super().missing(capture, entries))
         wanted = [entry for entry in entries if entry.name in absent]

@@ -67,6 +67,10 @@ class Staging:
             )
         return Segment.open(entry.name, self._path(capture, entry.name))
 
+    def has(self, capture: str) -> bool:
+        """Whether a segment of a capture is here."""
+        return (self._root / checked_capture(capture)).is_dir()
+
     def clear(self, capture: str) -> None:
         """Forget the segments of a capture."""
         self._clear_here(capture)

@@ -27,7 +27,7 @@ from uuid import uuid4
 
 from headwater.errors import DamagedError, InvalidCaptureError, NotFoundError
 from headwater.graph.associations import Manifest
-from headwater.graph.damage import damaged
+from headwater.graph.damage import REPAIR, damaged
 from headwater.graph.records.bounded import Bounded
 from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.digests import changing, digests_of, seal
@@ -80,8 +80,8 @@ class AssociationStore:
         self.root = root
         self.sources = sources
         self.catalog = Catalog(root / CATALOG)
-        with self.catalog.brought_up_to_date() as is_to_be_filled:
-            if is_to_be_filled:
+        with self.catalog.brought_up_to_date() as self.was_filled:
+            if self.was_filled:
                 self._fill()
         self.wanted = WantedTables()
         self._publishing = threading.Lock()
@@ -140,7 +140,7 @@ class AssociationStore:
         with self._publishing:
             kept = self._kept_manifest(tenant, manifest.capture)
             if kept is None or (kept.segments, kept.boundaries) != (manifest.segments, manifest.boundaries):
-                self._write(tenant, manifest, folder)
+                self._write_known(tenant, manifest, folder)
             elif kept != manifest:
                 files = read_files(folder)
                 with changing(folder, (LISTS, BRIEF, MANIFEST)):
@@ -170,9 +170,12 @@ class AssociationStore:
 
         Raises:
             NotFoundError: there is no such capture.
+            DamagedError: the catalog knows it, and its folder is missing.
         """
-        is_long = (self._present(tenant, capture) / BRIEF).exists()
-        return self._read(tenant, capture, BRIEF if is_long else MANIFEST)
+        folder = self._present(tenant, capture)
+        if not folder.exists() and self.catalog.has(tenant, capture):
+            raise damaged(folder, "The association folder", "it is missing")
+        return self._read(tenant, capture, BRIEF if (folder / BRIEF).exists() else MANIFEST)
 
     def source_files(self, tenant: str, brief: Manifest) -> dict[int, SourceFiles]:
         """By its number, the files that each source of a capture read; the manifest is as `brief` gives it."""
@@ -230,7 +233,36 @@ class AssociationStore:
 
         Raises:
             UnavailableError: the place that they share does not say.
+            DamagedError: a capture that counts cannot be read, so that nobody knows what it read and wrote; all others are known.
         """
+        del at_once
+        for capture, reason in self.catalog.lost(tenant).items():
+            path = self._folder(tenant, capture)
+            raise DamagedError(f"Capture {capture} of {path} cannot be read: {reason}", path=path, hint=REPAIR)
+
+    def take_lost_again(self, tenant: str) -> None:
+        """Enter captures into the catalog that could not be read before, where they can be read now."""
+        for capture in self.catalog.lost(tenant):
+            folder = self._folder(tenant, capture)
+            with suppress(FileNotFoundError, DamagedError):
+                self._enter(tenant, folder)
+
+    def is_there(self, tenant: str, capture: str) -> bool:
+        """Whether a capture is kept, or still waits to be published. No catalog is asked."""
+        return self._staging(tenant).has(capture) or self._folder(tenant, capture).is_dir()  # in the order of publishing
+
+    def generation(self) -> int | None:
+        """How often the catalog was changed; None where what others keep brings an older copy up to date."""
+        return self.catalog.generation()
+
+    def fill_again(self, generation: int) -> None:
+        """Make the catalog of every tenant anew from the kept captures, and count its generations from one on. For an older copy of it."""
+        with self.catalog.together():
+            for tenant in {*self.catalog.tenants(), *self._tenants()}:
+                self.catalog.forget(tenant)
+            self._fill()
+            self.catalog.go_on_from(generation)
+        self.was_filled = True
 
     def pruned(self, tenant: str, captures: Collection[str]) -> dict[str, Pruned]:
         """Those of some captures whose tables were pruned, with who did so and why."""
@@ -281,16 +313,28 @@ class AssociationStore:
         entered = 0
         for folder in self._kept(tenant):
             try:
-                manifest, files = read_manifest(folder), read_files(folder)
+                self._enter(tenant, folder)
             except (FileNotFoundError, DamagedError) as error:
                 if not report:
                     raise
                 _log.error("capture %s is damaged and not in the catalog: %s", folder, error)
+                self.catalog.note_lost(tenant, folder.name, str(error))
                 continue
-            keep_missing_lists(manifest, files, folder)
-            self.catalog.put(tenant, manifest, files, size=table_bytes(folder), pruned=is_pruned(folder))
             entered += 1
         return entered
+
+    def _enter(self, tenant: str, folder: Path) -> None:
+        manifest, files = read_manifest(folder), read_files(folder)
+        keep_missing_lists(manifest, files, folder)
+        self.catalog.put(tenant, manifest, files, size=table_bytes(folder), pruned=is_pruned(folder))
+
+    def _write_known(self, tenant: str, manifest: Manifest, folder: Path) -> None:
+        try:
+            self._write(tenant, manifest, folder)
+        except InvalidCaptureError as error:
+            if not folder.exists() and self.catalog.has(tenant, manifest.capture):  # it was published, and its segments are gone
+                self.catalog.note_lost(tenant, manifest.capture, f"its folder is missing. {error.message}")
+            raise
 
     def _write(self, tenant: str, manifest: Manifest, folder: Path) -> None:
         """Compact beside the final place, then move there in one step."""

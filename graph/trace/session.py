@@ -279,11 +279,13 @@ class Session:
         return self._table_rows[format_, path]
 
     def refresh(self) -> None:
-        """Learn what other services kept; where that cannot be told, the answer says so."""
+        """Learn what other services kept. The answer says so where that fails, or where a capture cannot be read by anybody."""
         try:
             self.store.refresh(self.tenant)
-        except (UnavailableError, DamagedError) as error:
+        except UnavailableError as error:
             self.say("associations", f"what other services kept a moment ago may be missing: {error.message}", "missing")
+        except DamagedError as error:
+            self.say("associations", f"what a capture read and wrote may be missing: {error.message}", "missing")
 
     def pruned(self, captures: Collection[str]) -> set[str]:
         """Those of some captures whose record lineage was pruned. The answer then says so."""

@@ -17,7 +17,7 @@ import pytest
 from headwater.backend.home import Home
 from headwater.backend.repair.captures import mended_capture
 from headwater.backend.settings import load_settings
-from headwater.backend.soundness.files import faults_of_capture
+from headwater.backend.soundness.captures import faults_of_capture
 from headwater.backend.workspace import Workspace
 from headwater.graph.records import ANYWHERE, AssociationStore, lists
 from headwater.graph.records.layout import read_files, read_manifest
