@@ -25,6 +25,7 @@ from headwater.backend.soundness.catalog_age import age_faults
 from headwater.backend.soundness.fault import Fault
 from headwater.backend.soundness.reading import open_to_read
 from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.graph.records.at_rest import FileAtRest
 from headwater.graph.records.layout import CATALOG
 
 SPARE = 256 << 10  # bytes that the disk must still take: a few events, and what SQLite writes around them
@@ -33,38 +34,40 @@ _TABLES = {"log": {"entry", "dead_letter"}, "graph": {"node", "edge"}, "catalog"
 
 def quick_faults(settings: Settings) -> Iterator[Fault]:
     """Faults that are found without reading every page twice: for `/readyz`. Files that are not there yet are none."""
-    home = settings.folder
-    yield from disk_faults(home)
+    yield from disk_faults(settings.folder)
     yield from key_faults(settings)
-    for part, path in databases(settings).items():
-        yield from database_faults(part, path, pragma="quick_check(1)")
-    if settings.ingest_log is None:
-        yield from age_faults(home.log, home.associations / CATALOG)
+    yield from databases_faults(settings, pragma="quick_check(1)")
 
 
 def all_faults(settings: Settings) -> Iterator[Fault]:
-    """Every fault of every durable file: reads all of them."""
+    """Every fault of every durable file: reads all of them, and looks for what is missing or differs from what it was made of."""
     home = settings.folder
     yield from disk_faults(home)
     yield from key_faults(settings)
-    broken: set[str] = set()
-    for part, path in databases(settings).items():
-        for fault in database_faults(part, path, pragma="integrity_check(5)"):
-            broken.add(part)
-            yield fault
-    if "log" not in broken and settings.ingest_log is None:
-        yield from entry_faults(home.log)
+    found = list(databases_faults(settings, pragma="integrity_check(5)"))
+    yield from found
+    broken = {fault.part for fault in found}
     yield from capture_faults(home.associations)
-    if settings.ingest_log is None:
-        yield from age_faults(home.log, home.associations / CATALOG)
+    yield from segment_faults(home.associations)
     absent: set[Path] = set()
-    if settings.associations is None and settings.ingest_log is None and "log" not in broken:
-        for fault in absence_faults(home.log, home.associations):
+    if settings.ingest_log is None and "log" not in broken:
+        yield from entry_faults(home.log)
+        for fault in absence_faults(home.log, home.associations) if settings.associations is None else ():
             absent.add(fault.path)
             yield fault
     if settings.associations is None and "catalog" not in broken:
         yield from (fault for fault in catalog_faults(home.associations) if fault.path not in absent)
-    yield from segment_faults(home.associations)
+
+
+def databases_faults(settings: Settings, *, pragma: str) -> Iterator[Fault]:
+    """Faults of the SQLite files of a home, each by itself and as it was written last."""
+    is_sound = True
+    for part, path in databases(settings).items():
+        for fault in database_faults(part, path, pragma=pragma):
+            is_sound = False
+            yield fault
+    if is_sound and settings.ingest_log is None and settings.associations is None:
+        yield from age_faults(settings.folder.log, settings.folder.associations / CATALOG)
 
 
 def databases(settings: Settings) -> dict[str, Path]:
@@ -123,6 +126,8 @@ def database_faults(part: str, path: Path, *, pragma: str) -> Iterator[Fault]:
         return
     if result != ["ok"]:
         yield Fault(part, path, "; ".join(" ".join(str(each).split()) for each in result[:5]))
+    elif part == "catalog" and not FileAtRest(path).is_sound():
+        yield Fault(part, path, "its checksum is not that of what was written")
     elif lost := _TABLES[part] - tables:
         yield Fault(part, path, f"it has no table {', '.join(sorted(lost))}")
 

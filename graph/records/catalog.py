@@ -10,14 +10,15 @@ import hashlib
 import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headwater.graph.associations import Manifest
-from headwater.graph.damage import translated
+from headwater.graph.damage import damaged, translated
 from headwater.graph.records import known, schema
+from headwater.graph.records.at_rest import FileAtRest
 from headwater.graph.records.batches import batched
 from headwater.graph.records.known import KnownDatasets
 from headwater.graph.records.layout import KeptFile, files_text, manifest_text
@@ -27,6 +28,7 @@ from headwater.graph.records.replacing import Replaces, instant, replaced_by
 from headwater.graph.records.versions import KnownVersions
 
 _WHAT = "The catalog of captures"
+_CHECKPOINT = 5_000  # rows that are changed between two checkpoints: some megabytes of the write-ahead log
 _BATCH = 200  # blocks a statement: three parameters each, far below SQLite's limit
 _MOST_OUTPUTS = 100  # datasets that a statement chooses readers by; of more the readers are chosen afterwards
 _BUSY_MS = 60_000  # how long a process waits for what another writes
@@ -64,6 +66,8 @@ class Catalog:
         self._lock = threading.RLock()
         self._filling = False
         self._path = path
+        self._rest = FileAtRest(path)
+        self._changes = 0  # at the last checkpoint
         with translated(path, _WHAT):
             self._database = schema.connect(path)
         self.datasets = KnownDatasets(self._rows)
@@ -72,8 +76,17 @@ class Catalog:
 
     def close(self) -> None:
         """Give the file free."""
-        with self._lock:
+        with self._lock, self._rest.changing() if self._rest.log_bytes else nullcontext():
             self._database.close()
+
+    def check(self) -> None:
+        """See that the file is what was written last, where it is another than at the last look.
+
+        Raises:
+            DamagedError: it is not.
+        """
+        if not self._rest.is_sound():
+            raise damaged(self._path, _WHAT, "its checksum is not that of what was written")
 
     @contextmanager
     def brought_up_to_date(self) -> Iterator[bool]:
@@ -88,15 +101,23 @@ class Catalog:
         if lacks_tables:
             with self._transaction() as database:
                 schema.add_tables(database)
-        if current:
+        if current and self._rest.is_sound():
             yield False
         else:
             with self._transaction() as database:
                 version = schema.version_of(database, self._path)  # another process may have been quicker
-                if version < schema.VERSION:
+                is_to_be_filled = version < schema.VERSION or not self._rest.is_sound()
+                if is_to_be_filled:
                     schema.make_tables(database)
-                yield version < schema.VERSION  # 0: a new home, which has no captures, or a catalog that was lost
+                yield is_to_be_filled  # version 0: a new home, which has no captures, or a catalog that was lost
+            self._bring_into_file(made_anew=is_to_be_filled)
         self._database.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+
+    def _bring_into_file(self, *, made_anew: bool = False) -> None:
+        """Bring what the write-ahead log has into the file, as far as nobody reads there."""
+        with self._lock, translated(self._path, _WHAT), self._rest.changing(made_anew=made_anew):
+            self._database.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self._changes = self._database.total_changes
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -367,6 +388,8 @@ class Catalog:
             try:
                 yield self._database
                 self._database.execute("COMMIT")
+                if self._database.total_changes - self._changes > _CHECKPOINT:
+                    self._bring_into_file()
             except BaseException:
                 if self._database.in_transaction:  # a full disk may have ended it
                     self._database.execute("ROLLBACK")

@@ -102,6 +102,8 @@ _TABLES = (
     "consumed",
     "unkept",
     "journal",
+    "generation",
+    "lost",
 )  # of any version
 
 
@@ -111,6 +113,7 @@ def connect(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=_OPENING_SECONDS)
     database.execute("PRAGMA journal_mode = WAL")
     database.execute("PRAGMA synchronous = FULL")
+    database.execute("PRAGMA wal_autocheckpoint = 0")  # `at_rest` is told of each checkpoint
     return database
 
 

@@ -63,6 +63,7 @@ class SharedAssociationStore(AssociationStore):
             DamagedError: what it says of a capture is damaged, so that nobody knows what the capture read and wrote; all others are known.
                 `at_once`: also where that is known.
         """
+        self.catalog.check()
         with self._refreshing:
             if not at_once and time.monotonic() - self._refreshed.get(tenant, -self._seconds) < self._seconds:
                 return

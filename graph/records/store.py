@@ -233,9 +233,11 @@ class AssociationStore:
 
         Raises:
             UnavailableError: the place that they share does not say.
-            DamagedError: a capture that counts cannot be read, so that nobody knows what it read and wrote; all others are known.
+            DamagedError: a capture that counts cannot be read, so that nobody knows what it read and wrote, all others being known; or
+                the catalog is damaged.
         """
         del at_once
+        self.catalog.check()
         for capture, reason in self.catalog.lost(tenant).items():
             path = self._folder(tenant, capture)
             raise DamagedError(f"Capture {capture} of {path} cannot be read: {reason}", path=path, hint=REPAIR)

@@ -16,6 +16,7 @@ from headwater.graph.model import node_id
 from headwater.graph.records import AssociationStore, FileBlock, KeptFile, Look
 from headwater.graph.records.decode import Longs
 from headwater.graph.records.kept import KeptTables, check_table
+from headwater.graph.records.layout import CATALOG
 from headwater.graph.records.lists import SourceFiles, WrittenFiles
 from headwater.graph.storage import RemoteFile, StoredFile, Traffic
 from headwater.graph.storage.tables import StoredTable
@@ -279,12 +280,18 @@ class Session:
         return self._table_rows[format_, path]
 
     def refresh(self) -> None:
-        """Learn what other services kept. The answer says so where that fails, or where a capture cannot be read by anybody."""
+        """Learn what other services kept. The answer says so where that fails, or where a capture cannot be read by anybody.
+
+        Raises:
+            DamagedError: the catalog is damaged.
+        """
         try:
             self.store.refresh(self.tenant)
         except UnavailableError as error:
             self.say("associations", f"what other services kept a moment ago may be missing: {error.message}", "missing")
         except DamagedError as error:
+            if error.path is not None and error.path.name == CATALOG:
+                raise
             self.say("associations", f"what a capture read and wrote may be missing: {error.message}", "missing")
 
     def pruned(self, captures: Collection[str]) -> set[str]:

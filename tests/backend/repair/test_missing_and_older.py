@@ -110,10 +110,14 @@ def older_catalog(home: Path, *, captures: int) -> bytes:
     return older
 
 
-@pytest.mark.parametrize("captures", [0, 2])
-def test_an_older_copy_of_the_catalog_is_seen_without_a_walk_and_made_anew(sound: Path, home: Path, captures: int) -> None:
+@pytest.mark.parametrize(("captures", "with_digest"), [(0, False), (2, False), (2, True)])
+def test_an_older_copy_of_the_catalog_is_seen_without_a_walk_and_made_anew(
+    sound: Path, home: Path, captures: int, with_digest: bool
+) -> None:
     path = home / "associations" / "catalog.db"
     path.write_bytes(older_catalog(home, captures=captures))
+    if not with_digest:  # as a backup brings it back
+        path.with_suffix(".sha256").unlink()
     assert [fault.path for fault in quick_faults(load_settings(home=home))] == [path]
     assert all(no_wrong_answer(home, sound))  # whoever opens the home makes it anew
     assert not list(quick_faults(load_settings(home=home)))

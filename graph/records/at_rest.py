@@ -1,0 +1,111 @@
+"""A SQLite file whose pages have no checksums, compared with the digest of what was written there last.
+
+For the catalog. SQLite takes a changed byte of a page for what was stored, and an older copy of the file for the file. The file changes
+only by checkpoints, which are made here, one process at a time; after each the digest of the file is written next to it. The write-ahead
+log has checksums of its own. A process that is killed in a checkpoint leaves no digest: the file is then taken as it is. A file that is
+larger than 64 MB is not compared, as every start would wait for it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_MOST_BYTES = 64 << 20  # a twentieth of a second
+_Identity = tuple[int, int, int, int]
+
+
+class FileAtRest:
+    """See the module's docstring."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._digest = path.with_name(f"{path.stem}.sha256")
+        self._lock = path.with_name(f".{path.stem}.lock")
+        self._sound: _Identity | None = None
+        if not path.exists():
+            self.forget()
+
+    @property
+    def log_bytes(self) -> int:
+        """Size of the write-ahead log, which a checkpoint brings into the file."""
+        try:
+            return self._path.with_name(f"{self._path.name}-wal").stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def forget(self) -> None:
+        """Take the file as it is, whatever it is."""
+        with suppress(OSError):
+            self._digest.unlink(missing_ok=True)
+
+    def is_sound(self) -> bool:
+        """Whether the file is what was written last. It is read only where it is another file than at the last look."""
+        identity = self._identity()
+        if identity is None or identity == self._sound:
+            return True
+        with self._locked(fcntl.LOCK_SH):
+            identity = self._identity()
+            try:
+                stated = self._digest.read_bytes()
+            except OSError:
+                return True  # nobody wrote one yet
+            if identity is None or identity[1] > _MOST_BYTES or stated == self._found():
+                self._sound = identity
+                return True
+        return False
+
+    @contextmanager
+    def changing(self, *, made_anew: bool = False) -> Iterator[None]:
+        """While the file itself changes: by a checkpoint, or the end of the last connection.
+
+        The digest of a file that is damaged stays what it was, unless the content was `made_anew`.
+        """
+        with self._locked(fcntl.LOCK_EX):
+            if not made_anew and not self._is_as_stated():
+                yield
+                return
+            self.forget()
+            yield
+            after = self._identity()
+            if after is not None and after[1] <= _MOST_BYTES:
+                with suppress(OSError):
+                    self._digest.write_bytes(self._found())
+
+    def _is_as_stated(self) -> bool:
+        if self._identity() in (None, self._sound):
+            return True
+        try:
+            return self._digest.read_bytes() == self._found()
+        except OSError:
+            return True
+
+    def _found(self) -> bytes:
+        with self._path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest().encode()
+
+    def _identity(self) -> _Identity | None:
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            return None
+        return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+    @contextmanager
+    def _locked(self, how: int) -> Iterator[None]:
+        """Among processes. Where no file can be made, or locked, nobody changes the file either."""
+        try:
+            descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError:
+            yield
+            return
+        try:
+            with suppress(OSError):
+                fcntl.flock(descriptor, how)
+            yield
+        finally:
+            os.close(descriptor)
