@@ -5,7 +5,7 @@ at least what those before it refer to; and taking log entries into a graph that
 secret: the key, and what is in the spool, stay behind. Nor may it name a program to run or data to read: the registry stays behind,
 and a backup with a link in it, which would bring in the file that it leads to, is refused.
 
-    backup.json                what is in it
+    backup.json                what is in it, with the digest of each file
     graph-<tenant>.ndjson.gz   docs/reference/graph-file.md
     ingest.db, associations/   as in the home
     audit.jsonl, audit-*.jsonl as in the home
@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from headwater.backend.audit.lines import earlier_files
@@ -29,6 +30,7 @@ from headwater.backend.home import Home
 from headwater.backend.home_settings import HomeSettings
 from headwater.backend.ingest_log.sqlite import SqliteLog
 from headwater.backend.settings import Settings
+from headwater.backend.upkeep.backup_digests import check_backup, digests_of_folder, seal
 from headwater.backend.upkeep.graph_file import export_graph, import_graph
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import ConfigurationError, HeadwaterError
@@ -61,8 +63,10 @@ async def back_up(workspace: Workspace, folder: Path) -> dict[str, Kept]:
         tail = await export_graph(workspace.log, workspace.graph, tenant, folder / _graph_file(tenant))
         kept[tenant] = Kept(tail.nodes, tail.edges, tail.fingerprint)
     await asyncio.to_thread(_copy_files, workspace.home, folder)
-    index = {"format": _FORMAT, "version": _VERSION, "made": datetime.now(UTC).isoformat(timespec="seconds")}
-    text = json.dumps(index | {"tenants": {tenant: asdict(entry) for tenant, entry in kept.items()}}, indent=2) + "\n"
+    index: dict[str, Any] = {"format": _FORMAT, "version": _VERSION, "made": datetime.now(UTC).isoformat(timespec="seconds")}
+    index["tenants"] = {tenant: asdict(entry) for tenant, entry in kept.items()}
+    index["files"] = await asyncio.to_thread(digests_of_folder, folder, without=_INDEX)
+    text = json.dumps(index | {"check": seal(index)}, indent=2) + "\n"
     (folder / _INDEX).write_text(text, encoding="utf-8")  # last: a folder without it is no backup
     return kept
 
@@ -71,7 +75,7 @@ async def restore(settings: Settings, folder: Path) -> Mapping[str, Kept]:
     """Bring a backup into a home that has no log yet, and into its graph store; what came, by tenant.
 
     Raises:
-        ConfigurationError: the folder is no backup, or the home or the store holds something already.
+        ConfigurationError: the folder is no backup, or not what was written; or the home or the store holds something already.
         InvalidInputError: a graph file in it is damaged.
     """
     _require_own_log(settings)
@@ -202,6 +206,7 @@ def _read_index(folder: Path) -> Mapping[str, Kept]:
         )
     if missing:
         raise ConfigurationError(f"The backup in {folder} lacks {', '.join(missing)}.", hint="Copy the whole folder.")
+    check_backup(folder, index, index_name=_INDEX, log=_LOG, audit="audit.jsonl")
     return kept
 
 

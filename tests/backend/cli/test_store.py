@@ -6,10 +6,13 @@ import asyncio
 import json
 import shutil
 import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from headwater.backend.audit.chain import digest, linked
 from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, Stage
 from headwater.backend.intake.documents import document_key
 from headwater.backend.settings import load_settings
@@ -98,9 +101,56 @@ def test_a_backup_brings_no_program_to_run_and_no_data_to_read(home: Path, tmp_p
     Registry(home).add_roots([str(tmp_path)])
     headwater("store", "backup", str(tmp_path / "backup"), "--home", str(home))
     (tmp_path / "backup" / "registered.db").write_bytes((home / "registered.db").read_bytes())  # as an attacker would
+    without_digests(tmp_path / "backup")
     headwater("store", "restore", str(tmp_path / "backup"), "--home", str(tmp_path / "new"))
     assert json.loads(headwater("jobs", "list", "--home", str(tmp_path / "new"), "-f", "json").stdout) == []
     assert not Registry(tmp_path / "new").is_root([str(tmp_path)])
+
+
+def without_digests(backup: Path) -> None:
+    """Have a backup as earlier releases wrote it."""
+    index = json.loads((backup / "backup.json").read_text())
+    (backup / "backup.json").write_text(json.dumps({name: part for name, part in index.items() if name not in {"files", "check"}}))
+
+
+def change_entry(log: Path) -> None:
+    with closing(sqlite3.connect(log, isolation_level=None)) as database:
+        database.execute(
+            """UPDATE entry SET body = CAST(replace(CAST(body AS TEXT), '"producer"', '"produces"') AS BLOB) WHERE kind = 'event'"""
+        )
+
+
+def change_byte(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+_CHANGES: dict[str, Callable[[Path], object]] = {
+    "ingest.db": change_entry,
+    "audit.jsonl": lambda path: path.write_text(path.read_text().replace("trace", "trade", 1)),
+    "graph-default.ndjson.gz": change_byte,
+    "registered.db": lambda path: path.write_text("added"),
+    "backup.json": lambda path: path.write_text(path.read_text().replace('"nodes": 1', '"nodes": 2')),
+}
+
+
+@pytest.mark.parametrize(("name", "earlier"), [*((name, False) for name in _CHANGES), ("ingest.db", True), ("audit.jsonl", True)])
+def test_a_backup_that_was_changed_is_refused(home: Path, tmp_path: Path, name: str, earlier: bool) -> None:
+    first = b'{"at":"2026-01-01T00:00:00Z","what":"trace"}'
+    second = linked(b'{"at":"2026-01-01T00:00:01Z","what":"rows"}', digest(first))
+    (home / "audit.jsonl").write_bytes(first + b"\n" + second + b"\n")
+    backup = tmp_path / "backup"
+    headwater("store", "backup", str(backup), "--home", str(home))
+    if earlier:
+        without_digests(backup)
+    sound = shutil.copytree(backup, tmp_path / "sound")
+    _CHANGES[name](backup / name)
+    said = headwater("store", "restore", str(backup), "--home", str(tmp_path / "new"), code=2).stderr
+    assert "is not what was written" in " ".join(said.split())
+    assert name in said.replace("\n", "")
+    assert not (tmp_path / "new" / "ingest.db").exists()
+    headwater("store", "restore", str(sound), "--home", str(tmp_path / "new"))
 
 
 @pytest.mark.parametrize("lost", ["backup.json", "ingest.db", "graph-default.ndjson.gz"])
