@@ -10,9 +10,24 @@ from headwater.errors import NotFoundError
 from headwater.graph.model import EdgeKind, Node, NodeKind, kind_of
 from headwater.graph.stores import Direction, GraphStore
 
-# Facets that tell values of columns: the least and the greatest, those that were expected and found.
-# `dataQuality` is what Great Expectations called the first of them.
-OF_VALUES = frozenset({"dataQualityMetrics", "dataQualityAssertions", "dataQuality", "test"})
+# Facets that hold no value of a column. A facet that is not here, as one of a producer's own, counts as holding some: the least and the
+# greatest, those that were expected and found, the rows of a plan.
+_WITHOUT_VALUES = frozenset({
+    "schema", "columnLineage", "dataSource", "datasetType", "documentation", "ownership", "tags", "lifecycleStateChange", "version",
+    "datasetVersion", "symlinks", "storage", "hierarchy", "catalog", "outputStatistics", "inputStatistics", "sql", "sourceCode",
+    "sourceCodeLocation", "jobType", "jobDependencies", "parent", "nominalTime", "processing_engine", "errorMessage", "extractionError",
+    "externalQuery", "executionParameters", "spark_properties", "spark_version", "spark_applicationDetails", "spark_jobDetails",
+    "environment-variables", "environmentVariables", "headwater_actor", "headwater_capture", "headwater_fieldAccess",
+    "headwater_invocation", "headwater_operation", "headwater_operations", "headwater_recordedOperations", "headwater_stages",
+})  # fmt: skip
+# Properties that the projection makes. Under a name with a colon it states what users declare, and what jobs do.
+_OWN = frozenset({
+    "state", "startedAt", "endedAt", "updatedAt", "error", "producer", "parentRun", "rootRun", "lastRun", "lastComplete", "bareEnd",
+    "capture", "leftOut", "ordinal", "type", "description", "block", "writtenAt", "files", "bytes", "rows", "path", "format", "length",
+    "modified", "op", "text", "children", "transformations", "fields", "actorType", "partition_columns", "invalidatedBy",
+})  # fmt: skip
+_OWN_PREFIXES = ("curated:", "tag:", "by:", "how:")
+_WITH_FACETS = frozenset({NodeKind.DATASET, NodeKind.COLUMN, NodeKind.VERSION, NodeKind.RUN, NodeKind.JOB, NodeKind.PIPELINE})
 _NO_VALUES = frozenset({"success", "severity", "rowCount", "bytes", "fileCount"})  # what of a result tells no value of a column
 _INPUT = "input:"  # a run's properties of what it read
 
@@ -56,13 +71,36 @@ async def quality_of(graph: GraphStore, tenant: str, identifier: str) -> list[Ch
     return sorted((_check(check, found[check.id]) for check in checks), key=lambda check: (check.column or "", check.assertion))
 
 
-def without_values(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The properties of a node without the facets that tell values of columns, those of a run's inputs among them."""
-    kept = {name: value for name, value in properties.items() if name not in OF_VALUES}
+def holds_values(facet: str) -> bool:
+    """Whether a facet, by its name, may hold values of columns."""
+    return facet not in _WITHOUT_VALUES
+
+
+def without_values(kind: NodeKind, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The properties of a node without the facets that may hold values of columns, those of a run's inputs among them."""
+    if kind not in _WITH_FACETS:
+        return dict(properties)
+    kept = {name: value for name, value in properties.items() if _is_shown(name)}
     for name, value in kept.items():
-        if name.startswith(_INPUT) and isinstance(value, Mapping) and isinstance(facets := value.get("inputFacets"), Mapping):
-            kept[name] = {**value, "inputFacets": {facet: of for facet, of in facets.items() if facet not in OF_VALUES}}
+        if name.startswith(_INPUT):
+            kept[name] = _input(value)
     return kept
+
+
+def _input(about: Any) -> dict[str, Any]:
+    """What is stated of a dataset that a run read: its version, and facets."""
+    stated = about if isinstance(about, Mapping) else {}
+    shown = {"version": stated["version"]} if "version" in stated else {}
+    facets = stated.get("inputFacets")
+    if isinstance(facets, Mapping):
+        shown["inputFacets"] = {name: facet for name, facet in facets.items() if not holds_values(name)}
+    return shown
+
+
+def _is_shown(name: str) -> bool:
+    if name in _OWN or name.startswith((*_OWN_PREFIXES, _INPUT)):
+        return True
+    return not holds_values(name.removeprefix("facet:"))
 
 
 def outcome_of(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class Context:
 
     def properties(self, node: Node) -> dict[str, Any]:
         """The properties of a node that the caller may know."""
-        return dict(node.properties) if self.tells_values else without_values(node.properties)
+        return dict(node.properties) if self.tells_values else without_values(node.kind, node.properties)
 
     def properties_of_edge(self, edge: Edge) -> dict[str, Any]:
         """The same of an edge: of a run and a check it holds the result."""

@@ -68,7 +68,8 @@ def _describe_edge(statements: Statements, edge: Edge, known: Mapping[str, Node]
     elif edge.kind is EdgeKind.DERIVES and source.kind is target.kind is NodeKind.COLUMN:
         statements.derived(edge.dst, edge.src, None, derivation_of(edge))
     else:
-        _describe_flow(statements, edge.kind, source, target, scalars({"edge": str(edge.kind), **edge.properties}))
+        about = {} if edge.kind is EdgeKind.CHECKS else edge.properties  # the result of a check may hold values
+        _describe_flow(statements, edge.kind, source, target, scalars({"edge": str(edge.kind), **about}))
 
 
 def _flow_of(source: Node, target: Node, *, direct: bool) -> EdgeKind | None:

@@ -23,7 +23,7 @@ from headwater.backend.ingest_log.protocol import IngestLog
 from headwater.backend.projection.facets import mapping, objects
 from headwater.errors import InvalidInputError, InvalidQueryError
 from headwater.graph.model import Stamp
-from headwater.graph.quality import OF_VALUES
+from headwater.graph.quality import holds_values
 
 router = subject_router()
 
@@ -132,6 +132,6 @@ def _without_values(event: Mapping[str, Any]) -> dict[str, Any]:
 def _without_facets(holder: Mapping[str, Any]) -> dict[str, Any]:
     maps = ("facets", "inputFacets", "outputFacets")
     return {
-        name: {facet: content for facet, content in mapping(value).items() if facet not in OF_VALUES} if name in maps else value
+        name: {facet: content for facet, content in mapping(value).items() if not holds_values(facet)} if name in maps else value
         for name, value in holder.items()
     }

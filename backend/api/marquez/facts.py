@@ -9,7 +9,7 @@ from typing import Any
 from headwater.backend.api.marquez.asking import Asked
 from headwater.backend.projection.facets import facets_of
 from headwater.graph.model import Edge, EdgeKind, Node
-from headwater.graph.quality import OF_VALUES
+from headwater.graph.quality import holds_values
 from headwater.graph.stores import Direction
 
 
@@ -35,7 +35,7 @@ async def when_stated(ask: Asked, ids: Sequence[str]) -> Mapping[str, Stated]:
 
 def facets(ask: Asked, properties: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """The facets of a node. Who may not know what any column holds is not told those that say it."""
-    return {name: facet for name, facet in facets_of(properties).items() if ask.tells_values or name not in OF_VALUES}
+    return {name: facet for name, facet in facets_of(properties).items() if ask.tells_values or not holds_values(name)}
 
 
 def by_id(nodes: Iterable[Node]) -> dict[str, Node]:
