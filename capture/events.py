@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from headwater.capture.actor import Actor
     from headwater.capture.data import Data
 
+DEFAULT_NAMESPACE = "default"
 _LONGEST_MESSAGE = 10_000
 _PRODUCER = f"headwater:/{__version__}/capture"
 
@@ -52,8 +53,9 @@ def actor_event(
 
 
 def container_id(actor: Actor) -> str:
-    """The node of an actor as a container of others."""
-    return f"actor:{quote(actor.type, safe='')}:{quote(actor.run.job, safe='')}"
+    """The node of an actor as a container of others. Sessions of one name in several namespaces have containers of their own."""
+    namespace = "" if actor.run.namespace == DEFAULT_NAMESPACE else f"{quote(actor.run.namespace, safe='')}:"
+    return f"actor:{quote(actor.type, safe='')}:{namespace}{quote(actor.run.job, safe='')}"
 
 
 def _containment(actor: Actor) -> list[list[str]]:

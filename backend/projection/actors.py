@@ -7,7 +7,7 @@ that begin or end at it; what breaks its form is refused with the event. What it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headwater.backend.projection.statement import Statement
@@ -23,15 +23,26 @@ _BELOW_USERS = -1  # what a user declared of a type stays, whatever programs say
 _PATH = f"$.job.facets.{ACTOR}"
 
 
-def state_actor(statement: Statement, job: str, facet: Mapping[str, Any] | None) -> None:
-    """State what an actor's job says of it.
+def state_actor(statement: Statement, job: str, facet: Mapping[str, Any] | None, pipeline: str | None) -> bool:
+    """State what an actor's job says of it. Return whether another actor contains it; the outermost container is in the pipeline then.
 
     Raises:
         InvalidEventError: the facet has not its form.
     """
     if facet is None:
-        return
+        return False
     statement.describe(job, {ACTOR_TYPE: _type_name(facet.get("type"))})
+    _state_types(statement, facet)
+    containment = _containment(job, facet)
+    _state_containment(statement, job, containment, pipeline)
+    for path, source, destination in _pairs(facet, "links"):
+        if job not in (source, destination):
+            raise _refused(path, "is no link of this job", "One of its ends is the job of the event.")
+        statement.link(source, destination, EdgeKind.LINKS, {"by": job})
+    return any(child == job for _, child in containment)
+
+
+def _state_types(statement: Statement, facet: Mapping[str, Any]) -> None:
     types = _list(facet, "types")
     try:
         declared = Declaration.from_json({"declared": "-", "types": types}).types
@@ -40,16 +51,41 @@ def state_actor(statement: Statement, job: str, facet: Mapping[str, Any] | None)
     for each in declared:
         about = {"axis": each.axis.value, "within": list(each.within), "holds": list(each.holds), "after": list(each.after)}
         statement.describe(node_id(NodeKind.TYPE, each.name), about, name=each.name, ranks=dict.fromkeys(about, _BELOW_USERS))
+
+
+def _containment(job: str, facet: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Containers with what they contain: the job, or containers of it."""
+    found = []
     for path, container, child in _pairs(facet, "containment"):
         if kind_of(container) is not NodeKind.ACTOR or (child != job and kind_of(child) is not NodeKind.ACTOR):
             raise _refused(path, "is no containment of this job", "Name actors of declared types that contain the job, or each other.")
+        found.append((container, child))
+    return found
+
+
+def _state_containment(statement: Statement, job: str, containment: Sequence[tuple[str, str]], pipeline: str | None) -> None:
+    """State what contains the job, and that the pipeline contains the outermost. A container's own job is in it."""
+    for container, child in containment:
         for node in {container, child} - {job}:
             statement.describe(node, {}, name=":".join(parse_id(node)[1][1:]))
         statement.contain(container, child)
-    for path, source, destination in _pairs(facet, "links"):
-        if job not in (source, destination):
-            raise _refused(path, "is no link of this job", "One of its ends is the job of the event.")
-        statement.link(source, destination, EdgeKind.LINKS, {"by": job})
+    for container in sorted({container for container, _ in containment}):
+        if (own := _own_job(container, job, pipeline)) is not None:
+            statement.contain(container, own)
+        if pipeline is not None and all(child != container for _, child in containment):
+            statement.contain(pipeline, container)
+
+
+def _own_job(container: str, job: str, pipeline: str | None) -> str | None:
+    """The job of a container that is an actor of the same session: its runs are what the container did itself.
+
+    Such an actor is named after its pipeline, as the job of the event is.
+    """
+    (_, (namespace, *_)), (*_, name) = parse_id(job), parse_id(container)[1]
+    if pipeline is None or not name.startswith(f"{parse_id(pipeline)[1][-1]}."):
+        return None
+    own = node_id(NodeKind.JOB, namespace, name)
+    return own if own != job else None
 
 
 def _type_name(value: Any) -> str:

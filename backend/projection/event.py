@@ -138,10 +138,10 @@ def _state_job(statement: Statement, event: Mapping[str, Any], parent: Mapping[s
     facets = mapping(event["job"].get("facets"))
     job = statement.describe(statement.job(namespace, name), facet_properties({key: each for key, each in facets.items() if key != ACTOR}))
     state_facets(statement, job, facets)
-    state_actor(statement, job, facets.get(ACTOR))
     inner = _state_pipeline(statement, parent or {})
+    contained = state_actor(statement, job, facets.get(ACTOR), inner)
     outer = _state_pipeline(statement, mapping((parent or {}).get("root")))
-    if inner:
+    if inner and not contained:
         statement.contain(inner, job)
     if outer and outer != inner:
         statement.contain(outer, inner or job)

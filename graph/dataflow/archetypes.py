@@ -7,17 +7,20 @@ An inferred link is a guess: it is made only for an actor of which no link to or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from headwater.errors import InvalidQueryError
 from headwater.graph.dataflow.links import Link, LinkKind
 
 Types = Mapping[str, str]  # of each actor of a container
+Together = Callable[[str, str], bool]  # whether the nearest container of two actors is the same
 MAX_LINKS = 100_000
 
 
-def declared_archetypes(types: Types, after: Mapping[str, Sequence[str]]) -> list[Link]:
+def declared_archetypes(types: Types, after: Mapping[str, Sequence[str]], together: Together = lambda _src, _dst: True) -> list[Link]:
     """From every instance of a type to every instance of the types that come after it; `after` are the types that feed a type.
+
+    Only actors that are `together` are linked: those of one nearest container.
 
     Raises:
         InvalidQueryError: they are more than `MAX_LINKS`.
@@ -31,16 +34,18 @@ def declared_archetypes(types: Types, after: Mapping[str, Sequence[str]]) -> lis
     found: set[Link] = set()
     for earlier, later in pairs:
         for src in by_type.get(earlier, ()):
-            found |= {Link(src, dst, LinkKind.ARCHETYPE, (earlier, later)) for dst in by_type.get(later, ()) if dst != src}
+            found |= {
+                Link(src, dst, LinkKind.ARCHETYPE, (earlier, later)) for dst in by_type.get(later, ()) if dst != src and together(src, dst)
+            }
     return sorted(found)
 
 
-def inferred_archetypes(types: Types, known: Iterable[Link]) -> list[Link]:
+def inferred_archetypes(types: Types, known: Iterable[Link], together: Together = lambda _src, _dst: True) -> list[Link]:
     """What the known links among actors make likely for the others of their types; nothing where that would be more than `MAX_LINKS`."""
     arranged: dict[tuple[str, str], set[str]] = {}  # by earlier and later type: the actors that such a link joins
     for link in known:
         earlier, later = types.get(link.src), types.get(link.dst)
-        if earlier is not None and later is not None and earlier != later:
+        if earlier is not None and later is not None and earlier != later and together(link.src, link.dst):
             arranged.setdefault((earlier, later), set()).update((link.src, link.dst))
     by_type = _by_type(types)
     ordered = [(earlier, later) for earlier, later in arranged if (later, earlier) not in arranged]
@@ -49,7 +54,7 @@ def inferred_archetypes(types: Types, known: Iterable[Link]) -> list[Link]:
     return sorted(
         Link(src, dst, LinkKind.ARCHETYPE, (earlier, later), inferred=True)
         for earlier, later in ordered for src in by_type[earlier] for dst in by_type[later]
-        if src not in arranged[earlier, later] or dst not in arranged[earlier, later]
+        if (src not in arranged[earlier, later] or dst not in arranged[earlier, later]) and together(src, dst)
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.dataflow.archetypes import declared_archetypes, inferred_archetypes
+from headwater.graph.dataflow.containers import lift, members_of, nearest_common, own_job
 from headwater.graph.dataflow.links import explicit_links, implicit_links
 from headwater.graph.dataflow.order import Cycle, Dataflow, arrange
 from headwater.graph.dataflow.versions import versions_read
@@ -20,7 +21,7 @@ MAX_ACTORS = 10_000
 
 
 async def reconstruct(graph: GraphStore, tenant: str, container: str) -> Dataflow:
-    """The dataflow among the actors that a container holds directly.
+    """The dataflow among the actors that a container holds directly. What is inside of one of them flows to and from it.
 
     Raises:
         NotFoundError: nothing is known of the container.
@@ -36,11 +37,20 @@ async def reconstruct(graph: GraphStore, tenant: str, container: str) -> Dataflo
     actors = [node.id for node in children]
     types = {node.id: found for node in children if (found := _declared_type(node)) is not None}
     kinds = {node.id: type_of(node.id) for node in children} | types  # a type may come after a kind
-    edges = await graph.neighbours(tenant, actors, direction=Direction.BOTH, kinds=_FLOWS) if actors else []
-    known = [*explicit_links(actors, edges), *implicit_links(actors, edges)]
-    declared = declared_archetypes(kinds, await _after(graph, tenant))
+    owners = await members_of(graph, tenant, actors, MAX_ACTORS)
+    stated = await graph.neighbours(tenant, list(owners), direction=Direction.BOTH, kinds=_FLOWS) if actors else []
+    edges = lift(stated, owners)
+    if (own := own_job(container, actors)) is not None and not any(own in (edge.src, edge.dst) for edge in edges):
+        actors.remove(own)  # it is the container, and did nothing itself
+        types.pop(own, None)
+        kinds.pop(own)
+    held = [link for link in implicit_links(actors, edges) if link.src != link.dst or kind_of(link.src) is NodeKind.JOB]
+    known = [*explicit_links(actors, edges), *held]
+    after, within = await _declared(graph, tenant)
+    together = await nearest_common(graph, tenant, container, actors, kinds, within)
+    declared = declared_archetypes(kinds, after, together)
     explicit = {(link.src, link.dst) for link in declared}
-    inferred = [link for link in inferred_archetypes(types, known) if (link.src, link.dst) not in explicit]
+    inferred = [link for link in inferred_archetypes(types, known, together) if (link.src, link.dst) not in explicit]
     links = sorted([*known, *declared, *inferred])
     generations, cycles = arrange(actors, links)
     return Dataflow(generations, links, [Cycle(members, await _runs_in_order(graph, tenant, members)) for members in cycles])
@@ -95,9 +105,13 @@ def _dataset_of(version: str) -> str:
     return "dataset:" + version.removeprefix("version:").rpartition(":")[0]
 
 
-async def _after(graph: GraphStore, tenant: str) -> dict[str, list[str]]:
+async def _declared(graph: GraphStore, tenant: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Of each declared type the types that feed it, and those that may contain it."""
     types = await _pages(graph, tenant, NodeKind.TYPE)
-    return {node.name: list(node.properties["after"]) for node in types if node.properties.get("after")}
+    after, within = (
+        {node.name: list(node.properties[name]) for node in types if node.properties.get(name)} for name in ("after", "within")
+    )
+    return after, within
 
 
 async def _children(graph: GraphStore, tenant: str, parent: str, kinds: Sequence[NodeKind]) -> list[Node]:

@@ -1,0 +1,82 @@
+"""What containment says of the actors of a dataflow: which of them are of one nearest container, and whose flows are a container's.
+
+For reconstruction. Programs state the pipeline of every job, also of a job that an inner container holds. So that a pipeline names a job is
+no sign that the pipeline is its nearest container.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from headwater.graph.dataflow.archetypes import Together
+from headwater.graph.model import Edge, EdgeKind, NodeKind, kind_of, parse_id
+from headwater.graph.model.declaration import type_of
+from headwater.graph.stores import Direction, GraphStore
+
+_HOLDERS = frozenset({NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.ACTOR})
+Within = Mapping[str, Collection[str]]  # of a type: the types and kinds that may contain it
+
+
+async def nearest_common(
+    graph: GraphStore, tenant: str, container: str, actors: Sequence[str], types: Mapping[str, str], within: Within
+) -> Together:
+    """Whether two actors of a container are of one nearest container, of a type that theirs may be within."""
+    inner: dict[str, set[str]] = {}
+    if kind_of(container) is not NodeKind.ACTOR and actors:
+        above = {container, *(node.id for node in (await graph.ancestors(tenant, [container])).get(container, ()))}
+        for edge in await graph.neighbours(tenant, actors, direction=Direction.UPSTREAM, kinds=[EdgeKind.CONTAINS]):
+            if kind_of(edge.src) is NodeKind.ACTOR and edge.src not in above:
+                inner.setdefault(edge.dst, set()).add(edge.src)
+
+    def may_hold(holder: str, *held: str) -> bool:
+        kinds = {type_of(holder), str(kind_of(holder))}
+        return all(not allowed or kinds.intersection(allowed) for allowed in (within.get(types.get(each, ""), ()) for each in held))
+
+    def together(src: str, dst: str) -> bool:
+        ours, theirs = inner.get(src, set()), inner.get(dst, set())
+        if not ours and not theirs:
+            return may_hold(container, src, dst)
+        return any(may_hold(holder, src, dst) for holder in ours & theirs)
+
+    return together
+
+
+async def members_of(graph: GraphStore, tenant: str, actors: Sequence[str], most: int) -> dict[str, str]:
+    """Each actor of a container, and each that one of them holds, with the one that it is shown as.
+
+    What several of them hold is left out: which of them a flow of it belongs to is not known. So is everything below, beyond `most`.
+    """
+    owners: dict[str, set[str]] = {actor: {actor} for actor in actors}
+    waiting = [actor for actor in actors if kind_of(actor) in _HOLDERS]
+    while waiting:
+        edges = await graph.neighbours(tenant, waiting, direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS])
+        waiting = []
+        for edge in edges:
+            if kind_of(edge.dst) not in _HOLDERS | {NodeKind.JOB} or edge.dst in actors:
+                continue
+            known = owners.setdefault(edge.dst, set())
+            if not owners[edge.src] <= known:
+                known |= owners[edge.src]
+                waiting.append(edge.dst)
+        if len(owners) > most:
+            return {actor: actor for actor in actors}
+        waiting = [each for each in dict.fromkeys(waiting) if kind_of(each) in _HOLDERS]
+    return {member: next(iter(of)) for member, of in owners.items() if len(of) == 1}
+
+
+def lift(edges: Iterable[Edge], owners: Mapping[str, str]) -> list[Edge]:
+    """Flows of members as flows of those that they are shown as; none from a container to itself."""
+    lifted = []
+    for edge in edges:
+        src, dst = owners.get(edge.src, edge.src), owners.get(edge.dst, edge.dst)
+        if src != dst or edge.src == edge.dst:
+            lifted.append(replace(edge, src=src, dst=dst))
+    return lifted
+
+
+def own_job(container: str, actors: Iterable[str]) -> str | None:
+    """The job of the container itself among its actors: it bears its name."""
+    name = parse_id(container)[1][-1]
+    jobs = (actor for actor in actors if kind_of(container) is NodeKind.ACTOR and kind_of(actor) is NodeKind.JOB)
+    return next((job for job in jobs if parse_id(job)[1][-1] == name), None)
