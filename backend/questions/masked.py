@@ -56,8 +56,11 @@ class MaskedQuestions:
         Raises:
             InvalidQueryError: the predicate needs a column that is masked.
         """
-        permitted = replace(await self.permitted(tenant, request), origins=True)
-        answer = await self._masked(tenant, await self._questions.trace(tenant, permitted))
+        permitted, page = await self._permitted(tenant, request)
+        answer = await self._questions.trace(tenant, replace(permitted, origins=True))
+        if page is not None:
+            await self._check(tenant, replace(page, origins=answer.origins), request.where)  # the files may be others by now
+        answer = await self._masked(tenant, answer)
         return answer if self._keeps_origins or request.origins else replace(answer, origins=())
 
     async def masked_anew(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
@@ -86,24 +89,23 @@ class MaskedQuestions:
 
     async def permitted(self, tenant: str, request: TraceRequest) -> TraceRequest:
         """The request, of the dataset that was looked at. Raises as `trace` does."""
+        return (await self._permitted(tenant, request))[0]
+
+    async def _permitted(self, tenant: str, request: TraceRequest) -> tuple[TraceRequest, RowPage | None]:
+        """The same, and a page without rows of what the predicate is asked of."""
         if request.where is None:
-            return request
+            return request, None
         asked = await asked_of(self._graph, self._records, tenant, request)
         page = await self._questions.rows(tenant, RowsRequest(asked.dataset, first=0, origins=True))
         await self._check(tenant, replace(page, origins=[*page.origins, *asked.files]), request.where)
-        return asked.request
+        return asked.request, page
 
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
         """See `Questions`. Raises as `trace` does."""
         first = await self._questions.rows(tenant, RowsRequest(request.dataset, first=0, origins=True))
-        shown_only = await self._check(tenant, first, request.where)
-        if request.order is not None and shown_only is not None and request.order.column.lower() not in shown_only:
-            raise InvalidQueryError(
-                f"The column {request.order.column} is masked or there is none, so it cannot be ordered by.", field="order",
-                hint="Order by a column that is shown.",
-            )  # fmt: skip
+        await self._check_rows(tenant, first, request)
         page = await self._questions.rows(tenant, replace(request, dataset=first.dataset, origins=True))
-        await self._check(tenant, page, request.where)  # its files may be others by now
+        await self._check_rows(tenant, page, request)  # its files may be others by now
         names = [name for name, _ in page.columns]
         hidden = await self._hidden(tenant, page.dataset, names, page.origins)
         if not request.origins:
@@ -116,6 +118,15 @@ class MaskedQuestions:
             for row in page.rows
         ]
         return replace(page, rows=rows)
+
+    async def _check_rows(self, tenant: str, page: RowPage, request: RowsRequest) -> None:
+        """Refuse a predicate and an order by columns that are masked on a page. Raises as `trace` does."""
+        shown_only = await self._check(tenant, page, request.where)
+        if request.order is not None and shown_only is not None and request.order.column.lower() not in shown_only:
+            raise InvalidQueryError(
+                f"The column {request.order.column} is masked or there is none, so it cannot be ordered by.", field="order",
+                hint="Order by a column that is shown.",
+            )  # fmt: skip
 
     async def _check(self, tenant: str, page: RowPage, where: str | None) -> set[str] | None:
         """The columns that are shown of a dataset, in lower case, where a rule is about it; refuses a predicate of other names."""

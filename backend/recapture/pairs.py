@@ -17,7 +17,7 @@ from pathlib import Path
 from headwater.backend.recapture.contents import digest_of
 from headwater.errors import HeadwaterError, UnsupportedError
 from headwater.graph.records import DataRoots
-from headwater.graph.storage.files import open_resolved
+from headwater.graph.storage import open_resolved
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _DONE = "_SUCCESS"  # what Spark's committers leave in a folder that they wrote

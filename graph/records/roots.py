@@ -16,7 +16,7 @@ from pathlib import Path
 
 from headwater.errors import SourceUnavailableError, UnsupportedError
 from headwater.graph.records.names import FileBlock, block_at, uri_of
-from headwater.graph.storage import NOWHERE, LocalFile, Remote, RemoteFile, StoredFile
+from headwater.graph.storage import NOWHERE, Identity, LocalFile, OpenedFiles, Remote, RemoteFile, StoredFile
 from headwater.graph.storage.addresses import is_remote
 from headwater.graph.storage.keyed import is_keyed
 from headwater.graph.storage.tables import StoredTable
@@ -67,12 +67,14 @@ ANYWHERE = DataRoots(None)  # for a user's own process, which may read what the 
 
 
 class Look:
-    """What one trace knows of paths: for each folder where it lies, and whether what lies in it may be read."""
+    """Paths as one trace sees them: where each folder lies, whether it may be read, and the files that were looked at and opened."""
 
     def __init__(self, roots: DataRoots) -> None:
         self._roots = roots
+        self.opened = OpenedFiles()
         self._folders: dict[str, str] = {}
         self._covered: dict[str, bool] = {}  # folder -> whether it lies below a root
+        self._local: dict[str, tuple[FileBlock, LocalFile]] = {}
         self._remote: dict[str, RemoteFile] = {}
         self._tables: dict[str, StoredTable] = {}
 
@@ -101,7 +103,7 @@ class Look:
                     self._remote.update((file.uri, file) for file in self._roots.remote.files(folder))
 
     def file(self, uri: str, *, anew: bool = False) -> tuple[FileBlock, StoredFile]:
-        """The file of a URI as it is now, and what reads it. Of remote storage as this trace saw it first, unless `anew`.
+        """The file of a URI as this trace saw it first, or with `anew` as it is now; and what reads it.
 
         Raises:
             UnsupportedError: it may not be read, or is no file.
@@ -119,11 +121,15 @@ class Look:
             if found is None:
                 raise FileNotFoundError(errno.ENOENT, "No such file", uri)
             return block_at(uri, found.stat.length, found.stat.modified), found
+        if not anew and uri in self._local:
+            return self._local[uri]
         spelt, real = self._find(uri)
         status = real.stat(follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedError(f"{uri} is not readable here: it is no file.")
-        return FileBlock(uri_of(spelt), status.st_size, status.st_mtime_ns // 1_000_000), LocalFile(real)
+        block = FileBlock(uri_of(spelt), status.st_size, status.st_mtime_ns // 1_000_000)
+        self._local[uri] = block, LocalFile(real, Identity.of(status), self.opened)
+        return self._local[uri]
 
     def block(self, uri: str) -> FileBlock:
         """The file of a URI as it is now. Raises as `file` does."""

@@ -17,12 +17,25 @@ these. Which module to open:
     topics      Kafka, by confluent-kafka
     remote      all roots together: looks, lists and reads, counts requests, remembers ranges by identity
     files       a file to read records from: of this machine, or of a root
+    opened      local files, opened so that no link leads to another
     writing     a folder that the service owns: objects are put, brought and deleted there
     duck        such files as DuckDB reads them
 """
 
-from headwater.graph.storage.files import LocalFile, RemoteFile, StoredFile, open_resolved
+from headwater.graph.storage.files import LocalFile, RemoteFile, StoredFile
+from headwater.graph.storage.opened import Identity, OpenedFiles, open_resolved
 from headwater.graph.storage.remote import NOWHERE, Remote, Traffic
 from headwater.graph.storage.settings import read_roots
 
-__all__ = ["NOWHERE", "LocalFile", "Remote", "RemoteFile", "StoredFile", "Traffic", "open_resolved", "read_roots"]
+__all__ = [
+    "NOWHERE",
+    "Identity",
+    "LocalFile",
+    "OpenedFiles",
+    "Remote",
+    "RemoteFile",
+    "StoredFile",
+    "Traffic",
+    "open_resolved",
+    "read_roots",
+]

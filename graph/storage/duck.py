@@ -18,6 +18,7 @@ import duckdb
 
 from headwater.errors import HeadwaterError, MissingExtraError
 from headwater.graph.storage.files import RemoteFile
+from headwater.graph.storage.opened import spell_descriptors
 
 _PROTOCOL = "headwater-stored"
 _MOST = 100_000  # names that are known
@@ -49,7 +50,7 @@ def name_of(file: RemoteFile) -> str:
 
 @contextmanager
 def faults() -> Iterator[None]:
-    """While a statement is run that may read remote files.
+    """While a statement is run that reads files: errors name remote files and open ones as users do.
 
     Raises:
         SourceUnavailableError: a store did not give what DuckDB asked for.
@@ -59,6 +60,8 @@ def faults() -> Iterator[None]:
     except duckdb.Error as error:
         if (found := _FAULT.search(str(error))) and (fault := _faults.get(int(found[1]))) is not None:
             raise fault from None
+        if (spelt := spell_descriptors(str(error))) != str(error):
+            raise type(error)(spelt) from error
         raise
 
 

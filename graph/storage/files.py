@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from headwater.errors import SourceUnavailableError
 from headwater.graph.storage.addresses import Address
+from headwater.graph.storage.opened import Identity, OpenedFiles
 from headwater.graph.storage.protocol import Stat
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _PATTERN = re.compile(r"[\[\]*?]")
 _STEP = 64 << 20  # bytes of a file that are brought here at a time
+_MOST_COPIED = 32 << 20  # bytes of a local file that is copied to memory rather than mapped
 _MOST_WHOLE = 8 << 30  # bytes of a file that is brought here whole
 
 
@@ -32,8 +34,13 @@ class StoredFile(Protocol):
         ...
 
     @property
+    def identity(self) -> Hashable:
+        """The identity of what was looked at: readers remember what they know of a file by it."""
+        ...
+
+    @property
     def scan(self) -> str:
-        """What DuckDB is given to read this very file."""
+        """What DuckDB is given to read this very file. Raises as `content` does."""
         ...
 
     @property
@@ -46,6 +53,7 @@ class StoredFile(Protocol):
 
         Raises:
             OSError: it cannot be read.
+            SourceChangedError: another file has taken its place.
             SourceUnavailableError: its store does not give it.
         """
         ...
@@ -53,9 +61,16 @@ class StoredFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalFile:
-    """A file of this machine, by its path without links."""
+    """A file of this machine as it was looked at, by its path without links. Only this very file is ever read."""
 
     path: Path
+    identity: Identity
+    opened: OpenedFiles = field(repr=False, compare=False)
+
+    @classmethod
+    def now(cls, path: Path, opened: OpenedFiles) -> LocalFile:
+        """The file at a path without links, as it is now. Raises `OSError`."""
+        return cls(path, Identity.of(path.stat(follow_symlinks=False)), opened)
 
     @property
     def name(self) -> str:
@@ -63,15 +78,22 @@ class LocalFile:
 
     @property
     def scan(self) -> str:
-        return exactly(self.path)
+        return self.opened.name(self.path, self.identity)
 
     @property
     def name_in_answers(self) -> str:
-        return str(self.path)
+        return self.scan
+
+    @property
+    def descriptor(self) -> int:
+        """An open descriptor of the file, which is not the caller's to close. Raises as `content` does."""
+        return self.opened.descriptor(self.path, self.identity)
 
     def content(self) -> mmap | bytes:
-        with os.fdopen(open_resolved(self.path), "rb") as file:
-            return mmap(file.fileno(), 0, access=ACCESS_READ) if os.fstat(file.fileno()).st_size else b""
+        descriptor, length = self.descriptor, self.identity.length
+        if length > _MOST_COPIED:
+            return mmap(descriptor, length, access=ACCESS_READ)
+        return os.pread(descriptor, length, 0)  # of a file that is cut meanwhile, a map would end the process
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +108,10 @@ class RemoteFile:
     @property
     def name(self) -> str:
         return self.address.path.rpartition("/")[2]
+
+    @property
+    def identity(self) -> Hashable:
+        return self.address, self.stat
 
     @property
     def scan(self) -> str:
@@ -121,18 +147,3 @@ class RemoteFile:
 def exactly(path: Path) -> str:
     """A path for DuckDB, which would take `[`, `*` and `?` in it for a pattern, and read other files."""
     return _PATTERN.sub(r"[\g<0>]", str(path))
-
-
-def open_resolved(path: Path) -> int:
-    """Open a file at a path without links, as a look at the data roots gave it; the descriptor is of the very file, or there is none.
-
-    Raises:
-        OSError: it cannot be opened, is no file, or a link has taken the place of a part of its path since.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe would wait for a writer
-    status = os.fstat(descriptor)
-    same = os.path.realpath(path) == str(path) and os.path.samestat(status, path.stat(follow_symlinks=False))
-    if same and stat.S_ISREG(status.st_mode):
-        return descriptor
-    os.close(descriptor)
-    raise OSError(f"{path} is no file, or was replaced while it was opened")

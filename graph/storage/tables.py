@@ -6,7 +6,7 @@ can tell; where it cannot, that is said too, never assumed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -79,6 +79,10 @@ class StoredTable:
     def name(self) -> str:
         """Its last part."""
         return self.parts[-1]
+
+    @property
+    def identity(self) -> Hashable:
+        return self.uri
 
     @property
     def scan(self) -> str:

@@ -119,9 +119,9 @@ def _is_larger(session: Session, begin: str, towards: Collection[str] | None, re
 
 
 def _origins(session: Session, dataset: Dataset, records: Iterable[TracedRecord]) -> list[Origin]:
-    """Return the files of the records in the answer, under the names by which the trace met them."""
+    """Return the files of the dataset, and those of the records in the answer, under the names by which the trace met them."""
     paths = {record.file for record in records}
-    return origins_of(session, [file for file in session.files if file.block.path in paths], dataset)
+    return origins_of([file for file in session.files if file.block.path in paths or file.dataset == dataset.id], dataset)
 
 
 def walk(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from headwater.errors import HeadwaterError
-from headwater.graph.records import AssociationStore, uri_of
+from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Origin, TraceRequest
 from headwater.graph.trace.datasets import Dataset, current_files, shape_of
@@ -55,7 +55,7 @@ def origins_of(session: Session, files: Iterable[KnownFile], dataset: Dataset | 
         read = files if version is not None and shape == version.shape else [file for file in files if file.shape == shape]
         for file, found in zip(read, _names(session, shape, read), strict=True):
             names[file.number] = _both(names.get(file.number), found)
-    return [Origin(file.block.path, _lies(session, file.block.path), names[file.number]) for file in files]
+    return [Origin(file.block.path, file.lies, names[file.number]) for file in files]
 
 
 def _names(session: Session, shape: Shape, files: Sequence[KnownFile]) -> list[ColumnNames]:
@@ -87,11 +87,3 @@ def _files(session: Session, dataset: Dataset) -> list[Origin]:
         return origins_of(session, current_files(session, dataset, shape))
     except HeadwaterError:
         return []
-
-
-def _lies(session: Session, uri: str) -> str:
-    """Where a local file lies, links followed; of others, and those that may not be read, what they are called."""
-    try:
-        return uri_of(session.look.path(uri))
-    except HeadwaterError:
-        return uri

@@ -13,12 +13,12 @@ import numpy as np
 from headwater.errors import DamagedError, SourceChangedError, SourceUnavailableError, UnavailableError, UnsupportedError
 from headwater.graph.associations import Boundary, Manifest, Source
 from headwater.graph.model import node_id
-from headwater.graph.records import AssociationStore, FileBlock, KeptFile, Look
+from headwater.graph.records import AssociationStore, FileBlock, KeptFile, Look, uri_of
 from headwater.graph.records.decode import Longs
 from headwater.graph.records.kept import KeptTables, check_table
 from headwater.graph.records.layout import CATALOG
 from headwater.graph.records.lists import SourceFiles, WrittenFiles
-from headwater.graph.storage import RemoteFile, StoredFile, Traffic
+from headwater.graph.storage import LocalFile, RemoteFile, StoredFile, Traffic
 from headwater.graph.storage.tables import StoredTable
 from headwater.graph.trace.answer import FoundAgain, Incomplete
 from headwater.graph.trace.database import in_memory
@@ -87,6 +87,12 @@ class KnownFile:
         then = f"{self.block.length} bytes, modified at {self.block.modified} ms"
         return f"it has changed since the run: it had {then}; it has {self._now.length}, at {self._now.modified}"
 
+    @property
+    def lies(self) -> str:
+        """Where the very file lies that was looked at, as a URI without links; what it is called where that cannot be told."""
+        stored = None if isinstance(self._now, str) else self._file[1]
+        return uri_of(stored.path) if isinstance(stored, LocalFile) else self.block.path
+
     @cached_property
     def _now(self) -> FileBlock | str:
         """The file as it is, or why that cannot be told."""
@@ -110,6 +116,11 @@ class KnownFile:
         """Whether its storage gives bytes of the very content that was looked at alone, so that it cannot change while it is read."""
         stored = self._file[1]
         return isinstance(stored, RemoteFile) and stored.is_pinned
+
+    def excuse(self) -> None:
+        """Note that the answer says of the file that it changed while it was read."""
+        if isinstance(stored := self._file[1], LocalFile):
+            stored.opened.excuse(stored.path)
 
     def readable_as(self, shape: Shape) -> ReadFile:
         """What the reader needs to read its records in another shape. Raises as `readable` does."""

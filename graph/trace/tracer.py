@@ -43,6 +43,9 @@ class Tracer:
         self._spilled = False
         self._database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(self._spill), **config})
         self._database.execute("SET GLOBAL TimeZone = 'UTC'")
+        # The name of a descriptor is another file's later. Before version 2, DuckDB remembers what it read of local files by name.
+        if int(duckdb.__version__.partition(".")[0]) < 2:
+            self._database.execute("SET GLOBAL enable_external_file_cache = false")
         if store.sources.remote:
             with suppress(MissingExtraError):  # whoever asks for a remote file is told
                 duck.register(self._database)
@@ -82,12 +85,14 @@ class Tracer:
                 self._sessions.add(session)
                 try:
                     yield session
+                    session.look.opened.check()
                 except duckdb.Error:
                     session.check_scanned()
                     raise
                 finally:
                     self._sessions.discard(session)
                     session.database.close()
+                    session.look.opened.close()
         finally:
             self._spilled = self._spilled or self._spill.exists()
 

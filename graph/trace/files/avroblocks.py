@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from mmap import mmap
 from typing import Any
@@ -62,18 +62,19 @@ class BlockCache:
     """Blocks of files as they are now; a file that changed is looked at again. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[FileBlock, AvroBlocks] = OrderedDict()
+        self._known: OrderedDict[tuple[Hashable, FileBlock], AvroBlocks] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, stored: StoredFile, block: FileBlock) -> AvroBlocks:
         """The blocks of a file, which is `block` now. Raises as `find_blocks` does."""
+        key = (stored.identity, block)
         with self._lock:
-            found = self._known.get(block)
+            found = self._known.get(key)
         if found is None:
             found = find_blocks(stored.content(), stored.name)
         with self._lock:
-            self._known[block] = found
-            self._known.move_to_end(block)
+            self._known[key] = found
+            self._known.move_to_end(key)
             while len(self._known) > _MOST:
                 self._known.popitem(last=False)
         return found

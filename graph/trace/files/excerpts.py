@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from headwater.graph.records import FileBlock, block_of, open_resolved
+from headwater.errors import SourceChangedError
 from headwater.graph.records.decode import Longs
+from headwater.graph.storage import Identity, LocalFile
 from headwater.graph.trace.files import thrift
 from headwater.graph.trace.files.pages import Chunk, Entries, Levels, NotCuttableError
 from headwater.graph.trace.files.parquetfile import MAGIC, CutChunk, Encoding, Leaf, Page, PageKind, Repetition, page, parquet_file
@@ -32,7 +33,7 @@ _MOST_ROWS = 1000  # of a file; of more, DuckDB decodes the whole in less time
 _MOST = 256  # files of which footers and pages are remembered
 # what a file that is damaged, or written as nobody foresaw, may come to
 _FAULTS = (
-    NotCuttableError, OSError, MemoryError, pa.ArrowException, struct.error,
+    NotCuttableError, SourceChangedError, OSError, MemoryError, pa.ArrowException, struct.error,
     ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError,
 )  # fmt: skip
 
@@ -70,52 +71,50 @@ class Excerpts:
     """Makes excerpts, and remembers where pages begin of files that are as they were. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[FileBlock, _Footer | None] = OrderedDict()
+        self._known: OrderedDict[Identity, _Footer | None] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, path: Path, block: FileBlock, rows: Longs, place: Callable[[], Path]) -> Excerpt | None:
+    def of(self, file: LocalFile, rows: Longs, place: Callable[[], Path]) -> Excerpt | None:
         """Write the large columns of rows, which ascend, to a file whose place is asked for then; None where there are none to be cut."""
         if len(rows) > _MOST_ROWS:
             return None
         try:
-            footer = self._footer(path, block)
+            footer = self._footer(file)
             large = _large(footer, rows) if footer else []
             if footer is None or not large:
                 return None
-            made = _cut(footer, path, rows, large)
-            if block_of(path)[1:] != block[1:]:
-                return None  # what was read may be of another file
+            made = _cut(footer, file.descriptor, rows, large)
+            if Identity.of(os.fstat(file.descriptor)) != file.identity:
+                return None  # it was written meanwhile
             target = place()
             target.write_bytes(made)
         except _FAULTS:
             return None  # whoever reads the file itself says what is wrong with it
         return Excerpt(target, large, rows.tolist())
 
-    def _footer(self, path: Path, block: FileBlock) -> _Footer | None:
+    def _footer(self, file: LocalFile) -> _Footer | None:
+        identity = file.identity
         with self._lock:
-            if block in self._known:
-                self._known.move_to_end(block)
-                return self._known[block]
+            if identity in self._known:
+                self._known.move_to_end(identity)
+                return self._known[identity]
         try:
-            footer = _read_footer(path)
+            footer = _read_footer(file.descriptor, identity.length)
         except _FAULTS:
             footer = None
         with self._lock:
-            self._known[block] = footer
+            self._known[identity] = footer
             while len(self._known) > _MOST:
                 self._known.popitem(last=False)
         return footer
 
 
-def _read_footer(path: Path) -> _Footer:
-    with os.fdopen(open_resolved(path), "rb") as file:
-        end = file.seek(0, os.SEEK_END)
-        file.seek(end - 8)
-        length = int.from_bytes(file.read(4), "little")
-        if file.read(4) != MAGIC or length > _LONGEST_FOOTER:
-            raise NotCuttableError("its footer is encrypted, or long")
-        file.seek(end - 8 - length)
-        footer = file.read(length)
+def _read_footer(descriptor: int, end: int) -> _Footer:
+    tail = os.pread(descriptor, 8, end - 8)
+    length = int.from_bytes(tail[:4], "little")
+    if tail[4:] != MAGIC or length > _LONGEST_FOOTER:
+        raise NotCuttableError("its footer is encrypted, or long")
+    footer = os.pread(descriptor, length, end - 8 - length)
     elements, leaves = _schema(footer)
     read = Scanner(footer).struct()[4]
     large = [_large_in(leaves, group[1]) for group in read]
@@ -190,22 +189,18 @@ def _holding(footer: _Footer, rows: Longs) -> list[tuple[int, Longs]]:
     return found
 
 
-def _cut(footer: _Footer, path: Path, rows: Longs, columns: Sequence[str]) -> bytes:
+def _cut(footer: _Footer, file: int, rows: Longs, columns: Sequence[str]) -> bytes:
     if len(rows) and int(rows[-1]) >= footer.groups[-1].before + footer.groups[-1].rows:
         raise NotCuttableError("a row is beyond the file")
-    file = open_resolved(path)
-    try:
-        groups = []
-        for number, wanted in _holding(footer, rows):
-            chunks, cut = footer.groups[number].chunks, []
-            for place, leaf in enumerate(footer.leaves):
-                if leaf.column in columns:
-                    chunk = footer.chunks.setdefault((number, place), Chunk(leaf, chunks[place]))
-                    entries = chunk.entries(file, wanted)
-                    cut.append(CutChunk(leaf, chunks[place][3][3], [_page(leaf, entries)], len(entries.definition)))
-            groups.append((cut, len(wanted)))
-    finally:
-        os.close(file)
+    groups = []
+    for number, wanted in _holding(footer, rows):
+        chunks, cut = footer.groups[number].chunks, []
+        for place, leaf in enumerate(footer.leaves):
+            if leaf.column in columns:
+                chunk = footer.chunks.setdefault((number, place), Chunk(leaf, chunks[place]))
+                entries = chunk.entries(file, wanted)
+                cut.append(CutChunk(leaf, chunks[place][3][3], [_page(leaf, entries)], len(entries.definition)))
+        groups.append((cut, len(wanted)))
     schema = [element for name in columns for element in footer.elements[name]]
     return parquet_file(schema, len(columns), groups, len(rows))
 

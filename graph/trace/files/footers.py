@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -49,7 +49,7 @@ _LEGACY = "org.apache.spark.legacyDateTime"  # dates of the calendar before 1582
 _VERSION = "org.apache.spark.version"
 _STRUCTURAL = frozenset({"list", "element", "array", "array_element", "bag", "key_value", "map"})  # levels of lists and maps, no fields
 _MOST = 2_000
-_KNOWN: OrderedDict[FileBlock, Footer] = OrderedDict()
+_KNOWN: OrderedDict[tuple[Hashable, FileBlock], Footer] = OrderedDict()
 _LOCK = threading.Lock()
 
 
@@ -92,8 +92,8 @@ def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
         NoParquetError: a file is none.
     """
     with _LOCK:
-        known = {file.block: _KNOWN[file.block] for file in files if file.block in _KNOWN}
-    if unknown := [file for file in files if file.block not in known]:
+        known = {key: _KNOWN[key] for file in files if (key := _key(file)) in _KNOWN}
+    if unknown := [file for file in files if _key(file) not in known]:
         paths = [file.stored.scan for file in unknown]
         schema = _schema(database, paths)
         statement = (
@@ -108,13 +108,17 @@ def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
             name = file.stored.name_in_answers
             top, nested = columns[name]
             names, ids = [(column, kind) for column, kind, _ in top], [number for _, _, number in top]
-            read[file.block] = Footer(names, name in old, counts[name], ids, nested)
+            read[_key(file)] = Footer(names, name in old, counts[name], ids, nested)
         known |= read
         with _LOCK:
             _KNOWN.update(read)
             while len(_KNOWN) > _MOST:
                 _KNOWN.popitem(last=False)
-    return [known[file.block] for file in files]
+    return [known[_key(file)] for file in files]
+
+
+def _key(file: ReadFile) -> tuple[Hashable, FileBlock]:
+    return file.stored.identity, file.block
 
 
 def no_parquet(error: duckdb.InvalidInputException) -> NoParquetError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Hashable
 from dataclasses import dataclass
 from mmap import mmap
 
@@ -77,7 +78,7 @@ class LineCache:
     """Lines of files as they are now, kept while memory allows; a file that changed is looked at again. For several threads."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[FileBlock, LineRules], Lines | MarkedLines] = OrderedDict()
+        self._known: OrderedDict[tuple[Hashable, FileBlock, LineRules], Lines | MarkedLines] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, stored: StoredFile, block: FileBlock, rules: LineRules) -> Lines | MarkedLines:
@@ -87,7 +88,7 @@ class LineCache:
             OSError: it cannot be read.
             UnsupportedError: it is compressed in a way that cannot be read here, or too large.
         """
-        key = (block, rules)
+        key = (stored.identity, block, rules)
         with self._lock:
             lines = self._known.get(key)
         if lines is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from headwater.errors import SourceChangedError
 from headwater.graph.associations import Operator
 from headwater.graph.model import node_id
 from headwater.graph.records import block_at
@@ -29,8 +30,9 @@ class WholeScan:
             SourceChangedError: one was.
         """
         for file in self.files:
-            if not file.is_pinned:
-                replace(file, anew=True).readable()
+            if not file.is_pinned and (problem := replace(file, anew=True).problem):
+                file.excuse()
+                raise SourceChangedError(f"{file.block.path}: {problem}.")
 
 
 def whole_scan(session: Session, capture: Capture, scan: Operator, needed: Mapping[int, str]) -> WholeScan:

@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.graph.records import block_of
-from headwater.graph.storage import LocalFile
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.files import excerpts, thrift
 from headwater.graph.trace.files.excerpts import Excerpts
 from headwater.graph.trace.files.parquetfile import CutChunk, Leaf, parquet_file
 from headwater.graph.trace.files.reader import Reader, ReadFile
 from headwater.graph.trace.files.shapes import Shape
+from tests.graph.trace.local import local
 
 _TYPES: Mapping[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "text": (pa.string(), st.text(max_size=20)),
@@ -85,7 +85,7 @@ def test_an_excerpt_holds_what_the_file_holds(tmp_path: Path, made: tuple[pa.Tab
     table, how, rows = made
     path, target = tmp_path / "whole.parquet", tmp_path / "cut.parquet"
     pq.write_table(table, path, **how)
-    excerpt = Excerpts().of(path, block_of(path), np.array(rows, np.int64), lambda: target)
+    excerpt = Excerpts().of(local(path), np.array(rows, np.int64), lambda: target)
     assert excerpt is not None, "the file is written in ways that are known"
     assert (list(excerpt.columns), list(excerpt.rows)) == (["n", "v"], rows)
     with duckdb.connect() as database:
@@ -104,7 +104,7 @@ def database() -> Iterator[Database]:
 
 
 def _read(path: Path) -> ReadFile:
-    return ReadFile(3, LocalFile(path), block_of(path), {})
+    return ReadFile(3, local(path), block_of(path), {})
 
 
 def test_large_columns_stand_among_the_others_as_in_the_file(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_a_second_record_is_cut_from_pages_that_are_known(tmp_path: Path) -> Non
     path, target, known = tmp_path / "a.parquet", tmp_path / "cut.parquet", Excerpts()
     pq.write_table(pa.table({"v": [[place] * (place % 5) for place in range(5000)]}), path, data_page_size=100, write_batch_size=3)
     for row in (10, 4999, 0, 2500):
-        assert known.of(path, block_of(path), np.array([row]), lambda: target)
+        assert known.of(local(path), np.array([row]), lambda: target)
         assert pq.read_table(target).to_pylist() == [{"v": [row] * (row % 5)}]
 
 
@@ -131,17 +131,17 @@ def test_a_file_that_was_written_anew_is_looked_at_anew(tmp_path: Path) -> None:
     path, target, known = tmp_path / "a.parquet", tmp_path / "cut.parquet", Excerpts()
     for count in (10, 2000):
         pq.write_table(pa.table({"v": [[count]] * count}), path, data_page_size=10, write_batch_size=1)
-        assert known.of(path, block_of(path), np.array([count - 1]), lambda: target)
+        assert known.of(local(path), np.array([count - 1]), lambda: target)
         assert pq.read_table(target).to_pylist() == [{"v": [count]}]
 
 
 def test_what_the_file_was_is_not_cut_out_of_what_it_is(tmp_path: Path) -> None:
     path, target, known = tmp_path / "a.parquet", tmp_path / "cut.parquet", Excerpts()
     pq.write_table(pa.table({"v": ["old"] * 100}), path)
-    then = block_of(path)
-    assert known.of(path, then, np.array([5]), lambda: target)
+    then = local(path)
+    assert known.of(then, np.array([5]), lambda: target)
     pq.write_table(pa.table({"v": ["new"] * 1000}), path)
-    assert known.of(path, then, np.array([5]), lambda: target) is None
+    assert known.of(then, np.array([5]), lambda: target) is None
 
 
 @pytest.mark.parametrize("damage", ["truncated", "no parquet", "two columns of one name", "a row beyond"])
@@ -153,7 +153,7 @@ def test_what_cannot_be_cut_is_left_to_reading_the_file(tmp_path: Path, damage: 
         path.write_bytes(path.read_bytes()[:50])
     if damage == "no parquet":
         path.write_bytes(b"a,b\n1,2\n")
-    assert Excerpts().of(path, block_of(path), np.array([99 if damage == "a row beyond" else 1]), lambda: tmp_path / "cut.parquet") is None
+    assert Excerpts().of(local(path), np.array([99 if damage == "a row beyond" else 1]), lambda: tmp_path / "cut.parquet") is None
 
 
 def test_pages_that_lead_back_to_themselves_are_not_followed(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_pages_that_lead_back_to_themselves_are_not_followed(tmp_path: Path) -> 
     assert len(back) == 7
     schema = [thrift.struct([(1, thrift.INT, 1), (3, thrift.INT, 0), (4, thrift.BINARY, b"v")])]
     path.write_bytes(parquet_file(schema, 1, [([CutChunk(leaf, [b"v"], [[back]], 1)], 1)], 1))
-    assert Excerpts().of(path, block_of(path), np.array([0]), lambda: tmp_path / "cut.parquet") is None
+    assert Excerpts().of(local(path), np.array([0]), lambda: tmp_path / "cut.parquet") is None
 
 
 def test_without_a_folder_for_them_the_file_is_read(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,13 +176,13 @@ def test_without_a_folder_for_them_the_file_is_read(database: Database, tmp_path
 def test_what_is_long_to_say_and_short_to_read_is_left_to_reading_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({f"column {number}": ["x"] * 10 for number in range(900)}), path, row_group_size=1, use_dictionary=False)
-    assert Excerpts().of(path, block_of(path), np.array([1]), lambda: tmp_path / "cut.parquet") is None
+    assert Excerpts().of(local(path), np.array([1]), lambda: tmp_path / "cut.parquet") is None
 
 
 def test_of_many_rows_the_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"v": range(2000)}), path)
-    assert Excerpts().of(path, block_of(path), np.arange(1500), lambda: tmp_path / "cut.parquet") is None
+    assert Excerpts().of(local(path), np.arange(1500), lambda: tmp_path / "cut.parquet") is None
 
 
 def test_a_column_that_is_large_in_one_row_group_is_cut_from_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,8 +190,8 @@ def test_a_column_that_is_large_in_one_row_group_is_cut_from_all(tmp_path: Path,
     path, target, known = tmp_path / "a.parquet", tmp_path / "cut.parquet", Excerpts()
     table = pa.table({"v": ["short"] * 100 + ["long " * 100] * 100, "w": range(200)})
     pq.write_table(table, path, row_group_size=100, use_dictionary=False)
-    assert known.of(path, block_of(path), np.array([5]), lambda: target) is None
-    assert known.of(path, block_of(path), np.array([5, 150]), lambda: target)
+    assert known.of(local(path), np.array([5]), lambda: target) is None
+    assert known.of(local(path), np.array([5, 150]), lambda: target)
     assert pq.read_table(target).to_pylist() == [{"v": "short"}, {"v": "long " * 100}]
 
 

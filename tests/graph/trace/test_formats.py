@@ -5,11 +5,11 @@ import pytest
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
 from headwater.graph.records import block_of
-from headwater.graph.storage import LocalFile
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.formats.base import Format
 from headwater.graph.trace.files.reader import Reader, ReadFile
 from headwater.graph.trace.files.shapes import Shape
+from tests.graph.trace.local import local
 
 KNOWN = ("avro", "csv", "json", "local", "orc", "parquet", "text")
 
@@ -25,7 +25,7 @@ def test_each_known_format_has_a_module_of_its_own(name: str) -> None:
 def test_records_of_an_unknown_format_have_numbers_and_no_values(tmp_path) -> None:
     path = tmp_path / "a.tape"
     path.write_bytes(b"x")
-    file, shape = ReadFile(0, LocalFile(path), block_of(path), {}), Shape("tape", (), (("a", "string"),))
+    file, shape = ReadFile(0, local(path), block_of(path), {}), Shape("tape", (), (("a", "string"),))
     tape = format_of("tape")
     assert tape.unreadable == "records of the format tape are not readable here"
     assert tape.numbering({}) == format_of("tape").numbering({"x": "y"}) != format_of("parquet").numbering({})

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from headwater.errors import UnsupportedError
 from headwater.graph.records import block_of
-from headwater.graph.storage import LocalFile
 from headwater.graph.trace.files import marks
 from headwater.graph.trace.files.formats.csv import Csv
 from headwater.graph.trace.files.formats.json import JsonLines
 from headwater.graph.trace.files.lines import LineCache, LineRules, find_lines
 from headwater.graph.trace.files.marks import marked
+from tests.graph.trace.local import local
 
 TEXTS = st.lists(st.sampled_from(["a,b", "", " ", "\t", "#c", "é", "\n", "\r", "\r\n", "x"]), max_size=25).map(
     lambda parts: "".join(parts).encode()
@@ -133,14 +133,14 @@ def test_lines_of_json_that_are_not_one_record_each_are_refused(line) -> None:
 def test_compressed_text_is_read_too(tmp_path, suffix, pack) -> None:
     path = tmp_path / f"a.csv{suffix}"
     path.write_bytes(pack(b"h\n1\n2\n"))
-    found = LineCache().get(LocalFile(path), block_of(path), Csv("csv").rules({"header": "true"}))
+    found = LineCache().get(local(path), block_of(path), Csv("csv").rules({"header": "true"}))
     assert found.read(slice(None)) == [b"1", b"2"]  # type: ignore[arg-type]
 
 
 def test_a_file_that_changed_is_looked_at_again(tmp_path) -> None:
     path, cache = tmp_path / "a.txt", LineCache()
     path.write_bytes(b"1\n")
-    assert len(cache.get(LocalFile(path), block_of(path), PLAIN)) == 1
+    assert len(cache.get(local(path), block_of(path), PLAIN)) == 1
     path.write_bytes(b"1\n2\n")
     os.utime(path, (1, 1))
-    assert len(cache.get(LocalFile(path), block_of(path), PLAIN)) == 2
+    assert len(cache.get(local(path), block_of(path), PLAIN)) == 2

@@ -9,12 +9,12 @@ import pytest
 
 from headwater.errors import UnsupportedError
 from headwater.graph.records import block_of
-from headwater.graph.storage import LocalFile
 from headwater.graph.trace.files.formats.csv import Csv
 from headwater.graph.trace.files.formats.json import JsonLines
 from headwater.graph.trace.files.reader import Reader, ReadFile
 from headwater.graph.trace.files.shapes import Shape, partition_values
 from headwater.graph.trace.files.textvalues import certain, typed
+from tests.graph.trace.local import local
 
 
 def cut(lines: list[str], names: list[str], **options: str) -> list[tuple[str | None, ...]]:
@@ -69,7 +69,7 @@ def test_csv_is_typed_by_the_schema_and_what_does_not_fit_is_null(database, tmp_
     path = tmp_path / "a.csv"
     path.write_text("i,d,b,s\n1,2.5,TRUE,x\n1.5,x,maybe,\n")
     shape = Shape("csv", (("header", "true"),), (("i", "int"), ("d", "double"), ("b", "boolean"), ("s", "string")))
-    table = Reader().table(database, shape, [ReadFile(4, LocalFile(path), block_of(path), {})])
+    table = Reader().table(database, shape, [ReadFile(4, local(path), block_of(path), {})])
     assert rows(database, table) == [(4, 0, 2, 1, 2.5, True, "x"), (4, 1, 3, None, None, None, None)]
 
 
@@ -79,7 +79,7 @@ def test_chosen_rows_of_parquet_are_those_at_their_positions(database, tmp_path)
         (tmp_path / folder).mkdir()
         path = tmp_path / folder / "p.parquet"
         pq.write_table(pa.table({"v": [number * 10 + n for n in range(5)]}), path, row_group_size=2)
-        files.append(ReadFile(number, LocalFile(path), block_of(path), partition_values(str(path), shape, {})))
+        files.append(ReadFile(number, local(path), block_of(path), partition_values(str(path), shape, {})))
     database.execute("CREATE TEMP TABLE wanted AS SELECT * FROM (VALUES (0, 3), (1, 0), (1, 4)) t(file, row)")
     table = Reader().table(database, shape, files, "wanted")
     assert rows(database, table) == [(0, 3, None, 3, "b"), (1, 0, None, 10, None), (1, 4, None, 14, None)]
@@ -88,7 +88,7 @@ def test_chosen_rows_of_parquet_are_those_at_their_positions(database, tmp_path)
 def test_text_has_its_line_as_value(database, tmp_path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("x y\n\nz\n")
-    table = Reader().table(database, Shape.of_names([str(path)]), [ReadFile(0, LocalFile(path), block_of(path), {})])
+    table = Reader().table(database, Shape.of_names([str(path)]), [ReadFile(0, local(path), block_of(path), {})])
     assert [row[3] for row in rows(database, table)] == ["x y", "", "z"]
 
 
@@ -151,7 +151,7 @@ def test_a_separator_may_be_written_as_two_characters() -> None:
 def test_columns_of_text_whose_names_differ_in_case_alone_have_their_own_values(database, tmp_path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("1,9\n2,8\n")
-    shape, file = Shape("csv", (), (("a", "int"), ("A", "int"))), ReadFile(0, LocalFile(path), block_of(path), {})
+    shape, file = Shape("csv", (), (("a", "int"), ("A", "int"))), ReadFile(0, local(path), block_of(path), {})
     assert rows(database, Reader().table(database, shape, [file])) == [(0, 0, 1, 1, 9), (0, 1, 2, 2, 8)]
     with pytest.raises(UnsupportedError, match="differs from it in case alone"):
         Reader().query(database, shape, [file], columns=["A"])

@@ -10,11 +10,11 @@ import pytest
 
 from headwater.errors import UnsupportedError
 from headwater.graph.records import block_of
-from headwater.graph.storage import LocalFile
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import Reader, ReadFile
 from headwater.graph.trace.files.shapes import Shape
+from tests.graph.trace.local import local
 
 XML = (("id", "bigint"), ("_kind", "string"), ("tag", "array<string>"), ("_VALUE", "string"))
 
@@ -22,7 +22,7 @@ XML = (("id", "bigint"), ("_kind", "string"), ("tag", "array<string>"), ("_VALUE
 def rows_of(path: Path, shape: Shape, columns: list[str] | None = None) -> list[tuple[Any, ...]]:
     with duckdb.connect() as connection:
         database = Database(connection)
-        file = ReadFile(0, LocalFile(path), block_of(path), {})
+        file = ReadFile(0, local(path), block_of(path), {})
         select, parameters = Reader().query(database, shape, [file], None, columns)
         return [row[2:] for row in database.execute(f"SELECT * EXCLUDE (__line) FROM ({select}) ORDER BY __row", parameters).fetchall()]
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from headwater.errors import UnsupportedError
 from headwater.graph.records import block_of
-from headwater.graph.storage import LocalFile
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.files.reader import ReadFile
 from headwater.graph.trace.files.rowids import TableFile, TableRows, numbered_apart, numbers_in
+from tests.graph.trace.local import local
 
 
 def _file(path: str, first: int | None, rows: int | None = 10, version: int = 1) -> TableFile:
@@ -53,7 +53,7 @@ def test_a_file_of_which_two_things_are_said_is_left_out() -> None:
 def parquet(tmp_path: Path) -> ReadFile:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"v": [1, 2, 3, 4], "number": pa.array([None, 40, None, 42]), "version": pa.array([None, 3, 4, None])}), path)
-    return ReadFile(0, LocalFile(path), block_of(path), {})
+    return ReadFile(0, local(path), block_of(path), {})
 
 
 def test_what_a_file_does_not_say_of_a_row_it_has_by_its_place(parquet: ReadFile) -> None:
@@ -83,7 +83,7 @@ def test_a_file_of_other_rows_than_its_table_says_gives_no_numbers(parquet: Read
 def test_numbers_that_no_row_can_have_are_not_gone_by(tmp_path: Path, numbers: list[int], versions: list[int]) -> None:
     path = tmp_path / "c.parquet"
     pq.write_table(pa.table({"number": pa.array(numbers, pa.int64()), "version": pa.array(versions, pa.int64())}), path)
-    file, read = _file("c", 7, rows=2, version=9), ReadFile(0, LocalFile(path), block_of(path), {})
+    file, read = _file("c", 7, rows=2, version=9), ReadFile(0, local(path), block_of(path), {})
     with duckdb.connect() as connection, pytest.raises(UnsupportedError, match="none can have"):
         numbers_in(Database(connection), _table(file), file, read, rows=np.arange(2, dtype=np.int64))
 
@@ -96,4 +96,4 @@ def test_a_number_beyond_those_that_the_table_gave_is_nobodys() -> None:
 def _texts(path: Path) -> ReadFile:
     other = path.with_name("b.parquet")
     pq.write_table(pa.table({"number": ["1"]}), other)
-    return ReadFile(1, LocalFile(other), block_of(other), {})
+    return ReadFile(1, local(other), block_of(other), {})

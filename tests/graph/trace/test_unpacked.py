@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 from headwater.errors import UnsupportedError
-from headwater.graph.storage import LocalFile
+from headwater.graph.storage import StoredFile
 from headwater.graph.trace.files.unpacked import unpacked
+from tests.graph.trace.local import local
 
 TEXT = b"".join(b"%d,%d\n" % (i, i * 7919 % 10007) for i in range(5000))
 
@@ -34,10 +35,10 @@ def zstd(text: bytes) -> bytes:
 PACKED = {".gz": gzip.compress, ".bz2": bz2.compress, ".deflate": zlib.compress, ".zst": zstd, ".snappy": hadoop_snappy}
 
 
-def stored(tmp_path, suffix, content) -> LocalFile:
+def stored(tmp_path, suffix, content) -> StoredFile:
     path = tmp_path / f"a.csv{suffix}"
     path.write_bytes(content)
-    return LocalFile(path)
+    return local(path)
 
 
 @pytest.mark.parametrize("suffix", PACKED)

@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import UnsupportedError
 from headwater.graph.records import block_of
-from headwater.graph.storage import LocalFile
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.files.reader import Reader, ReadFile
 from headwater.graph.trace.files.shapes import Shape
+from tests.graph.trace.local import local
 
 pytestmark = pytest.mark.spark
 
@@ -214,7 +214,7 @@ def test_records_of_xml_are_those_that_spark_reads_or_refused(spark: SparkSessio
         with duckdb.connect() as connection:
             database = Database(connection)
             try:
-                select, parameters = Reader().query(database, shape, [ReadFile(0, LocalFile(path), block_of(path), {})])
+                select, parameters = Reader().query(database, shape, [ReadFile(0, local(path), block_of(path), {})])
             except UnsupportedError:
                 refused.append(number)
                 continue

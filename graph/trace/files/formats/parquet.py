@@ -127,7 +127,7 @@ def _cut(reader: Reader, database: Database, files: Sequence[ReadFile], wanted: 
         name = f"excerpt_{next(_numbers)}.parquet"
         if not len(rows) or not isinstance(file.stored, LocalFile):
             continue  # elsewhere each of many small reads would wait; DuckDB reads what lies together at once
-        if (excerpt := reader.excerpts.of(file.stored.path, file.block, rows, partial(database.scratch, name))) is not None:
+        if (excerpt := reader.excerpts.of(file.stored, rows, partial(database.scratch, name))) is not None:
             found[file.number] = excerpt
     return found
 

@@ -1,0 +1,165 @@
+"""Local files, opened at paths without links and known by what was opened.
+
+For readers of sources. A path is looked at first and read later, and whoever may write to its folder can put a link or another file there
+meanwhile. So a file is opened from the root of the file system on, one folder after the other, and no link is followed. What was opened
+must be the file that was looked at. From then on the descriptor is read, never the path.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import resource
+import stat
+import threading
+import weakref
+from pathlib import Path
+from typing import NamedTuple
+
+from headwater.errors import SourceChangedError, UnsupportedError
+
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # opening a pipe would wait for a writer
+_DESCRIPTORS = "/proc/self/fd" if Path("/proc/self/fd").is_dir() else "/dev/fd"
+_NAME = re.compile(rf"{_DESCRIPTORS}/\d+")
+_FREE = 0.75  # share of the descriptors of a process beyond which it asks for more
+
+
+class Identity(NamedTuple):
+    """What tells one state of a local file from every other. `modified` is in nanoseconds since the epoch."""
+
+    device: int
+    inode: int
+    length: int
+    modified: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Identity:
+        """The identity of the file with this status."""
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def open_resolved(path: Path) -> int:
+    """Open the regular file at an absolute path that holds no link.
+
+    Raises:
+        OSError: it cannot be opened, is not a regular file, or a part of its path is a link.
+    """
+    *folders, name = path.parts[1:]
+    holding = os.open("/", _FOLDER)
+    try:
+        for folder in folders:
+            below = _open(folder, _FOLDER, holding, path)
+            os.close(holding)
+            holding = below
+        descriptor = _open(name, _FILE, holding, path)
+    finally:
+        os.close(holding)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "it is no file, or was replaced while it was opened", str(path))
+
+
+class OpenedFiles:
+    """The descriptors of the files that one reader opened. They stay open until `close`, since names of them may be in use."""
+
+    def __init__(self) -> None:
+        self._descriptors: dict[tuple[Path, Identity], int] = {}
+        self._excused: set[Path] = set()
+        self._lock = threading.Lock()
+        self.close = weakref.finalize(self, _close, self._descriptors)
+
+    def descriptor(self, path: Path, identity: Identity) -> int:
+        """A descriptor of the file that was looked at.
+
+        Raises:
+            SourceChangedError: another file has taken its place.
+            OSError: it cannot be opened.
+        """
+        with self._lock:
+            if (path, identity) not in self._descriptors:
+                self._descriptors[path, identity] = _open_same(path, identity)
+            return self._descriptors[path, identity]
+
+    def name(self, path: Path, identity: Identity) -> str:
+        """A path that leads to the open file and to no other, for libraries that open paths. Raises as `descriptor` does."""
+        return f"{_DESCRIPTORS}/{self.descriptor(path, identity)}"
+
+    def excuse(self, path: Path) -> None:
+        """Leave a file out of `check`: the answer already says that it changed."""
+        self._excused.add(path)
+
+    def check(self) -> None:
+        """See that no file was written while it was read.
+
+        Raises:
+            SourceChangedError: one was.
+        """
+        with self._lock:
+            for (path, identity), descriptor in self._descriptors.items():
+                if path not in self._excused and Identity.of(os.fstat(descriptor)) != identity:
+                    raise SourceChangedError(f"{path} changed while it was read.", hint="Ask again when nothing writes to it.")
+
+
+def spell_descriptors(text: str) -> str:
+    """A message with the paths of open files in the place of their descriptors."""
+    return _NAME.sub(_spelt, text)
+
+
+def _spelt(match: re.Match[str]) -> str:
+    try:
+        return str(Path(match[0]).readlink())
+    except OSError:
+        return match[0]
+
+
+def _open_same(path: Path, identity: Identity) -> int:
+    try:
+        descriptor = open_resolved(path)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno.EINVAL):
+            raise _replaced(path) from None
+        raise
+    if Identity.of(os.fstat(descriptor)) == identity:
+        return descriptor
+    os.close(descriptor)
+    raise _replaced(path)
+
+
+def _replaced(path: Path) -> SourceChangedError:
+    return SourceChangedError(f"{path} was replaced between the look at it and its reading.", hint="Ask again when nothing writes to it.")
+
+
+def _open(name: str, flags: int, holding: int, path: Path) -> int:
+    try:
+        descriptor = os.open(name, flags, dir_fd=holding)
+    except OSError as error:
+        if error.errno != errno.EMFILE:
+            raise OSError(error.errno, f"{error.strerror}: a link, or what is no file, was put into its path", str(path)) from None
+        if not _allow_more():
+            raise UnsupportedError(
+                f"This question reads more files at once than the process may open: {resource.getrlimit(resource.RLIMIT_NOFILE)[1]}.",
+                hint="Raise the limit of open files (ulimit -Hn), or ask about fewer files.",
+            ) from None
+        return _open(name, flags, holding, path)
+    if descriptor > resource.getrlimit(resource.RLIMIT_NOFILE)[0] * _FREE:
+        _allow_more()  # so that what else opens files in this process is not in want of them
+    return descriptor
+
+
+def _allow_more() -> bool:
+    """Let the process open as many files as its hard limit allows; False where it already may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard == resource.RLIM_INFINITY:
+        hard = max(soft, 1 << 20)
+    if soft >= hard:
+        return False
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    return True
+
+
+def _close(descriptors: dict[tuple[Path, Identity], int]) -> None:
+    while descriptors:
+        os.close(descriptors.popitem()[1])
