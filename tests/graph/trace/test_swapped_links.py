@@ -1,0 +1,177 @@
+"""Files below a root that are swapped for links which lead outside while questions read them: no answer has a value from outside."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
+import pytest
+
+from headwater.backend.masks import Mask
+from headwater.backend.questions.masked import SHOWN, MaskedQuestions
+from headwater.errors import HeadwaterError
+from headwater.graph.records import AssociationStore, DataRoots, block_of
+from headwater.graph.stores.sqlite import SqliteStore
+from headwater.graph.trace import TraceRequest, trace
+from headwater.graph.trace.preview import preview
+from headwater.graph.trace.questions import DirectQuestions
+from tests.graph.jobs import TENANT, Job, write_csv
+
+INSIDE, OUTSIDE = "harmless", "topsecret"[:8]  # of one length, so that files of both are alike
+ROWS = 300
+FEW, MANY = 30, 800  # answers for each format
+_SWAPS = """
+import os, sys
+place, other = sys.argv[1:]
+aside, link = place + ".aside", place + ".link"
+print("ready", flush=True)
+while True:
+    os.symlink(other, link)
+    if os.path.isdir(place):
+        os.rename(place, aside)
+        os.rename(link, place)
+        os.unlink(place)
+        os.rename(aside, place)
+    else:
+        os.link(place, aside)
+        os.rename(link, place)
+        os.rename(aside, place)
+"""
+
+
+def _texts(word: str) -> list[str]:
+    return [f"{word}-{number:05d}" for number in range(ROWS)]
+
+
+def _table(word: str) -> pa.Table:
+    return pa.table({"v": _texts(word)})
+
+
+def _lines(word: str) -> bytes:
+    return "".join(f"{text}\n" for text in _texts(word)).encode()
+
+
+def _avro(path: Path, word: str) -> None:
+    schema = {"type": "record", "name": "r", "fields": [{"name": "v", "type": "string"}]}
+    with path.open("wb") as file:
+        fastavro.writer(file, schema, [{"v": text} for text in _texts(word)], codec="deflate", sync_marker=b"0" * 16)
+
+
+def _xml(path: Path, word: str) -> None:
+    path.write_text("<rows>" + "".join(f"<row><v>{text}</v></row>\n" for text in _texts(word)) + "</rows>")
+
+
+def _json(word: str) -> bytes:
+    return "".join(json.dumps({"v": text}) + "\n" for text in _texts(word)).encode()
+
+
+Write = Callable[[Path, str], Any]
+# name -> format of the manifest, name of the file, options, how it is written
+FORMATS: dict[str, tuple[str, str, dict[str, str], Write]] = {
+    "parquet": ("parquet", "a.parquet", {}, lambda path, word: pq.write_table(_table(word), path)),
+    "parquet of large values": (
+        "parquet", "a.parquet", {}, lambda path, word: pq.write_table(pa.table({"v": [text * 4000 for text in _texts(word)]}), path, use_dictionary=False),
+    ),
+    "orc": ("orc", "a.orc", {}, lambda path, word: orc.write_table(_table(word), str(path))),
+    "csv": ("csv", "a.csv", {}, lambda path, word: path.write_bytes(_lines(word))),
+    "csv of gzip": ("csv", "a.csv.gz", {}, lambda path, word: path.write_bytes(gzip.compress(_lines(word), mtime=0))),
+    "csv of bzip2": ("csv", "a.csv.bz2", {}, lambda path, word: path.write_bytes(bz2.compress(_lines(word)))),
+    "csv of many lines": ("csv", "a.csv", {"multiline": "true"}, lambda path, word: path.write_bytes(_lines(word))),
+    "json": ("json", "a.json", {}, lambda path, word: path.write_bytes(_json(word))),
+    "text": ("text", "a.txt", {}, lambda path, word: path.write_bytes(_lines(word))),
+    "whole text": ("text", "a.txt", {"wholetext": "true"}, lambda path, word: path.write_bytes(_lines(word))),
+    "avro": ("avro", "a.avro", {}, _avro),
+    "xml": ("xml", "a.xml", {"rowTag": "row"}, _xml),
+    "binary": ("binaryFile", "a.bin", {}, lambda path, word: path.write_bytes(_lines(word))),
+}  # fmt: skip
+
+
+def _written(folder: Path, name: str, write: Write, word: str) -> Path:
+    folder.mkdir(parents=True)
+    write(folder / name, word)
+    os.utime(folder / name, (1_700_000_000, 1_700_000_000))
+    return folder / name
+
+
+def _captured(store: AssociationStore, file: Path, out: Path, format_: str, options: dict[str, str], column: str, clock: int = 1) -> None:
+    """A capture of a job that read the file and wrote `out`: row 0 of it is made of record 0 of the file."""
+    raw = write_csv(out.parent / f"raw-{clock}" / "t.csv", ["k"], [["x"]])
+    job = Job(store, f"j{clock}", clock)
+    scan = job.scan(raw, "csv", {"k": "string"}, {"header": "true"})
+    block = block_of(file)
+    job.sources[0] |= {
+        "dataset": {"namespace": "file", "name": str(file.parent)}, "path": f"file:{file.parent}", "format": format_, "options": options,
+        "columns": [{"name": column, "type": "binary" if column == "content" else "string"}],
+        "files": [{"ordinal": 0, "ordinals": 1, "path": block.path, "length": block.length, "modified": block.modified, "partition": {}}],
+    }  # fmt: skip
+    job.write(scan, out, "parquet", ["k"], files=1)
+
+
+@contextmanager
+def _swapped(place: Path, other: Path) -> Iterator[None]:
+    """While a process of its own swaps a file or folder for a link to another, and back, as fast as it can."""
+    with subprocess.Popen([sys.executable, "-c", _SWAPS, str(place), str(other)], stdout=subprocess.PIPE, text=True) as swaps:
+        assert swaps.stdout is not None
+        assert swaps.stdout.readline() == "ready\n"
+        try:
+            yield
+            assert swaps.poll() is None, "it swapped until the end"
+        finally:
+            swaps.send_signal(signal.SIGKILL)
+
+
+async def _answers(store: AssociationStore, data: Path, kind: str, count: int, column: str) -> dict[str, int]:
+    """How many answers had values from inside, from outside, and none."""
+    found = {INSIDE: 0, OUTSIDE: 0, "none": 0}
+    for number in range(count):
+        try:
+            if number % 3 == 0:
+                values = [dict(enumerate(row.values)) for row in (await preview(None, store, TENANT, str(data / kind), first=5)).rows]
+            elif number % 3 == 1:
+                answer = await trace(None, store, TENANT, TraceRequest(dataset=str(data / "out"), where="true"))
+                values = [dict(record.values) for record in answer.records]
+            else:
+                request = TraceRequest(dataset=str(data / kind), where=f"{column} IS NOT NULL", forward=True, limit=3)
+                answer = await trace(None, store, TENANT, request)
+                values = [dict(record.values) for record in answer.selected]
+        except (HeadwaterError, OSError):
+            values = []
+        text = repr(values)
+        found[OUTSIDE if OUTSIDE in text else INSIDE if INSIDE in text else "none"] += 1
+    return found
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["file", "folder"])
+@pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.torture)])
+@pytest.mark.parametrize("kind", FORMATS)
+async def test_no_answer_has_a_value_from_outside_the_roots(tmp_path: Path, kind: str, count: int, *, whole: bool) -> None:
+    format_, name, options, write = FORMATS[kind]
+    data = tmp_path / "data"
+    inside, outside = _written(data / kind, name, write, INSIDE), _written(tmp_path / "outside", name, write, OUTSIDE)
+    column = {"binary": "content", "text": "value", "whole text": "value"}.get(kind, "v" if "csv" not in kind else "_c0")
+    store = AssociationStore(tmp_path / "associations", sources=DataRoots.of([data]))
+    try:
+        _captured(store, inside, data / "out", format_, options, column)
+        assert (await _answers(store, data, kind, 6, column))[INSIDE] >= 4, "it is read where nothing is swapped"
+        with _swapped(inside.parent if whole else inside, outside.parent if whole else outside):
+            found, until = await _answers(store, data, kind, count, column), time.monotonic() + 60
+            while not found[INSIDE] and time.monotonic() < until:
+                found[INSIDE] += (await _answers(store, data, kind, 3, column))[INSIDE]
+    finally:
+        store.close()
+    assert found[OUTSIDE] == 0
+    assert found[INSIDE] > 0, "answers are given meanwhile"
