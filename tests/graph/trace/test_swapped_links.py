@@ -10,16 +10,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import fastavro
 import pyarrow as pa
-import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
 from headwater.backend.masks import Mask
 from headwater.backend.questions.masked import SHOWN, MaskedQuestions
@@ -28,15 +28,17 @@ from headwater.graph.records import AssociationStore, DataRoots, block_of
 from headwater.graph.stores.sqlite import SqliteStore
 from headwater.graph.trace import TraceRequest, trace
 from headwater.graph.trace.preview import preview
-from headwater.graph.trace.questions import DirectQuestions
+from headwater.graph.trace.questions import DirectQuestions, RowsRequest
 from tests.graph.jobs import TENANT, Job, write_csv
 
 INSIDE, OUTSIDE = "harmless", "topsecret"[:8]  # of one length, so that files of both are alike
 ROWS = 300
 FEW, MANY = 30, 800  # answers for each format
 _SWAPS = """
-import os, sys
+import os, random, sys, time
 place, other = sys.argv[1:]
+def wait():
+    time.sleep(random.random() * 0.004)  # as long as a question takes between two steps
 aside, link = place + ".aside", place + ".link"
 print("ready", flush=True)
 while True:
@@ -44,12 +46,15 @@ while True:
     if os.path.isdir(place):
         os.rename(place, aside)
         os.rename(link, place)
+        wait()
         os.unlink(place)
         os.rename(aside, place)
     else:
         os.link(place, aside)
         os.rename(link, place)
+        wait()
         os.rename(aside, place)
+    wait()
 """
 
 
@@ -79,12 +84,16 @@ def _json(word: str) -> bytes:
     return "".join(json.dumps({"v": text}) + "\n" for text in _texts(word)).encode()
 
 
+def _large(path: Path, word: str) -> None:
+    pq.write_table(pa.table({"v": [text * 4000 for text in _texts(word)]}), path, use_dictionary=False)
+
+
 Write = Callable[[Path, str], Any]
 # name -> format of the manifest, name of the file, options, how it is written
 FORMATS: dict[str, tuple[str, str, dict[str, str], Write]] = {
     "parquet": ("parquet", "a.parquet", {}, lambda path, word: pq.write_table(_table(word), path)),
     "parquet of large values": (
-        "parquet", "a.parquet", {}, lambda path, word: pq.write_table(pa.table({"v": [text * 4000 for text in _texts(word)]}), path, use_dictionary=False),
+        "parquet", "a.parquet", {}, _large,
     ),
     "orc": ("orc", "a.orc", {}, lambda path, word: orc.write_table(_table(word), str(path))),
     "csv": ("csv", "a.csv", {}, lambda path, word: path.write_bytes(_lines(word))),
@@ -107,15 +116,18 @@ def _written(folder: Path, name: str, write: Write, word: str) -> Path:
     return folder / name
 
 
-def _captured(store: AssociationStore, file: Path, out: Path, format_: str, options: dict[str, str], column: str, clock: int = 1) -> None:
+def _captured(
+    store: AssociationStore, file: Path, out: Path, format_: str, options: dict[str, str], column: str, partitions: Sequence[str] = ()
+) -> None:
     """A capture of a job that read the file and wrote `out`: row 0 of it is made of record 0 of the file."""
-    raw = write_csv(out.parent / f"raw-{clock}" / "t.csv", ["k"], [["x"]])
-    job = Job(store, f"j{clock}", clock)
+    raw = write_csv(out.parent / "raw" / "t.csv", ["k"], [["x"]])
+    job = Job(store, "j", 1)
     scan = job.scan(raw, "csv", {"k": "string"}, {"header": "true"})
     block = block_of(file)
     job.sources[0] |= {
         "dataset": {"namespace": "file", "name": str(file.parent)}, "path": f"file:{file.parent}", "format": format_, "options": options,
-        "columns": [{"name": column, "type": "binary" if column == "content" else "string"}],
+        "columns": [{"name": name, "type": "binary" if name == "content" else "string"} for name in (column, *partitions)],
+        "partition_columns": list(partitions),
         "files": [{"ordinal": 0, "ordinals": 1, "path": block.path, "length": block.length, "modified": block.modified, "partition": {}}],
     }  # fmt: skip
     job.write(scan, out, "parquet", ["k"], files=1)
@@ -155,10 +167,17 @@ async def _answers(store: AssociationStore, data: Path, kind: str, count: int, c
     return found
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["file", "folder"])
-@pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.torture)])
-@pytest.mark.parametrize("kind", FORMATS)
-async def test_no_answer_has_a_value_from_outside_the_roots(tmp_path: Path, kind: str, count: int, *, whole: bool) -> None:
+CASES = [
+    pytest.param(kind, count, whole, id=f"{kind}, {'folder' if whole else 'file'}, {count}", marks=[pytest.mark.torture] if long else [])
+    for kind in FORMATS
+    for whole in (False, True)
+    for count, long in ((FEW, whole and kind not in ("parquet", "text")), (MANY, True))
+    if not long or count == MANY
+]
+
+
+@pytest.mark.parametrize(("kind", "count", "whole"), CASES)
+async def test_no_answer_has_a_value_from_outside_the_roots(tmp_path: Path, kind: str, count: int, whole: bool) -> None:
     format_, name, options, write = FORMATS[kind]
     data = tmp_path / "data"
     inside, outside = _written(data / kind, name, write, INSIDE), _written(tmp_path / "outside", name, write, OUTSIDE)
@@ -170,8 +189,74 @@ async def test_no_answer_has_a_value_from_outside_the_roots(tmp_path: Path, kind
         with _swapped(inside.parent if whole else inside, outside.parent if whole else outside):
             found, until = await _answers(store, data, kind, count, column), time.monotonic() + 60
             while not found[INSIDE] and time.monotonic() < until:
-                found[INSIDE] += (await _answers(store, data, kind, 3, column))[INSIDE]
+                more = await _answers(store, data, kind, 3, column)
+                found = {key: number + more[key] for key, number in found.items()}
     finally:
         store.close()
     assert found[OUTSIDE] == 0
     assert found[INSIDE] > 0, "answers are given meanwhile"
+
+
+def _delta_log(folder: Path, data: Path, word: str) -> None:
+    """The log of a Delta table with one file and a value of a partition, which no file holds."""
+    folder.mkdir(parents=True)
+    add = {"path": data.name, "size": data.stat().st_size, "dataChange": True, "modificationTime": 1, "partitionValues": {"p": word}}
+    fields = [{"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("v", "p")]
+    schema = json.dumps({"type": "struct", "fields": fields})
+    actions = [
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+        {"metaData": {"id": "t", "format": {"provider": "parquet", "options": {}}, "schemaString": schema, "partitionColumns": ["p"]}},
+        {"add": add},
+    ]
+    (folder / f"{0:020}.json").write_text("\n".join(map(json.dumps, actions)))
+
+
+@pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.torture)])
+async def test_no_answer_goes_by_a_log_from_outside_the_roots(tmp_path: Path, count: int) -> None:
+    data = tmp_path / "data"
+    file = _written(data / "table", "a.parquet", FORMATS["parquet"][3], "anything")
+    _delta_log(data / "table" / "_delta_log", file, INSIDE)
+    _delta_log(tmp_path / "outside", file, OUTSIDE)
+    store = AssociationStore(tmp_path / "associations", sources=DataRoots.of([data]))
+    try:
+        _captured(store, file, data / "out", "delta", {}, "v", partitions=["p"])
+        assert (await _answers(store, data, "table", 6, "v"))[INSIDE] >= 2, "it is read where nothing is swapped"
+        with _swapped(data / "table" / "_delta_log", tmp_path / "outside"):
+            found = await _answers(store, data, "table", count, "v")
+    finally:
+        store.close()
+    assert found[OUTSIDE] == 0
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["file", "folder"])
+@pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.torture)])
+async def test_no_answer_tells_what_a_mask_of_a_folder_hides(tmp_path: Path, count: int, *, whole: bool) -> None:
+    """A file of an open folder is swapped for a link to one of a folder that is masked, below the same root."""
+    format_, name, options, write = FORMATS["parquet"]
+    data = tmp_path / "data"
+    opened, hidden = _written(data / "open", name, write, INSIDE), _written(data / "hidden", name, write, OUTSIDE)
+    store, graph = AssociationStore(tmp_path / "associations", sources=DataRoots.of([data])), SqliteStore(str(tmp_path / "graph.db"))
+    await graph.open()
+    shown = masked = 0
+    try:
+        _captured(store, opened, data / "out", format_, options, "v")
+        masks = [Mask(columns=("v",), datasets=("*/hidden", "*/hidden/*"))]
+        with _swapped(opened.parent if whole else opened, hidden.parent if whole else hidden):
+            for number in range(count):
+                questions = MaskedQuestions(DirectQuestions(graph, store), graph, store, masks)
+                where = f"v = '{OUTSIDE}-00007'" if number % 2 else None
+                try:
+                    page = await questions.rows(TENANT, RowsRequest(str(data / "open"), where=where))
+                    asked = TraceRequest(dataset=str(data / "open"), where=where, forward=True, limit=3) if where else None
+                    answer = await questions.trace(TENANT, asked or TraceRequest(dataset=str(data / "out"), where="true"))
+                except (HeadwaterError, OSError):
+                    continue
+                text = repr((page.rows, answer.records, answer.selected))
+                assert OUTSIDE not in text
+                assert not where or (page.total == 0 and not answer.selected), "a predicate tells a value that is masked"
+                shown, masked = shown + (INSIDE in text), masked + (SHOWN in text)
+    finally:
+        store.close()
+        await graph.close()
+    assert shown
+    assert count == FEW or masked

@@ -15,7 +15,7 @@ from headwater.graph.trace.files.deletions import deleted_rows
 from headwater.graph.trace.files.deltalog import DataFile, table_files, version_of
 from headwater.graph.trace.files.footers import Footer, check_columns, footers
 from headwater.graph.trace.files.formats.base import Listed
-from headwater.graph.trace.files.formats.parquet import Parquet, few, many
+from headwater.graph.trace.files.formats.parquet import Parquet, few, many, no_records
 from headwater.graph.trace.files.reader import FILE, LINE, ROW, Reader, ReadFile, Wanted
 from headwater.graph.trace.files.rowids import TableRows
 from headwater.graph.trace.files.shapes import Shape
@@ -97,8 +97,7 @@ class Delta(Parquet):
 
         parameters: list[object]
         if not files:  # a version of a table that has no rows
-            empty = "".join(f", NULL::{duckdb_type(kind) or 'VARCHAR'} AS {quoted(name)}" for name, kind in shape.columns)
-            select, parameters = f"SELECT 0::BIGINT AS {FILE}, 0::BIGINT AS {ROW}, NULL::BIGINT AS {LINE}{empty} WHERE false", []
+            select, parameters = no_records(shape), []
         elif wanted is not None and len(files) <= self.few_files:
             select, parameters = few(shape, files, wanted, {}, of_one)
         else:

@@ -110,6 +110,8 @@ class Parquet(Format):
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
         self.check_names(name for name, _ in shape.columns)
+        if not files:
+            return no_records(shape), []
         if wanted is not None and 0 < len(files) <= self.few_files:
             excerpts = _cut(reader, database, files, wanted) if columns is None and not isinstance(wanted, str) else {}
             select, parameters = few(shape, files, wanted, excerpts)
@@ -117,6 +119,13 @@ class Parquet(Format):
             select, parameters = many(database, shape, files, wanted)
         named = "*" if columns is None else ", ".join([FILE, ROW, LINE, *map(quoted, columns)])
         return f"SELECT {named} FROM ({select})", parameters
+
+
+def no_records(shape: Shape) -> str:
+    """A query of no records."""
+    kinds = {name.lower(): (name, kind) for name, kind in (*shape.columns, *shape.partitions)}
+    listed = "".join(f", NULL::{duckdb_type(kind) or 'VARCHAR'} AS {quoted(name)}" for name, kind in kinds.values())
+    return f"SELECT 0::BIGINT AS {FILE}, 0::BIGINT AS {ROW}, NULL::BIGINT AS {LINE}{listed} WHERE false"
 
 
 def _cut(reader: Reader, database: Database, files: Sequence[ReadFile], wanted: Mapping[int, Longs]) -> dict[int, Excerpt]:
