@@ -6,22 +6,27 @@ stands beside the old one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import duckdb
 
 from headwater.backend.replay.model import Difference
 from headwater.errors import UnsupportedError
-from headwater.graph.records import DataRoots
-from headwater.graph.storage.files import exactly
-from headwater.graph.trace.database.sql import literal
+from headwater.graph.records import DataRoots, Look
+from headwater.graph.storage.duck import faults
+from headwater.graph.trace.database.sql import literal, quoted
 
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_KINDS = {"DATE": re.compile(r"\d{4}-\d{2}-\d{2}"), "BIGINT": re.compile(r"-?\d{1,18}")}
 _READERS = {
-    ".parquet": "read_parquet({files}, union_by_name = true, hive_partitioning = true)",
-    ".csv": "read_csv({files}, header = true, union_by_name = true, hive_partitioning = true)",
-    ".json": "read_json({files}, hive_partitioning = true)",
+    ".parquet": "read_parquet({files}, union_by_name = true, hive_partitioning = false)",
+    ".csv": "read_csv({files}, header = true, union_by_name = true, hive_partitioning = false)",
+    ".json": "read_json({files}, hive_partitioning = false)",
 }
 
 
@@ -31,26 +36,53 @@ def compare(dataset: str, before: Path, after: Path, *, sources: DataRoots, limi
     Raises:
         UnsupportedError: the dataset's format cannot be compared, or a file of it may not be read.
     """
-    with duckdb.connect() as database:
+    looks = [sources.look(), DataRoots.of([after]).look()]  # they hold the files open that the views name
+    with duckdb.connect() as database, faults():
         database.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
-        database.execute(f"CREATE VIEW was AS SELECT * FROM {_relation(before, sources)}")
-        database.execute(f"CREATE VIEW now AS SELECT * FROM {_relation(after, DataRoots.of([after]))}")
+        database.execute(f"CREATE VIEW was AS SELECT * FROM {_relation(before, looks[0])}")
+        database.execute(f"CREATE VIEW now AS SELECT * FROM {_relation(after, looks[1])}")
         gone, gone_count = _rows(database, "was", "now", limit)
         come, come_count = _rows(database, "now", "was", limit)
+    for look in looks:
+        look.opened.check()
     return _pair(dataset, gone, come), max(gone_count, come_count)
 
 
-def _relation(folder: Path, sources: DataRoots) -> str:
-    look = sources.look()
+def _relation(folder: Path, look: Look) -> str:
     real = look.path(str(folder))
     for suffix, reader in _READERS.items():
         if real.is_file():
             files = [real] if real.suffix == suffix else []
         else:
-            files = [look.path(str(file)) for file in sorted(real.rglob(f"*{suffix}")) if not _hidden(file.relative_to(real))]
+            files = [file for file in sorted(real.rglob(f"*{suffix}")) if not _hidden(file.relative_to(real))]
         if files:
-            return reader.format(files=f"[{', '.join(literal(exactly(file)) for file in files)}]")
+            return _read(files, real, reader, look)
     raise UnsupportedError(f"{folder} holds no Parquet, CSV or JSON file that could be compared.")
+
+
+def _read(files: Sequence[Path], folder: Path, reader: str, look: Look) -> str:
+    """The rows of files with the columns that their folders tell: DuckDB reads open files, whose names have no folders."""
+    partitions: dict[tuple[tuple[str, str], ...], list[Path]] = {}
+    for file in files:
+        named = [part.partition("=") for part in file.relative_to(folder).parts[:-1] if "=" in part]
+        partitions.setdefault(tuple((unquote(name), unquote(value)) for name, _, value in named), []).append(file)
+    kinds = {name: _kind([value for values in partitions for other, value in values if other == name]) for name, _ in chain(*partitions)}
+    queries = []
+    for values, some in partitions.items():
+        columns = "".join(f", {_constant(value, kinds[name])} AS {quoted(name)}" for name, value in values)
+        listed = ", ".join(literal(look.file(str(file))[1].scan) for file in some)
+        queries.append(f"SELECT *{columns} FROM {reader.format(files=f'[{listed}]')}")
+    return f"({' UNION ALL BY NAME '.join(queries)})"
+
+
+def _kind(values: Sequence[str]) -> str:
+    """The type that DuckDB gives a column of folders."""
+    known = [value for value in values if value != _NULL]
+    return next((kind for kind, form in _KINDS.items() if known and all(map(form.fullmatch, known))), "VARCHAR")
+
+
+def _constant(value: str, kind: str) -> str:
+    return f"NULL::{kind}" if value == _NULL else f"CAST({literal(value)} AS {kind})"
 
 
 def _hidden(file: Path) -> bool:

@@ -200,13 +200,13 @@ async def test_no_answer_has_a_value_from_outside_the_roots(tmp_path: Path, kind
 def _delta_log(folder: Path, data: Path, word: str) -> None:
     """The log of a Delta table with one file and a value of a partition, which no file holds."""
     folder.mkdir(parents=True)
-    add = {"path": data.name, "size": data.stat().st_size, "dataChange": True, "modificationTime": 1_700_000_000_000, "partitionValues": {"p": word}}
+    add = {"path": data.name, "size": data.stat().st_size, "modificationTime": 1_700_000_000_000, "partitionValues": {"p": word}}
     fields = [{"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("v", "p")]
     schema = json.dumps({"type": "struct", "fields": fields})
     actions = [
         {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
         {"metaData": {"id": "t", "format": {"provider": "parquet", "options": {}}, "schemaString": schema, "partitionColumns": ["p"]}},
-        {"add": add},
+        {"add": {**add, "dataChange": True}},
     ]
     (folder / f"{0:020}.json").write_text("\n".join(map(json.dumps, actions)))
 
