@@ -155,6 +155,22 @@ class Recording:
         """The scans of RDDs that feed some operators."""
         return [number for number in self._below(roots) if self._operators[number]["op"] == "Scan"]
 
+    def sources_below(self, roots: Iterable[int]) -> list[tuple[int, Mapping[str, Any]]]:
+        """What feeds some operators was read from: each source with the number of the operator of an RDD that reads it.
+
+        Of a plan of Spark SQL, that is the number of its root.
+        """
+        capture = str(uuid4())
+        operators, plans = self._with_plans(roots, capture)
+        shutil.rmtree(self.folder / capture, ignore_errors=True)  # a plan tells its sources along with its segments
+        found: list[tuple[int, Mapping[str, Any]]] = [(one, self._sources[one]) for one in operators if one in self._sources]
+        return found + [(self._root_of(plan), source) for plan in plans for source in plan["sources"]]
+
+    def _root_of(self, plan: Mapping[str, Any]) -> int:
+        base = self._plan_of(int(plan["operators"][0]["id"]))
+        assert base is not None  # noqa: S101 - its operators have numbers that were set aside for it
+        return base
+
     def _below(self, roots: Iterable[int]) -> dict[int, None]:
         found: dict[int, None] = {}
         waiting = list(roots)

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -37,6 +37,7 @@ from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
 from headwater.paths import partition_text
 from headwater.spark_listener.capture.placed import PlacedFrames
+from headwater.spark_listener.capture.read_again import ReadAgain
 from headwater.spark_listener.capture.session import captured_write
 
 if TYPE_CHECKING:
@@ -182,9 +183,8 @@ class FrameLineage:
                 f"{source.path} is {source.format}; in the shell, records of Parquet alone are given as DataFrames.",
                 hint="Under `headwater run`, `headwater trace` gives records of every format.",
             )
-        for path in files if wanted is None else wanted:
-            if path.startswith("file:"):
-                files[path].readable()  # elsewhere it cannot be told whether the file is what it was
+        if read_again := _states(files, files if wanted is None else wanted):
+            ReadAgain(self._spark.sparkContext, read_again).check()
         columns = ", ".join(f"{_quoted(column.name)} {column.type}" for column in source.columns)
         reader = self._spark.read.schema(columns).option("basePath", _base(source))
         read = reader.parquet(*[file.path for file in source.files])
@@ -194,11 +194,13 @@ class FrameLineage:
         self, read: DataFrame, names: Sequence[str], files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None
     ) -> DataFrame:
         """Records with their places: by number of the file as `_begin` takes them; of those that are `wanted` as users see them."""
+        states = _states(files, files if wanted is None else wanted)
         if wanted is None:
             numbers = {path: str(file.number) for path, file in files.items()}
-            return self._frames.of(read, numbers, file=_OWN_FILE, row=_OWN_ROW).toDF(_OWN_FILE, _OWN_ROW, *names)
+            return self._frames.of(read, numbers, states=states, file=_OWN_FILE, row=_OWN_ROW).toDF(_OWN_FILE, _OWN_ROW, *names)
         rows = {path: numbers.astype(">i8").tobytes() for path, numbers in wanted.items()}
-        return self._frames.of(read, {path: path for path in wanted}, rows, file=_OWN_FILE, row=_OWN_ROW).toDF(FILE, ROW, *names)
+        found = self._frames.of(read, {path: path for path in wanted}, rows, states=states, file=_OWN_FILE, row=_OWN_ROW)
+        return found.toDF(FILE, ROW, *names)
 
 
 @overload
@@ -238,6 +240,11 @@ def _wanted(session: Session, files: Mapping[str, KnownFile], tables: Sequence[s
         found = {name: np.asarray(column, np.int64) for name, column in fetched.items()}
     wanted = {path: found["row"][slice(*np.searchsorted(found["file"], [file.number, file.number + 1]))] for path, file in files.items()}
     return {path: rows for path, rows in wanted.items() if len(rows)}
+
+
+def _states(files: Mapping[str, KnownFile], paths: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Length and modification time of files as the run left or read them."""
+    return {path: (files[path].block.length, files[path].block.modified) for path in paths}
 
 
 def _is_called(source: Source, name: str) -> bool:

@@ -10,16 +10,18 @@ from __future__ import annotations
 import warnings
 from array import array
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any
 
 import numpy as np
 
 from headwater.backend.shell.frames import LineageWarning
+from headwater.backend.shell.rdd_sources import RddSources
 from headwater.backend.shell.rdd_steps import Point, Points, References, united
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.records.decode import Longs
 from headwater.spark_listener.attach import program_of
+from headwater.spark_listener.capture.read_again import changes_named
 from headwater.spark_listener.rdd_records.chosen import MadeOf
 from headwater.spark_listener.rdd_records.known import KNOWN, Known
 from headwater.spark_listener.rdd_records.program import Program
@@ -44,15 +46,46 @@ class LineageRDD:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self.rdd, name)
+        value = getattr(self.rdd, name)
+        return self._compared(value) if callable(value) else value
+
+    def _compared(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """A method of the raw records that looks at their files again once it is done."""
+
+        @wraps(method)
+        def compared(*args: Any, **named: Any) -> Any:
+            with changes_named():
+                result = method(*args, **named)
+            self._sources.check(_warn)
+            return result
+
+        return compared
 
     def __repr__(self) -> str:
         return f"LineageRDD at {self._program.recording.text(self._known.top)}"
 
-    @cached_property
+    @property
     def rdd(self) -> Any:
-        """The raw records here, an RDD of the program's own kind. They are computed anew from the records of the stage's input."""
-        return self._program.chosen(self._at, self._known, self._shipped(), self._keep)
+        """The raw records here, an RDD of the program's own kind. They are computed anew from the records of the stage's input.
+
+        Raises:
+            SourceChangedError: a file that the stage reads is not what it was.
+        """
+        records = self._records
+        self._sources.check(_warn)
+        return records
+
+    @cached_property
+    def _records(self) -> Any:
+        return self._guarded(self._program.chosen(self._at, self._known, self._shipped(), self._keep))
+
+    @cached_property
+    def _sources(self) -> RddSources:
+        return RddSources(self._program, self._at.ctx, self._known, self._wanted)
+
+    def _guarded(self, rdd: Any) -> Any:
+        self._sources.guard(rdd)
+        return rdd
 
     def getLineage(self) -> LineageRDD:  # noqa: N802  # Titian's name
         """The same: a LineageRDD has its lineage."""
@@ -142,7 +175,11 @@ class LineageRDD:
         """What the records here are called, or are made of: a list for each of the operators."""
         if self._point is not None and self._wanted is not None and not self._keep:
             return [self._wanted[0]]
-        of_partitions = self._program.chosen(self._at, self._known, self._shipped(), self._keep, MadeOf).collect()
+        made_of = self._guarded(self._program.chosen(self._at, self._known, self._shipped(), self._keep, MadeOf))
+        self._sources.check(_warn)
+        with changes_named():
+            of_partitions = made_of.collect()
+        self._sources.check(_warn)
         columns = [[np.frombuffer(one, np.int64) for one in column] for column in zip(*of_partitions, strict=True)]
         none = np.iinfo(np.int64).min
         merged = [np.unique(np.concatenate(column)) for column in columns] or [np.empty(0, np.int64)] * self._known.width

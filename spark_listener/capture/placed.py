@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from headwater.spark_listener.capture.bridge import java_object
+from headwater.spark_listener.capture.read_again import states_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,14 +26,23 @@ class PlacedFrames:
         self._java = java_object(spark.sparkContext, _ENTRY, java, in_executors=False)
 
     def of(
-        self, frame: DataFrame, labels: Mapping[str, str], wanted: Mapping[str, bytes] | None = None, *, file: str, row: str
+        self,
+        frame: DataFrame,
+        labels: Mapping[str, str],
+        wanted: Mapping[str, bytes] | None = None,
+        *,
+        states: Mapping[str, tuple[int, int]],
+        file: str,
+        row: str,
     ) -> DataFrame:
         """A frame as a reader of files gave it, behind two columns: `file`, the label of the record's file, and `row`, its number there.
 
         `labels` are by path; files without one are left out. `wanted` are the numbers of the only rows, by path: ascending, eight bytes
-        each, the highest first.
+        each, the highest first. `states` are length and modification time (ms) of each file as the run left or read it, by path. A task
+        that meets another file fails.
         """
         from pyspark.sql import DataFrame
 
-        java = self._java.of(frame._jdf, file, row, dict(labels), None if wanted is None else dict(wanted))  # noqa: SLF001  # nor to its frame
+        chosen = None if wanted is None else dict(wanted)
+        java = self._java.of(frame._jdf, file, row, dict(labels), chosen, states_of(states))  # noqa: SLF001  # nor to its frame
         return DataFrame(java, self._spark)

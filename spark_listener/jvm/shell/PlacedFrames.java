@@ -5,6 +5,7 @@ import headwater.shim.Nodes;
 import headwater.shim.Scala;
 import headwater.source.NumberedParquet;
 import headwater.source.PlacedFiles;
+import headwater.source.ReadAgain;
 import headwater.source.WantedRows;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,15 +43,17 @@ public final class PlacedFrames {
     /**
      * What `frame`, the files as a reader gives them, has behind two more columns: `file`, the label of the record's file, and `row`, its
      * number there. `labels` are by path; files without one are left out. `wanted` has the only records to be given; null: all.
+     * `files` are those that the run read, as `ReadAgain` takes them.
      */
-    public Dataset of(Dataset frame, String file, String row, Map labels, Map wanted) {
+    public Dataset of(Dataset frame, String file, String row, Map labels, Map wanted, String files) throws Exception {
+        ReadAgain again = new ReadAgain(files, session.sparkContext().hadoopConfiguration());
         LogicalRelation scan = (LogicalRelation) Frames.plan(frame);
         HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
         StructType partition = relation.partitionSchema().add(LABEL, DataTypes.StringType, false);
         StructType data = relation.dataSchema().add(NumberedParquet.ROW_INDEX, DataTypes.LongType, true);
         Attribute label = column(LABEL, DataTypes.StringType, false);
         Attribute position = column(NumberedParquet.ROW_INDEX, DataTypes.LongType, true);
-        NumberedParquet format = new NumberedParquet(0, null, wanted == null ? null : new WantedRows(wanted));
+        NumberedParquet format = new NumberedParquet(0, null, wanted == null ? null : new WantedRows(wanted), again);
         HadoopFsRelation placed = Nodes.relation(relation, new PlacedFiles(relation.location(), partition, labels), partition, data, format);
         List output = Scala.list(scan.output());
         List columns = new ArrayList();

@@ -122,6 +122,20 @@ public final class HadoopFiles {
         return result;
     }
 
+    /** The files that a partition of an RDD of files reads. */
+    public static List paths(Partition partition) {
+        Object split = split(partition);
+        List paths = new ArrayList();
+        if (split instanceof FileSplit) {
+            paths.add(((FileSplit) split).getPath());
+        } else if (split instanceof org.apache.hadoop.mapreduce.lib.input.FileSplit) {
+            paths.add(((org.apache.hadoop.mapreduce.lib.input.FileSplit) split).getPath());
+        } else if (split instanceof CombineFileSplit) {
+            paths.addAll(java.util.Arrays.asList(((CombineFileSplit) split).getPaths()));
+        }
+        return paths;
+    }
+
     private static Map problem(String text) {
         Map result = new LinkedHashMap();
         result.put("problem", text);

@@ -26,16 +26,18 @@ public final class NumberedParquet extends ParquetFileFormat {
     private final int source;
     private final Reports reports; // null: a split that cannot be numbered fails the task
     private final WantedRows wanted; // null: all
+    private final ReadAgain files; // null: they are read for the first time
 
     public NumberedParquet(int source, Reports reports) {
-        this(source, reports, null);
+        this(source, reports, null, null);
     }
 
-    /** Of `wanted` rows alone the row index is told; others have one that is less than 0, or are left out. */
-    public NumberedParquet(int source, Reports reports, WantedRows wanted) {
+    /** Of `wanted` rows alone the row index is told; others have one that is less than 0, or are left out. `files` are read again. */
+    public NumberedParquet(int source, Reports reports, WantedRows wanted, ReadAgain files) {
         this.source = source;
         this.reports = reports;
         this.wanted = wanted;
+        this.files = files;
     }
 
     public boolean supportBatch(SparkSession session, StructType schema) {
@@ -45,7 +47,8 @@ public final class NumberedParquet extends ParquetFileFormat {
     public Function1 buildReaderWithPartitionValues(
         SparkSession session, StructType data, StructType partition, StructType required, Seq filters, Map options, Configuration conf) {
         Function1 reader = numbered(session, data, partition, required, filters, options, conf);
-        return wanted == null ? reader : new WantedReader(reader, index(required), wanted, conf);
+        reader = wanted == null ? reader : new WantedReader(reader, index(required), wanted, conf);
+        return files == null ? reader : new CheckedReader(reader, files);
     }
 
     private Function1 numbered(

@@ -1,0 +1,59 @@
+"""Files that a run read, compared before and after they are read again in the same Spark: changed data is never lineage."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from headwater.errors import SourceChangedError
+from headwater.spark_listener.capture.bridge import java_context, java_object
+
+_ENTRY = "headwater.shell.SourceCheck"
+_CHANGED = re.compile(r"(?<=IllegalStateException: )[^\n]* has changed since the run read it: [^\n]*")  # ReadAgain.java
+
+
+class ReadAgain:
+    """Files by path, each with the length in bytes and the modification time in ms that it had when it was read."""
+
+    def __init__(self, context: Any, files: Mapping[str, tuple[int, int]]) -> None:
+        self._java = java_object(context, _ENTRY, java_context(context), states_of(files), in_executors=True)
+
+    def changed(self) -> list[str]:
+        """A message for each file that is not what it was."""
+        found: list[str] = json.loads(self._java.changed())
+        return found
+
+    def check(self) -> None:
+        """See that every file is what it was.
+
+        Raises:
+            SourceChangedError: one is not.
+        """
+        if changed := self.changed():
+            more = f" So have {len(changed) - 1} more files." if len(changed) > 1 else ""
+            raise SourceChangedError(changed[0] + more, hint="Its records are not those that the run read. Run the program again.")
+
+    def guard(self, rdd: Any) -> None:
+        """Have the tasks of an RDD of Python, which is not computed yet, look at the files that they read."""
+        rdd._prev_jrdd = self._java.checked(rdd._prev_jrdd.rdd())  # noqa: SLF001  # PySpark has no public way to the JVM's RDD
+
+
+def states_of(files: Mapping[str, tuple[int, int]]) -> str:
+    """Files as our Java classes take them."""
+    return json.dumps(files)
+
+
+@contextmanager
+def changes_named() -> Iterator[None]:
+    """Raise `SourceChangedError` in the place of a job's failure because of a file that has changed."""
+    from py4j.protocol import Py4JJavaError  # comes with PySpark
+
+    try:
+        yield
+    except Py4JJavaError as error:
+        if (found := _CHANGED.search(str(error.java_exception))) is None:
+            raise
+        raise SourceChangedError(found[0], hint="Its records are not those that the run read. Run the program again.") from error

@@ -1,0 +1,67 @@
+package headwater.shell;
+
+import headwater.source.HadoopFiles;
+import headwater.source.ReadAgain;
+import java.util.List;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.Dependency;
+import org.apache.spark.Partition;
+import org.apache.spark.TaskContext;
+import org.apache.spark.rdd.RDD;
+import scala.collection.AbstractIterator;
+import scala.collection.Iterator;
+
+/** The records of an RDD of files, which a task gives only while the files of its partition are those that a run read. */
+final class CheckedRdd extends RDD {
+    private final ReadAgain files;
+
+    CheckedRdd(RDD source, ReadAgain files) {
+        super(source, source.elementClassTag());
+        this.files = files;
+    }
+
+    public Partition[] getPartitions() {
+        return source().partitions();
+    }
+
+    public Iterator compute(Partition split, TaskContext context) {
+        List paths = HadoopFiles.paths(split);
+        check(paths);
+        return new Checked(source().iterator(split, context), paths);
+    }
+
+    private RDD source() {
+        return ((Dependency) dependencies().apply(0)).rdd();
+    }
+
+    private void check(List paths) {
+        for (int i = 0; i < paths.size(); i++) {
+            files.check((Path) paths.get(i));
+        }
+    }
+
+    /** The records, and a look at the files behind the last. */
+    private final class Checked extends AbstractIterator {
+        private final Iterator records;
+        private final List paths;
+        private boolean ended;
+
+        Checked(Iterator records, List paths) {
+            this.records = records;
+            this.paths = paths;
+        }
+
+        public boolean hasNext() {
+            boolean more = records.hasNext();
+            if (!more && !ended) {
+                ended = true;
+                check(paths);
+            }
+            return more;
+        }
+
+        public Object next() {
+            return records.next();
+        }
+    }
+}
