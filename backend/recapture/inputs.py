@@ -46,7 +46,14 @@ def _check_file(file: Mapping[str, Any], began_ms: int) -> None:
             f"The program reads {file['path']}. Of files on remote storage it cannot be told whether others were taken away since.",
             hint="Run it again with `headwater run --mode active`.",
         )
-    if int(file["modified"]) > began_ms:
+    try:
+        now = Path(local(file["path"])).stat()
+    except OSError as error:
+        raise UnsupportedError(f"{file['path']}, an input, cannot be looked at: {error}.") from error
+    if (now.st_size, now.st_mtime_ns // 1_000_000) != (int(file["length"]), int(file["modified"])):
+        raise DiffersError(file["path"], "is an input, and has changed while the second run read it")
+    # A file that is moved here, or whose time is set, keeps an old time of modification, and has a new one of its status.
+    if max(int(file["modified"]), now.st_ctime_ns // 1_000_000) > began_ms:
         raise DiffersError(file["path"], "is an input, and has changed since the first run began")
 
 

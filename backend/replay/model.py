@@ -58,7 +58,8 @@ class Difference(BaseModel):
 class Replay(BaseModel):
     """The whole of one replay.
 
-    `exclude` maps a file to the 0-based numbers of the records left out; `shadow` is where it wrote; `process` runs it.
+    `exclude` maps a file to the 0-based numbers of the records left out, `states` to the length and modification time (ms) that it had when
+    they were chosen; `shadow` is where it wrote; `process` runs it.
     """
 
     id: str
@@ -70,6 +71,7 @@ class Replay(BaseModel):
     shadow: str
     process: int
     exclude: Mapping[str, Sequence[int]]
+    states: Mapping[str, tuple[int, int]] = {}
     steps: list[Step] = []
     differences: list[Difference] = []
     differing: int = 0

@@ -13,7 +13,8 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +29,7 @@ from headwater.backend.replay.model import FAULT, Difference, Replay, ReplayStat
 from headwater.backend.replay.plan import applications_between
 from headwater.backend.replay.runner import run_steps
 from headwater.backend.replay.waiting import in_thread_left_behind
-from headwater.errors import HeadwaterError, InvalidQueryError, UnsupportedError
+from headwater.errors import HeadwaterError, InvalidQueryError, SourceChangedError, UnsupportedError
 from headwater.graph.model import parse_id
 from headwater.graph.records import DataRoots
 from headwater.graph.storage.addresses import is_remote
@@ -116,10 +117,11 @@ class Replays:
         upstream = await upstream_of(self._graph, tenant, target)
         applications = applications_between(upstream.flows, selection.datasets, target)
         steps = [Step(job=upstream.names.get(one, one), invocation=upstream.invocation(one, self._registry)) for one in applications]
+        states = await asyncio.to_thread(_states, selection.files, self._sources)
         identifier = uuid.uuid4().hex
         replay = Replay(
             id=identifier, tenant=tenant, output=target, started_at=_now(), shadow=str(self._folder / identifier / "data"),
-            exclude=selection.files, steps=steps, process=os.getpid(),
+            exclude=selection.files, states=states, steps=steps, process=os.getpid(),
         )  # fmt: skip
         self._save(replay)
         return replay
@@ -134,7 +136,9 @@ class Replays:
         replay.state = ReplayState.RUNNING
         save(replay)
         try:
+            await asyncio.to_thread(_check_unchanged, replay, self._sources)
             await in_thread_left_behind(run_steps, replay, self._folder / replay.id, save)
+            await asyncio.to_thread(_check_unchanged, replay, self._sources)
             _check_met(replay)
             replay.differences, replay.differing = await asyncio.to_thread(_differences, replay, self._sources, self._folder / replay.id)
             replay.state = ReplayState.COMPLETE
@@ -225,6 +229,29 @@ def _differences(replay: Replay, sources: DataRoots, folder: Path) -> tuple[list
         return compare(replay.output, Path(place), after, sources=sources)
     with fetched(sources, place, folder) as copy:
         return compare(replay.output, copy, after, sources=DataRoots.of([copy]))
+
+
+def _states(files: Iterable[str], sources: DataRoots) -> dict[str, tuple[int, int]]:
+    """Length and modification time of files as they are now; of those that may not be read here nothing is known."""
+    look, found = sources.look(), {}
+    for file in files:
+        with suppress(UnsupportedError, OSError):
+            block = look.block(file)
+            found[file] = (block.length, block.modified)
+    return found
+
+
+def _check_unchanged(replay: Replay, sources: DataRoots) -> None:
+    """See that the files whose records are left out are those in which the records were chosen.
+
+    Raises:
+        SourceChangedError: one is not: its records have other numbers now.
+    """
+    for file, then in replay.states.items():
+        now = _states([file], sources).get(file)
+        if now != then:
+            reason = "is gone" if now is None else f"had {then[0]} bytes, modified at {then[1]} ms; it has {now[0]}, at {now[1]}"
+            raise SourceChangedError(f"{file} has changed since records of it were chosen: it {reason}.", hint="Start the replay again.")
 
 
 def _check_met(replay: Replay) -> None:

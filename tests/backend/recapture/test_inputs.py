@@ -16,7 +16,7 @@ BEGAN = 1_800_000_000_000
 
 
 def source(path: Path, *files: Path, **more: Any) -> dict[str, Any]:
-    listed = [{"path": f"file:{file}", "length": 1, "modified": file.stat().st_mtime_ns // 1_000_000} for file in files]
+    listed = [{"path": f"file:{file}", "length": file.stat().st_size, "modified": file.stat().st_mtime_ns // 1_000_000} for file in files]
     return {"path": f"file:{path}", "format": "parquet", "files": listed, **more}
 
 
@@ -43,6 +43,36 @@ def test_a_file_that_is_newer_is_named(table: Path) -> None:
     old(table / "k=1" / "part 0", BEGAN / 1000 + 1)
     with pytest.raises(DiffersError, match=r"k=1/part 0 is an input, and has changed"):
         check_inputs([source(table, table / "k=1" / "part 0")], BEGAN)
+
+
+@pytest.mark.parametrize("change", ["moved", "time set back"])
+def test_a_file_that_was_changed_and_looks_old_is_named(tmp_path: Path, change: str) -> None:
+    file, other = tmp_path / "a.csv", tmp_path / "b.csv"
+    file.write_text("1")
+    other.write_text("2")
+    began = file.stat().st_ctime_ns // 1_000_000
+    old(file)
+    old(other)
+    while other.stat().st_ctime_ns // 1_000_000 <= began:
+        old(other)
+    if change == "moved":
+        other.replace(file)
+    else:
+        file.write_text("2")
+        old(file)
+    with pytest.raises(DiffersError, match=r"a\.csv is an input, and has changed"):
+        check_inputs([source(file, file)], began)
+
+
+def test_a_file_that_changed_while_the_second_run_read_it_is_named(table: Path) -> None:
+    file = table / "k=1" / "part 0"
+    read = source(table, file)
+    old(file, BEGAN / 1000 - 30)
+    with pytest.raises(DiffersError, match="while the second run read it"):
+        check_inputs([read], BEGAN)
+    file.unlink()
+    with pytest.raises(UnsupportedError, match="cannot be looked at"):
+        check_inputs([read], BEGAN)
 
 
 @pytest.mark.parametrize("folder", [".", "k=1"])
@@ -79,7 +109,10 @@ def test_a_table_with_a_history_is_refused(table: Path) -> None:
 
 def test_files_on_remote_storage_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="remote storage"):
-        check_inputs([{"path": "s3://b/raw", "format": "csv", "files": [{"path": "s3://b/raw/a", "length": 1, "modified": 0}]}], BEGAN)
+        check_inputs(
+            [{"path": "s3://b/raw", "format": "csv", "files": [{"path": "s3://b/raw/a", "length": 1, "modified": 0}]}],
+            BEGAN,
+        )
 
 
 def test_a_folder_that_is_gone_is_refused(table: Path) -> None:
