@@ -128,8 +128,10 @@ class Look:
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedError(f"{uri} is not readable here: it is no file.")
         block = FileBlock(uri_of(spelt), status.st_size, status.st_mtime_ns // 1_000_000)
-        self._local[uri] = block, LocalFile(real, Identity.of(status), self.opened)
-        return self._local[uri]
+        local = LocalFile(real, Identity.of(status), self.opened)
+        if not anew:
+            self._local[uri] = block, local
+        return block, local
 
     def block(self, uri: str) -> FileBlock:
         """The file of a URI as it is now. Raises as `file` does."""

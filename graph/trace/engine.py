@@ -108,7 +108,7 @@ async def trace(
             incomplete=list(session.incomplete), total=total, selected=found.selected, elapsed_ms=(time.perf_counter() - began) * 1000,
             found_again=list(session.found_again), storage_requests=session.traffic.requests, storage_bytes=session.traffic.bytes,
             as_of=dataset.version.as_of if dataset.version else None,
-            origins=_origins(session, dataset, [*entries, *found.selected]) if request.origins else (),
+            origins=_origins(session, dataset, [*entries, *found.selected], searched=request.where is not None) if request.origins else (),
         )  # fmt: skip
 
 
@@ -118,10 +118,11 @@ def _is_larger(session: Session, begin: str, towards: Collection[str] | None, re
     return session.expected > most
 
 
-def _origins(session: Session, dataset: Dataset, records: Iterable[TracedRecord]) -> list[Origin]:
-    """Return the files of the dataset, and those of the records in the answer, under the names by which the trace met them."""
+def _origins(session: Session, dataset: Dataset, records: Iterable[TracedRecord], *, searched: bool) -> list[Origin]:
+    """Return the files of the records in the answer, under the names by which the trace met them; with `searched`, all of the dataset."""
     paths = {record.file for record in records}
-    return origins_of([file for file in session.files if file.block.path in paths or file.dataset == dataset.id], dataset)
+    files = [file for file in session.files if file.block.path in paths or (searched and file.dataset == dataset.id)]
+    return origins_of(session, files, dataset)
 
 
 def walk(

@@ -46,7 +46,7 @@ async def preview(
     with tracer_of(store).session(tenant) as session:
         found = await find_dataset(session, graph, dataset)
         page, files = await asyncio.to_thread(_page, session, found, where, order, first, offset)
-        return replace(page, origins=await asyncio.to_thread(origins_of, files)) if origins else page
+        return replace(page, origins=await asyncio.to_thread(origins_of, session, files)) if origins else page
 
 
 def _page(
