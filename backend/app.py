@@ -59,6 +59,7 @@ from headwater.backend.api.tickets import OwnTickets, SharedTickets, Tickets
 from headwater.backend.audit.log import AuditLog
 from headwater.backend.audit.reading import audit_of
 from headwater.backend.audit.shared.copying import copier_of
+from headwater.backend.bodies.readers import Readers
 from headwater.backend.connections import Direct
 from headwater.backend.intake.body_budget import BodyBudget
 from headwater.backend.intake.declarations import DeclarationIntake
@@ -116,13 +117,14 @@ def create_app(
             intakes = Intakes(settings, workspace, metrics)
             worker = _worker(settings, workspace, metrics, apart=serving)
             questions = QuestionPool(settings, worker.wanted, metrics.asked)
+            readers = Readers(settings)
             metrics.answer_bytes.set_function(lambda: questions.waiting_bytes)
             watch = Watch(settings, known.is_key)
             audit_lines = audit_of(settings)
             app.state.service = Service(
-                settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker, questions=questions, audit=audit,
-                audit_lines=audit_lines, audit_copier=copier,
-                watch=watch, masks=Masks(settings.folder.masks), live=Live(source_of(workspace.graph)), intakes=intakes,
+                settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker, questions=questions,
+                readers=readers, audit=audit, audit_lines=audit_lines, audit_copier=copier, watch=watch,
+                masks=Masks(settings.folder.masks), live=Live(source_of(workspace.graph)), intakes=intakes,
             )  # fmt: skip
             audit.start()
             if copier is not None:
@@ -137,6 +139,7 @@ def create_app(
             intakes.start()
             if serving:
                 questions.warm()
+                readers.warm()
             try:
                 yield
             finally:
@@ -144,6 +147,7 @@ def create_app(
                 await app.state.trace_jobs.close()
                 await app.state.recaptures.close()
                 await questions.close()
+                await readers.close()
                 await asyncio.to_thread(intakes.stop)
                 await asyncio.to_thread(worker.stop)
                 await asyncio.to_thread(audit.close)

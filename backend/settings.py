@@ -134,6 +134,10 @@ class Settings(BaseSettings):
     question_seconds: float = Field(default=30, gt=0, description="How long a question may take before it is ended.")
     question_bytes: int = Field(default=4096 * _MB, ge=1024 * _MB, description="Memory that one question may take before it is ended.")
     question_processes: int = Field(default=3, ge=1, le=64, description="How many questions about records are answered at a time.")
+    body_seconds: float = Field(default=30, gt=0, description="Processor time that a request body may take to read before it is refused.")
+    body_processes: int = Field(
+        default=3, ge=2, le=64, description="How many larger request bodies are read at a time, one fewer of them of one tenant."
+    )
     answer_bytes: int = Field(
         default=1024 * _MB,
         gt=0,

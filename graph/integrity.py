@@ -14,6 +14,7 @@ each invocation, Airflow's tasks under the DAG of another namespace. So of jobs 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -22,6 +23,8 @@ from headwater.graph.model import EdgeKind, Node, NodeKind, kind_of, node_id
 from headwater.graph.model.declaration import Axis, Declaration, DeclaredType, axis_of, type_of
 from headwater.graph.stores import Direction, GraphStore
 
+_PORTION = 500  # declared pairs that are checked at once
+_MOST_STEPS = 300_000  # from what is declared to its containers: a chain of many takes as many as the square of its length
 _NESTING = {NodeKind.PIPELINE, NodeKind.ACTOR, NodeKind.DATA}  # kinds that may contain their own
 _RUN_BY_MANY = {NodeKind.JOB, NodeKind.PIPELINE}  # kinds of which events may name several containers
 
@@ -88,20 +91,21 @@ async def _check_containment(
     parents: dict[str, set[str]] = {}
     for edge in stated:
         parents.setdefault(edge.dst, set()).add(edge.src)
-    above = {
-        identifier: {node.id for node in nodes}
-        for identifier, nodes in (await graph.ancestors(tenant, sorted({end for pair in declaration.containment for end in pair}))).items()
-    }
+    ends = sorted({end for pair in declaration.containment for end in pair})
+    above = await graph.ancestors(tenant, ends)
+    containers = _Containers({identifier: {node.id for node in nodes} for identifier, nodes in above.items()})
     for index, (container, child) in enumerate(declaration.containment):
         path = f"$.containment[{index}]"
         _check_types(types, container, child, path)
-        if container == child or child in above.get(container, set()):
+        if index % _PORTION == 0:
+            await asyncio.sleep(0)  # many may be declared at once, and others wait for the loop
+        if container == child or containers.is_within(container, child):
             raise InvalidInputError(
                 f"{path}: {child} contains {container} already, so it cannot stand in it.", field=path, hint="Nothing contains itself."
             )
         others = {parent for parent in parents.get(child, set()) if parent != container and axis_of(parent) is axis_of(container)}
         for other in sorted(others):
-            if other not in above.get(container, set()) and container not in above.get(other, set()):
+            if not containers.is_within(container, other) and not containers.is_within(other, container):
                 raise InvalidInputError(
                     f"{path}: {child} stands in {other} already, which neither contains {container} nor stands in it.",
                     field=path,
@@ -111,11 +115,44 @@ async def _check_containment(
         if late:
             raise InvalidInputError(f"{path}: {late}.", field=path, hint="An actor ends after those that it contains.")
         parents.setdefault(child, set()).add(container)
-        reached = {container} | above.get(container, set())
-        for identifier, over in above.items():
-            if identifier == child or child in over:
-                over.update(reached)
-        above.setdefault(child, set()).update(reached)
+        containers.add(container, child)
+
+
+class _Containers:
+    """What contains what: as the graph knows, and as was declared so far. `known` are all containers of each end of a declared pair."""
+
+    def __init__(self, known: Mapping[str, set[str]]) -> None:
+        self._known = known
+        self._declared: dict[str, set[str]] = {}
+        self._steps = 0
+
+    def add(self, container: str, child: str) -> None:
+        """Note a declared pair."""
+        self._declared.setdefault(child, set()).add(container)
+
+    def is_within(self, identifier: str, container: str) -> bool:
+        """Whether a container holds something, at whatever depth.
+
+        Raises:
+            InvalidInputError: the containment of the declaration takes too long to check.
+        """
+        seen, waiting = {identifier}, [identifier]
+        while waiting:
+            at = waiting.pop()
+            known = self._known.get(at, set())
+            above = self._declared.get(at, set()) | {one for one in known if one in self._declared}
+            if container in known or container in above:
+                return True
+            self._steps += 1 + len(known) + len(above)
+            if self._steps > _MOST_STEPS:
+                raise InvalidInputError(
+                    f"The declared containers are within each other by more than {_MOST_STEPS:,} steps.",
+                    field="$.containment",
+                    hint="Declare fewer at once.",
+                )
+            waiting += above - seen
+            seen |= above
+        return False
 
 
 async def violations(graph: GraphStore, tenant: str) -> AsyncIterator[Violation]:

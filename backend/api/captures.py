@@ -11,9 +11,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Request
 from starlette.responses import JSONResponse, Response
 
-from headwater.backend.api.context import Service, service, tenant
-from headwater.backend.intake.bodies import apart, unpack_apart
-from headwater.backend.intake.captures import MissingSegmentsError
+from headwater.backend.api.bodies import SMALL, read_body
+from headwater.backend.api.context import Service, principal, service, tenant
+from headwater.backend.api.credentials import Principal
+from headwater.backend.ingest_log.on_loop import on_loop
+from headwater.backend.intake.captures import MissingSegmentsError, read_packed_manifest
+from headwater.backend.intake.receive import Refused
 from headwater.errors import InvalidCaptureError
 from headwater.graph.records.store import INCOMING
 
@@ -76,21 +79,22 @@ async def put_segment(
         409: {"description": "Segments have not arrived; `missing` lists them."},
     },
 )
-async def post_manifest(request: Request, owner: Annotated[str, Depends(tenant)], parts: Annotated[Service, Depends(service)]) -> Response:
+async def post_manifest(
+    request: Request, who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]
+) -> Response:
     """Take the manifest of a capture whose segments are here."""
-    body = await unpack_apart(
-        await request.body(),
-        encoding=request.headers.get("content-encoding"),
-        limit=parts.settings.max_body_bytes,
-        share=request.state.body,
-    )
+    captures = parts.workspace.captures
+    read = await read_body(request, parts, who, read_packed_manifest, inline=SMALL)
+    if isinstance(read, Refused):
+        await on_loop(captures.bury(who.tenant, read.letter))
+        parts.metrics.captures.labels("rejected").inc()
+        raise read.error
+    draft, manifest = read
     try:
-        receipt = await apart(parts.workspace.captures.submit, owner, body)
+        await asyncio.to_thread(captures.require_segments, who.tenant, manifest)
     except MissingSegmentsError:
         parts.metrics.captures.labels("incomplete").inc()
         raise
-    except InvalidCaptureError:
-        parts.metrics.captures.labels("rejected").inc()
-        raise
+    (receipt,) = await on_loop(captures.keep(who.tenant, draft))
     parts.metrics.captures.labels("duplicate" if receipt.duplicate else "accepted").inc()
     return JSONResponse({"offset": receipt.offset, "duplicate": receipt.duplicate}, 201)

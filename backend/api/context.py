@@ -16,6 +16,7 @@ from headwater.backend.api.metrics import Metrics
 from headwater.backend.audit.log import AuditLog
 from headwater.backend.audit.reading import AuditLines
 from headwater.backend.audit.shared.copying import AuditCopier
+from headwater.backend.bodies.readers import Readers
 from headwater.backend.intakes import Intakes
 from headwater.backend.live import Live
 from headwater.backend.masks import Masks
@@ -40,6 +41,7 @@ class Service:
     metrics: Metrics
     worker: ServiceWorker
     questions: QuestionPool
+    readers: Readers
     audit: AuditLog
     audit_lines: AuditLines
     audit_copier: AuditCopier | None

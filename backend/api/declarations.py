@@ -9,14 +9,13 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from headwater.backend.api.audit import RequestAuditor, auditor
+from headwater.backend.api.bodies import SMALL, read_body
 from headwater.backend.api.context import Service, graph, graph_of, principal, service, tenant
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.permitted import PermittedDeclarations
-from headwater.backend.intake.bodies import apart, unpack_apart
-from headwater.backend.intake.declarations import DeclarationIntake
-from headwater.backend.intake.documents import read_document
+from headwater.backend.intake.declarations import DeclarationIntake, read_packed_declaration
 from headwater.backend.intake.scan import DECLARATION
-from headwater.errors import InvalidInputError, NotFoundError
+from headwater.errors import NotFoundError
 from headwater.graph.model.descriptions import descriptions_of
 from headwater.graph.stores import GraphStore
 from headwater.graphql.access import Scope
@@ -40,14 +39,11 @@ async def post_declaration(
     log: Annotated[RequestAuditor, Depends(auditor)],
 ) -> Response:
     """State types, instances, containment, links and descriptions: owners, tags, terms, retention, legal hold, and their removal."""
-    limit = min(parts.settings.max_body_bytes, DECLARATION.size)
-    body = await unpack_apart(await request.body(), encoding=request.headers.get("content-encoding"), limit=limit, share=request.state.body)
-    document = await apart(read_document, body, DECLARATION)
-    if not isinstance(document, dict):
-        raise InvalidInputError("The body is no object.", field="$", hint='Send {"descriptions": […]}.')
+    read = await read_body(request, parts, who, read_packed_declaration, limit=DECLARATION.size, inline=SMALL)
+    document = read.document
     async with audited(log, "declare", *subjects_of(document), changes=True):
         intake = PermittedDeclarations(DeclarationIntake(parts.workspace.log, graph_of(parts, who, Scope.DECLARE)), parts, who)
-        offset = await intake.declare(who.tenant, document)
+        offset = await intake.declare(who.tenant, document, read.checked())
     return JSONResponse({"offset": offset}, 201)
 
 

@@ -45,6 +45,7 @@ async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
         checks["graph"] = error.message
     checks["quarantine"] = await _quarantine(parts)
     checks["audit"] = parts.audit.state
+    checks["bodies"] = parts.readers.state
     checks["intakes"] = parts.intakes.waiting
     if parts.settings.ingest_log is not None:
         checks["replicas"] = "; ".join(parts.worker.differences) or "ok"
@@ -53,7 +54,7 @@ async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
     found = await asyncio.get_running_loop().run_in_executor(parts.watch.asking, parts.watch.faults)
     for part, faults in groupby(sorted(found, key=lambda fault: fault.part), key=lambda fault: fault.part):
         checks[part] = _damage_text(list(faults), home)
-    unable = any(checks[part] != "ok" for part in ("log", "graph", "catalog", "key", "disk", "audit"))
+    unable = any(checks[part] != "ok" for part in ("log", "graph", "catalog", "key", "disk", "audit", "bodies"))
     ready = not unable and not checks["projector"].startswith("failed")
     content: dict[str, Any] = {"status": "ready" if ready else "unavailable", "checks": checks, "pending": pending}
     return JSONResponse(content, 200 if ready else 503)

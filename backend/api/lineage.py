@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response
 
+from headwater.backend.api.bodies import read_body
 from headwater.backend.api.context import Service, principal, service
 from headwater.backend.api.credentials import Principal
-from headwater.backend.intake.bodies import BodyTooLargeError, apart, unpack_apart
-from headwater.backend.intake.receive import Submission
-from headwater.backend.intake.within import check_of
-from headwater.errors import InvalidInputError
+from headwater.backend.ingest_log.on_loop import on_loop
+from headwater.backend.intake.bodies import BodyTooLargeError
+from headwater.backend.intake.receive import Refused, Submission, read_packed_events
+from headwater.backend.intake.within import EventsWithin, check_of, read_runs
 from headwater.graphql.access import Scope
 
 _INLINE, ARRAY_INLINE = 32 * 1024, 4 * 1024  # smaller bodies are read on the event loop: a thread's hand-over would cost more
@@ -47,25 +46,25 @@ async def post_lineage(
     request: Request, who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]
 ) -> Response:
     """Take OpenLineage events. The answer comes after they are on the disk."""
-    raw = await request.body()
+    events = parts.workspace.events
+    # An array may hold thousands of documents in a few kilobytes.
+    inline = ARRAY_INLINE if (await request.body()).lstrip()[:1] == b"[" else _INLINE
+    check: EventsWithin | None = None
+    if Scope.INTAKE in who.within:
+        runs = await read_body(request, parts, who, read_runs, inline=inline)
+        check = await check_of(parts.workspace.graph, who.tenant, who.within[Scope.INTAKE], runs)
     try:
-        body = await unpack_apart(
-            raw, encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes, share=request.state.body
-        )
+        read = await read_body(request, parts, who, read_packed_events, check, inline=inline)
     except BodyTooLargeError:
         parts.metrics.events.labels("rejected").inc()
         raise
-    except InvalidInputError as error:
-        await asyncio.wrap_future(parts.workspace.events.refuse(who.tenant, raw, error))
+    if isinstance(read, Refused):
+        await on_loop(events.bury(who.tenant, read.letter))
         parts.metrics.events.labels("rejected").inc()
-        raise
-    events = parts.workspace.events
-    if Scope.INTAKE in who.within:
-        check = await check_of(parts.workspace.graph, who.tenant, who.within[Scope.INTAKE], body)
-        return await answer_to(parts, await apart(partial(events.submit, permitted=check), who.tenant, body))
-    # An array may hold thousands of documents in a few kilobytes.
-    inline = ARRAY_INLINE if body.lstrip()[:1] == b"[" else _INLINE
-    return await answer_to(parts, events.submit(who.tenant, body) if len(body) < inline else await apart(events.submit, who.tenant, body))
+        raise read.error
+    if "content-encoding" in request.headers:  # what it unpacked to is in memory until it is durable
+        request.state.body.take(sum(len(draft.body) for draft in read.drafts))
+    return await answer_to(parts, events.keep(who.tenant, read))
 
 
 async def answer_to(parts: Service, submission: Submission) -> Response:

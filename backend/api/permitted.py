@@ -18,6 +18,7 @@ from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import ForbiddenError
 from headwater.backend.api.records_within import QuestionsWithin
 from headwater.backend.home import Home
+from headwater.backend.intake.declarations import CheckedDeclaration, DeclarationIntake
 from headwater.backend.masks import EVERYTHING
 from headwater.backend.questions import CallersQuestions, TraceJobs
 from headwater.backend.replay.model import FAULT
@@ -29,7 +30,6 @@ from headwater.graph.trace.questions import RowsRequest
 from headwater.graph.within.store import StoreWithin
 from headwater.graph.within.visible import NAMED, kind_named
 from headwater.graphql.access import Scope
-from headwater.graphql.declarations import DeclarationService
 from headwater.graphql.recaptures import RecaptureService, RecaptureView
 from headwater.graphql.registrations import RegistrationView
 from headwater.graphql.replays import DifferenceView, ReplayService, ReplayView, StepView
@@ -132,20 +132,20 @@ class PermittedTraceJobs:
 class PermittedDeclarations:
     """The `DeclarationService` of one caller: a tag that masks a column is taken back by those alone who may see what it masks."""
 
-    def __init__(self, declarations: DeclarationService, parts: Service, who: Principal) -> None:
+    def __init__(self, declarations: DeclarationIntake, parts: Service, who: Principal) -> None:
         self._declarations = declarations
         self._masks = parts.masks
         self._who = who
 
-    async def declare(self, tenant: str, document: Mapping[str, Any]) -> int:
-        """See `DeclarationService`. Who declares in some namespaces alone speaks of what lies in them: the intake knows nothing else."""
+    async def declare(self, tenant: str, document: Mapping[str, Any], checked: CheckedDeclaration | None = None) -> int:
+        """See `DeclarationIntake`. Who declares in some namespaces alone speaks of what lies in them: the intake knows nothing else."""
         if self._who.is_restricted(Scope.DECLARE) and (where := _of_no_namespace(document)):
             raise ForbiddenError(f"{where} is of no namespace, and this key declares in some alone.", hint="Leave it out.")
         rules = self._masks.of(tenant)
         named = {rule.tag.casefold() for rule in rules if rule.tag is not None}
         if any(tag.casefold() in named or EVERYTHING in rules for tag in _tags_taken_back(document)):
             self._who.require(Scope.UNMASKED)
-        return await self._declarations.declare(tenant, document)
+        return await self._declarations.declare(tenant, document, checked)
 
 
 def _of_no_namespace(document: Mapping[str, Any]) -> str | None:

@@ -12,12 +12,15 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from headwater.backend.api.audit import RequestAuditor, auditor, logged
-from headwater.backend.api.context import Service, graph_of, principal, service, tenant
+from headwater.backend.api.bodies import read_body
+from headwater.backend.api.context import Service, graph_of, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import NotAcceptableError
 from headwater.backend.api.permitted import questions_of
 from headwater.backend.api.view_options import view_options
-from headwater.backend.intake.bodies import apart, unpack_apart
+from headwater.backend.ingest_log.on_loop import on_loop
+from headwater.backend.intake.prov import read_packed_provenance
+from headwater.backend.intake.receive import Refused
 from headwater.backend.provenance import Exported, chunks_of, open_export
 from headwater.errors import InvalidQueryError
 from headwater.graph.prov import NOTATIONS, Export, ProvFormat
@@ -129,21 +132,23 @@ _TAKEN: dict[int | str, dict[str, Any]] = {
 @router.post("/prov", status_code=201, responses=_TAKEN)
 async def post_prov(
     request: Request,
-    owner: Annotated[str, Depends(tenant)],
+    who: Annotated[Principal, Depends(principal)],
     parts: Annotated[Service, Depends(service)],
     notation: Annotated[ProvFormat | None, Query(alias="format", description="The notation; else that of Content-Type.")] = None,
 ) -> Response:
     """Take a PROV document as lineage. The answer comes after it is on the disk."""
-    raw = await request.body()
-    body = await unpack_apart(
-        raw, encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes, share=request.state.body
-    )
     stated = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     chosen = notation or next((name for name, known in NOTATIONS.items() if known.media_type == stated), None)
     if notation is None and chosen is ProvFormat.JSON:
         chosen = None  # application/json is JSON-LD's too: the document itself tells
-    report = await apart(parts.workspace.prov.submit, owner, body, chosen)
-    return JSONResponse(asdict(report), 201)
+    read = await read_body(request, parts, who, read_packed_provenance, chosen)
+    intake = parts.workspace.prov
+    if isinstance(read, Refused):
+        await on_loop(intake.bury(who.tenant, read.letter))
+        raise read.error
+    draft, report = read
+    (receipt,) = await on_loop(intake.keep(who.tenant, draft))
+    return JSONResponse(asdict(replace(report, duplicate=receipt.duplicate)), 201)
 
 
 async def _after(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from headwater.backend.api.errors import ForbiddenError
-from headwater.backend.questions.errors import QuestionEndedError, TooManyQuestionsError
+from headwater.backend.processes.errors import QuestionEndedError, TooManyQuestionsError
 from headwater.errors import (
     HeadwaterError,
     InvalidQueryError,

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.backend.api.credentials import Principal
-from headwater.backend.questions.errors import TooManyQuestionsError
+from headwater.backend.processes.errors import TooManyQuestionsError
 from headwater.errors import HeadwaterError
 
 PATH = "/graphql"

@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import zlib
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from functools import partial
-from typing import TypeVar
 
-from headwater.backend.intake.body_budget import BodyShare
 from headwater.errors import InvalidInputError
 
 _GZIP = 16 + zlib.MAX_WBITS
-# Threads that read share one interpreter with the loop: more of them would make it wait longer, and the bodies no shorter.
-_READERS = ThreadPoolExecutor(2, thread_name_prefix="headwater-bodies")
-_PIECE = 1 << 20
-T = TypeVar("T")
+_PIECE = 1 << 20  # bytes that are unpacked at once
+_PACKED_PIECE = 1 << 12  # and bytes of which; a body may be made of members of twenty bytes
 
 
 class BodyTooLargeError(InvalidInputError):
     """A body that is larger than the service takes, packed or unpacked."""
-
-
-async def apart(read: Callable[..., T], *arguments: object) -> T:
-    """What `read` returns, in a thread for large bodies. Two are read at once; others wait."""
-    return await asyncio.get_running_loop().run_in_executor(_READERS, copy_context().run, read, *arguments)
-
-
-async def unpack_apart(body: bytes, *, encoding: str | None, limit: int, share: BodyShare) -> bytes:
-    """As `unpack`, off the event loop: what is small may unpack to much. What it comes to is counted in the `share` of its request."""
-    return await apart(partial(_counted, body, encoding=encoding, limit=limit, share=share)) if encoding else body
-
-
-def _counted(body: bytes, *, encoding: str | None, limit: int, share: BodyShare) -> bytes:
-    unpacked = unpack(body, encoding=encoding, limit=limit)
-    if unpacked is not body:
-        share.take(len(unpacked))
-    return unpacked
 
 
 def unpack(body: bytes, *, encoding: str | None, limit: int) -> bytes:
@@ -58,11 +32,21 @@ def unpack(body: bytes, *, encoding: str | None, limit: int) -> bytes:
 
 def _gunzip(body: bytes, limit: int) -> bytes:
     unpacked = bytearray()
-    rest = body
-    while rest:
-        member = zlib.decompressobj(_GZIP)
-        # Piece by piece: what is unpacked is in memory once, and no more of it than the limit.
-        while not member.eof:
+    place = 0
+    while place < len(body):
+        place = _gunzip_member(body, place, unpacked, limit)
+    return bytes(unpacked)
+
+
+def _gunzip_member(body: bytes, start: int, unpacked: bytearray, limit: int) -> int:
+    """Unpack the member that begins at `start`; the place behind it.
+
+    Piece by piece, in both: what is unpacked is in memory once, and of what is not used nothing is copied but a piece.
+    """
+    member = zlib.decompressobj(_GZIP)
+    for place in range(start, len(body), _PACKED_PIECE):
+        rest = body[place : place + _PACKED_PIECE]
+        while rest:
             try:
                 piece = member.decompress(rest, min(_PIECE, limit + 1 - len(unpacked)))
             except zlib.error as error:
@@ -72,10 +56,7 @@ def _gunzip(body: bytes, limit: int) -> bytes:
             if len(unpacked) + len(piece) > limit:
                 raise BodyTooLargeError(f"The body unpacks to more than {limit} bytes.", field="body", hint="Send fewer events at once.")
             unpacked += piece
+            if member.eof:
+                return place + min(_PACKED_PIECE, len(body) - place) - len(member.unused_data)
             rest = member.unconsumed_tail
-            if not piece and not rest:
-                break
-        if not member.eof:
-            raise InvalidInputError("The gzip body is cut short.", field="body", hint="Send it again.")
-        rest = member.unused_data
-    return bytes(unpacked)
+    raise InvalidInputError("The gzip body is cut short.", field="body", hint="Send it again.")

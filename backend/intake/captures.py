@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from headwater.backend.ingest_log import Draft, EntryKind, IngestLog, Receipt
+from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, IngestLog, Receipt
+from headwater.backend.intake.bodies import unpack
 from headwater.backend.intake.documents import document_key, read_document
-from headwater.backend.intake.receive import dead_letter
+from headwater.backend.intake.receive import Refused, dead_letter
 from headwater.backend.intake.redaction import redact, redact_text
 from headwater.backend.intake.scan import MANIFEST
 from headwater.backend.projection.rehearsal import rehearse_capture
@@ -59,23 +61,61 @@ class CaptureIntake:
             MissingSegmentsError: segments that it lists have not arrived.
         """
         try:
-            document = _single(body)
-            Manifest.from_json(document)
-            clean = _redacted(document)
-            drafted = _draft(document, body, clean)
-            manifest = Manifest.from_json(clean)
-            rehearse_capture(clean)
+            drafted, manifest = read_manifest(body)
         except InvalidInputError as error:
             self.refuse(tenant, body, error)
             raise
-        # Asked of the redacted manifest: it is what the log keeps, and so what is published.
+        self.require_segments(tenant, manifest)
+        return self.keep(tenant, drafted).result()[0]
+
+    def require_segments(self, tenant: str, manifest: Manifest) -> None:
+        """Check that the segments of a manifest are here. Reads the disk.
+
+        Raises:
+            MissingSegmentsError: some have not arrived.
+        """
         if missing := self._associations.missing_segments(tenant, manifest):
             raise MissingSegmentsError(missing)
-        return self._log.append(tenant, [drafted]).result()[0]
+
+    def keep(self, tenant: str, draft: Draft) -> Future[Sequence[Receipt]]:
+        """Hand what was read of a manifest to the log."""
+        return self._log.append(tenant, [draft])
+
+    def bury(self, tenant: str, letter: DeadLetter) -> Future[None]:
+        """Keep what was refused."""
+        return self._log.bury(tenant, [letter])
 
     def refuse(self, tenant: str, body: bytes, error: InvalidInputError) -> None:
         """Keep a manifest that can never be taken, without its secrets."""
         self._log.bury(tenant, [dead_letter(body, error)]).result()
+
+
+def read_manifest(body: bytes) -> tuple[Draft, Manifest]:
+    """Return what the log keeps of a manifest, and the manifest as it is kept: that one is published.
+
+    Raises:
+        InvalidInputError: it is no manifest.
+    """
+    document = _single(body)
+    Manifest.from_json(document)
+    clean = _redacted(document)
+    drafted = _draft(document, body, clean)
+    manifest = Manifest.from_json(clean)
+    rehearse_capture(clean)
+    return drafted, manifest
+
+
+def read_packed_manifest(body: bytes, encoding: str | None, limit: int) -> tuple[Draft, Manifest] | Refused:
+    """As `read_manifest`, of a body in an encoding. A manifest that can never be taken comes back as what is kept of it.
+
+    Raises:
+        InvalidInputError: the body cannot be unpacked.
+    """
+    manifest = unpack(body, encoding=encoding, limit=limit)
+    try:
+        return read_manifest(manifest)
+    except InvalidInputError as error:
+        return Refused(error, dead_letter(manifest, error))
 
 
 def _single(body: bytes) -> dict[str, Any]:

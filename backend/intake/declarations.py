@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from headwater.backend.ingest_log import Draft, EntryKind, IngestLog
-from headwater.backend.intake.documents import document_key
+from headwater.backend.intake.bodies import unpack
+from headwater.backend.intake.documents import document_key, read_document
+from headwater.backend.intake.scan import DECLARATION
 from headwater.backend.projection.rehearsal import rehearse_declaration
 from headwater.errors import InvalidInputError
 from headwater.graph.integrity import check_declaration
@@ -39,25 +42,86 @@ class DeclarationIntake:
         self._log = log
         self._graph = graph
 
-    async def declare(self, tenant: str, document: Mapping[str, Any]) -> int:
-        """Take a declaration; when it was made is set here. Its offset in the log, once it is durable.
+    async def declare(self, tenant: str, document: Mapping[str, Any], checked: CheckedDeclaration | None = None) -> int:
+        """Take a declaration, which may be checked already. Its offset in the log, once it is durable.
 
         Raises:
             InvalidInputError: it has not the form, or breaks a rule.
             NotFoundError: it speaks of a node that nobody knows.
             UnavailableError: the graph store, which is asked, does not answer.
         """
-        from headwater.backend.intake.redaction import redact  # its expressions take long to compile
-
-        _require_known(document)
-        declared = {**redact(dict(document)), "declared": datetime.now(UTC).isoformat(timespec="microseconds")}
-        key = document_key(declared)
-        declaration = Declaration.from_json(declared)
-        rehearse_declaration(declaration)
-        await check_declaration(self._graph, tenant, declaration)
-        body = json.dumps(declared, ensure_ascii=False, separators=(",", ":")).encode()
-        future = self._log.append(tenant, [Draft(EntryKind.DECLARATION, key, body)])
+        checked = checked or check_form(document)
+        await check_declaration(self._graph, tenant, checked.declaration)
+        future = self._log.append(tenant, [checked.draft])
         return (await asyncio.wrap_future(future))[0].offset
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedDeclaration:
+    """A declaration that has the form, and what the log keeps of it."""
+
+    declaration: Declaration
+    draft: Draft
+
+
+def check_form(document: Mapping[str, Any]) -> CheckedDeclaration:
+    """Check a declaration, as far as the document alone says; when it was made is set here.
+
+    Raises:
+        InvalidInputError: it has not the form.
+    """
+    from headwater.backend.intake.redaction import redact  # its expressions take long to compile
+
+    _require_known(document)
+    declared = {**redact(dict(document)), "declared": datetime.now(UTC).isoformat(timespec="microseconds")}
+    key = document_key(declared)
+    declaration = Declaration.from_json(declared)
+    rehearse_declaration(declaration)
+    body = json.dumps(declared, ensure_ascii=False, separators=(",", ":")).encode()
+    return CheckedDeclaration(declaration, Draft(EntryKind.DECLARATION, key, body))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDeclaration:
+    """A declaration as it was sent, and what its check came to. Whoever takes it first notes what it speaks of, for the audit."""
+
+    document: dict[str, Any]
+    outcome: CheckedDeclaration | InvalidInputError
+
+    def checked(self) -> CheckedDeclaration:
+        """The declaration, checked.
+
+        Raises:
+            InvalidInputError: it has not the form.
+        """
+        if isinstance(self.outcome, InvalidInputError):
+            raise self.outcome
+        return self.outcome
+
+
+def read_packed_declaration(body: bytes, encoding: str | None, limit: int) -> ReadDeclaration:
+    """The declaration of a body in an encoding.
+
+    Raises:
+        InvalidInputError: it is no JSON object.
+    """
+    document = read_packed_object(body, encoding, limit)
+    try:
+        return ReadDeclaration(document, check_form(document))
+    except InvalidInputError as error:
+        return ReadDeclaration(document, error)
+
+
+def read_packed_object(body: bytes, encoding: str | None, limit: int) -> dict[str, Any]:
+    """The JSON object of a body in an encoding.
+
+    Raises:
+        InvalidInputError: it is none, or is beyond the bounds of a declaration.
+    """
+    document = read_document(unpack(body, encoding=encoding, limit=limit), DECLARATION)
+    if not isinstance(document, dict):
+        raise InvalidInputError("The body is no object.", field="$", hint='Send {"descriptions": […]}.')
+    return document
 
 
 def _require_known(document: Mapping[str, Any]) -> None:

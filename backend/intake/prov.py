@@ -7,13 +7,15 @@ same entry. What is refused is kept as a dead letter without its secrets, with t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headwater.backend.ingest_log import Draft, EntryKind, IngestLog
+from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, IngestLog, Receipt
+from headwater.backend.intake.bodies import unpack
 from headwater.backend.intake.documents import document_key
-from headwater.backend.intake.receive import dead_letter
+from headwater.backend.intake.receive import Refused, dead_letter
 from headwater.backend.intake.redaction import redact
 from headwater.backend.intake.scan import MANIFEST, value_end
 from headwater.backend.projection.prov import project_prov, prov_stamp
@@ -53,8 +55,16 @@ class ProvIntake:
         except InvalidInputError as error:
             self._log.bury(tenant, [dead_letter(body, error)]).result()
             raise
-        (receipt,) = self._log.append(tenant, [draft]).result()
+        (receipt,) = self.keep(tenant, draft).result()
         return replace(report, duplicate=receipt.duplicate)
+
+    def bury(self, tenant: str, letter: DeadLetter) -> Future[None]:
+        """Keep what was refused."""
+        return self._log.bury(tenant, [letter])
+
+    def keep(self, tenant: str, draft: Draft) -> Future[Sequence[Receipt]]:
+        """Hand what was read of a document to the log."""
+        return self._log.append(tenant, [draft])
 
 
 def read_provenance(body: bytes, notation: ProvFormat | None = None) -> tuple[Draft, ProvReport]:
@@ -75,6 +85,22 @@ def read_provenance(body: bytes, notation: ProvFormat | None = None) -> tuple[Dr
     nodes = {node.id for node in batch.nodes} | {end for edge in batch.edges for end in (edge.src, edge.dst)}
     report = ProvReport(len(nodes), len(batch.edges), dict(left_out), duplicate=False)
     return Draft(EntryKind.PROV, key, kept.encode()), report
+
+
+def read_packed_provenance(
+    body: bytes, encoding: str | None, limit: int, notation: ProvFormat | None
+) -> tuple[Draft, ProvReport] | Refused:
+    """As `read_provenance`, of a body in an encoding. A document that can never be taken comes back as what is kept of it.
+
+    Raises:
+        InvalidInputError: the body cannot be unpacked.
+        MissingExtraError: as `ProvIntake.submit`.
+    """
+    document = unpack(body, encoding=encoding, limit=limit)
+    try:
+        return read_provenance(document, notation)
+    except InvalidInputError as error:
+        return Refused(error, dead_letter(document, error))
 
 
 def _clean(name: str, value: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 
 from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, IngestLog, Receipt, Stage
 from headwater.backend.ingest_log.on_loop import on_loop
+from headwater.backend.intake.bodies import BodyTooLargeError, unpack
 from headwater.backend.intake.documents import Document, document_key, key_of, read_documents
 from headwater.backend.intake.events import check_event
 from headwater.backend.intake.redaction import kept_of, may_hold_secret, redact, redact_text
@@ -73,6 +74,33 @@ class Submission:
         return EventsReport(len(receipts), sum(receipt.duplicate for receipt in receipts), self.rejected, self.more_rejected)
 
 
+@dataclass(slots=True)
+class ReadEvents:
+    """What a body of events comes to: what the log keeps, and what is refused."""
+
+    drafts: list[Draft] = field(default_factory=list)
+    letters: list[DeadLetter] = field(default_factory=list)
+    rejected: list[Rejection] = field(default_factory=list)
+    more_rejected: int = 0
+
+    def reject(self, body: bytes, index: int, error: InvalidInputError) -> None:
+        """Refuse a document. The first hundred are kept."""
+        if len(self.rejected) == MAX_REJECTED:
+            self.more_rejected += 1
+            return
+        letter = dead_letter(body, error)
+        self.rejected.append(Rejection(index, letter.field, letter.reason, error.hint and error.hint[:_LONGEST]))
+        self.letters.append(letter)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A body that was refused as a whole: why, and what is kept of it."""
+
+    error: InvalidInputError
+    letter: DeadLetter
+
+
 class EventIntake:
     """Takes OpenLineage events of any producer."""
 
@@ -84,21 +112,20 @@ class EventIntake:
 
         `permitted` is given each valid event and its path, and raises `InvalidEventError` for one that its sender may not send.
         """
-        submission = Submission()
-        drafts: list[Draft] = []
-        letters: list[DeadLetter] = []
-        try:
-            for index, document in enumerate(read_documents(body)):
-                try:
-                    drafts.append(_checked(document, permitted))
-                except InvalidInputError as error:
-                    self._reject(submission, letters, document.body, index, error)
-        except InvalidJsonError as error:  # of the body as a whole: nothing of it is taken
-            submission, drafts, letters = Submission(), [], []
-            self._reject(submission, letters, body, 0, error)
-        submission.buried = self._log.bury(tenant, letters) if letters else None
-        submission.appended = self._log.append(tenant, drafts) if drafts else None
-        return submission
+        return self.keep(tenant, read_events(body, permitted))
+
+    def keep(self, tenant: str, events: ReadEvents) -> Submission:
+        """Hand what was read of a body to the log."""
+        return Submission(
+            rejected=events.rejected,
+            more_rejected=events.more_rejected,
+            buried=self._log.bury(tenant, events.letters) if events.letters else None,
+            appended=self._log.append(tenant, events.drafts) if events.drafts else None,
+        )
+
+    def bury(self, tenant: str, letter: DeadLetter) -> Future[None]:
+        """Keep what was refused as a whole."""
+        return self._log.bury(tenant, [letter])
 
     def take(self, tenant: str, body: bytes) -> Future[Sequence[Receipt]] | None:
         """Hand a body to the log where all of it is valid, as nearly always; None, and nothing done, where it is not."""
@@ -109,17 +136,40 @@ class EventIntake:
         return self._log.append(tenant, drafts) if drafts else None
 
     def refuse(self, tenant: str, body: bytes, error: InvalidInputError) -> Future[None]:
-        """Keep a body that could not even be unpacked."""
+        """Keep a body that could not even be read."""
         return self._log.bury(tenant, [dead_letter(body, error)])
 
-    @staticmethod
-    def _reject(submission: Submission, letters: list[DeadLetter], body: bytes, index: int, error: InvalidInputError) -> None:
-        if len(submission.rejected) == MAX_REJECTED:
-            submission.more_rejected += 1
-            return
-        letter = dead_letter(body, error)
-        submission.rejected.append(Rejection(index, letter.field, letter.reason, error.hint and error.hint[:_LONGEST]))
-        letters.append(letter)
+
+def read_events(body: bytes, permitted: Callable[[Mapping[str, Any], str], None] | None = None) -> ReadEvents:
+    """Check a body (one event, or an array). It asks nothing of the service, so any process can do it. See `EventIntake.submit`."""
+    read = ReadEvents()
+    try:
+        for index, document in enumerate(read_documents(body)):
+            try:
+                read.drafts.append(_checked(document, permitted))
+            except InvalidInputError as error:
+                read.reject(document.body, index, error)
+    except InvalidJsonError as error:  # of the body as a whole: nothing of it is taken
+        read = ReadEvents()
+        read.reject(body, 0, error)
+    return read
+
+
+def read_packed_events(
+    body: bytes, encoding: str | None, limit: int, permitted: Callable[[Mapping[str, Any], str], None] | None = None
+) -> ReadEvents | Refused:
+    """As `read_events`, of a body in an encoding.
+
+    Raises:
+        BodyTooLargeError: it unpacks to more than `limit` bytes.
+    """
+    try:
+        unpacked = unpack(body, encoding=encoding, limit=limit)
+    except BodyTooLargeError:
+        raise
+    except InvalidInputError as error:
+        return Refused(error, dead_letter(body, error))
+    return read_events(unpacked, permitted)
 
 
 def draft(kind: EntryKind, document: Document) -> Draft:

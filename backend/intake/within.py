@@ -7,9 +7,10 @@ that it names, as an input, a parent or a source of a column, is to lie in a nam
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from headwater.backend.intake.bodies import unpack
 from headwater.backend.intake.documents import read_documents
 from headwater.backend.projection.event import event_stamp, project_event
 from headwater.errors import InvalidEventError, InvalidInputError
@@ -51,23 +52,27 @@ class EventsWithin:
                 )
 
 
-async def check_of(graph: GraphStore, tenant: str, permitted: Namespaces, body: bytes) -> EventsWithin:
-    """The check of a body of events: looks up whose runs they are about."""
-    runs = sorted(set(_runs(body)))
+async def check_of(graph: GraphStore, tenant: str, permitted: Namespaces, runs: Sequence[str]) -> EventsWithin:
+    """The check of a body of events about these runs: looks up whose they are."""
     known = [node.id for node in await graph.get(tenant, runs)] if runs else []
     own = await Visible(graph, tenant, [permitted]).of(known)
     return EventsWithin(permitted, set(known) - own)
 
 
-def _runs(body: bytes) -> Iterator[str]:
+def read_runs(body: bytes, encoding: str | None, limit: int) -> list[str]:
+    """The ids of the runs that a body of events is about; none where the body cannot be read: whoever takes it says so."""
     try:
-        for document in read_documents(body):
-            run = document.value.get("run") if isinstance(document.value, dict) else None
-            stated = run.get("runId") if isinstance(run, dict) else None
-            if isinstance(stated, str):
-                yield node_id(NodeKind.RUN, run_key(stated))
+        return sorted(set(_runs(unpack(body, encoding=encoding, limit=limit))))
     except InvalidInputError:
-        return  # whoever takes the body says so
+        return []
+
+
+def _runs(body: bytes) -> Iterator[str]:
+    for document in read_documents(body):
+        run = document.value.get("run") if isinstance(document.value, dict) else None
+        stated = run.get("runId") if isinstance(run, dict) else None
+        if isinstance(stated, str):
+            yield node_id(NodeKind.RUN, run_key(stated))
 
 
 def _named(batch: GraphBatch) -> Iterator[str]:

@@ -10,23 +10,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import resource
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import duckdb
 
 from headwater.backend.messages import packed, read
+from headwater.backend.processes.errors import QuestionEndedError
+from headwater.backend.processes.process import Part, Reply, limit_memory
 from headwater.backend.provenance import chunks_of, open_export
-from headwater.backend.questions.errors import QuestionEndedError
 from headwater.backend.questions.masked import MaskedQuestions
-from headwater.backend.questions.wire import JOB, Ask, Cancel, ExportRequest, JobRequest, MaskRequest, Part, Reply
+from headwater.backend.questions.wire import JOB, Ask, Cancel, ExportRequest, JobRequest, MaskRequest
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.traces.large import TracesBySize, refusing_large
 from headwater.backend.without_pandas import without_pandas
@@ -184,15 +182,6 @@ class Answerer:
     def _send(self, message: Part | Reply) -> None:
         self._replies.write(packed(message))
         self._replies.flush()
-
-
-def limit_memory(more: int) -> None:
-    """Let this process take `more` bytes of address space beside what it has now, and be the first to go where the machine has no more."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    most = pages * resource.getpagesize() + more
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def main() -> None:

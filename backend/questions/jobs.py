@@ -19,10 +19,11 @@ from enum import StrEnum
 from uuid import uuid4
 
 from headwater.backend.masks import Mask
-from headwater.backend.questions.errors import QuestionEndedError, TooManyQuestionsError
+from headwater.backend.processes.errors import QuestionEndedError, TooManyQuestionsError
+from headwater.backend.processes.process import Part
+from headwater.backend.processes.turns import Caller, Turns
 from headwater.backend.questions.process import QuestionProcess
-from headwater.backend.questions.turns import Caller, Turns
-from headwater.backend.questions.wire import JOB, JobRequest, Part
+from headwater.backend.questions.wire import JOB, JobRequest
 from headwater.backend.settings import Settings
 from headwater.errors import ConfigurationError, HeadwaterError, UnsupportedError
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
@@ -142,7 +143,7 @@ class TraceJobs:
             job.ended_at = _now()
 
     async def _answer(self, job: TraceJob) -> TraceAnswer:
-        process = await QuestionProcess.start(self._settings, JOB)
+        process = await QuestionProcess.start_for(self._settings, JOB)
         try:
             async with aclosing(process.parts(job.tenant, JobRequest(job.request), job.masks)) as parts:
                 async for message in parts:

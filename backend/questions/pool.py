@@ -1,26 +1,26 @@
 """The question processes of a service, and who may ask them how much.
 
-A question ends by its answer, at its deadline, or when its caller leaves; then its process is asked to give up, and is ended and replaced
-where it does not within a second. Processes start when they are needed and stay warm. The first that is free is asked, so that one
-caller at a time meets one warm process. An export is taken from its process as quickly as that makes it, and waits elsewhere for its reader
-(`waiting_answers`). All methods are for the service's event loop.
+See `ProcessPool` for how a question ends. An export is taken from its process as quickly as that makes it, and waits elsewhere for its
+reader (`waiting_answers`). All methods are for the service's event loop.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Any, cast
 
 from headwater.backend.masks import Mask
-from headwater.backend.questions.errors import QuestionEndedError
+from headwater.backend.processes.errors import QuestionEndedError
+from headwater.backend.processes.pool import ProcessPool
+from headwater.backend.processes.process import Part, Reply
+from headwater.backend.processes.turns import Caller, Turns
 from headwater.backend.questions.process import QuestionProcess
-from headwater.backend.questions.turns import Caller, Turns
 from headwater.backend.questions.waiting_answers import WaitingAnswer, WaitingAnswers
-from headwater.backend.questions.wire import ExportRequest, MaskRequest, Part, Reply
+from headwater.backend.questions.wire import ExportRequest, MaskRequest
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.tracing import span
 from headwater.backend.worker import WantsTables
@@ -29,10 +29,9 @@ from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 
 _WAITING = 32  # questions of one caller that may wait
-_log = logging.getLogger("headwater.questions")
 
 
-class QuestionPool:
+class QuestionPool(ProcessPool[QuestionProcess]):
     """See the module's docstring. What the processes find missing is added to `wanted`.
 
     `on_outcome` is called with how each question ended, and how many seconds it took.
@@ -43,25 +42,14 @@ class QuestionPool:
         self._wanted = wanted
         self._on_outcome = on_outcome
         places = settings.question_processes
-        self._turns = Turns(places, each=max(1, places * 2 // 3), waiting=_WAITING)
-        self._processes: list[QuestionProcess | None] = [None] * places
-        self._tasks: set[asyncio.Task[None]] = set()
+        turns = Turns(places, each=max(1, places * 2 // 3), waiting=_WAITING)
+        super().__init__(turns, partial(QuestionProcess.start_for, settings), "questions")
         self._making: set[asyncio.Future[int]] = set()  # exports
         self._waiting_answers = WaitingAnswers(settings.answer_bytes)
-        self._is_closed = False
 
     def of(self, caller: str, masks: Sequence[Mask] = ()) -> CallersQuestions:
         """Questions of one caller, whose answers are masked by `masks`."""
         return CallersQuestions(self, caller, masks)
-
-    def warm(self) -> None:
-        """Start the first process, so that the first question need not wait for it."""
-        self._later(self._process(0))
-
-    @property
-    def pids(self) -> list[int]:
-        """The processes that there are."""
-        return [process.pid for process in self._processes if process is not None]
 
     @property
     def waiting_bytes(self) -> int:
@@ -79,7 +67,7 @@ class QuestionPool:
         seconds = self._settings.question_seconds
         began = time.perf_counter()
         who = Caller(tenant, caller)
-        place = await self._turns.take(who, seconds)
+        place = await self.turns.take(who, seconds)
         outcome = "ended"
         try:
             with span("question", kind=type(request).__name__):
@@ -132,8 +120,8 @@ class QuestionPool:
 
     async def _made(self, who: Caller, request: ExportRequest, masks: Sequence[Mask], answer: WaitingAnswer) -> int:
         seconds = self._settings.question_seconds
-        place = await self._turns.take(who, seconds)
-        process = await self._started(who, place)
+        place = await self.turns.take(who, seconds)
+        process = await self.started(who, place)
         reply: Reply | None = None
         patience = seconds  # for the reader
         try:
@@ -155,7 +143,7 @@ class QuestionPool:
                     else:
                         reply = message
         finally:
-            self._leave(who, place, process, reply)
+            self.leave(who, place, process, reply)
         if reply.error is not None:
             raise reply.error
         return cast("int", reply.answer)
@@ -163,17 +151,17 @@ class QuestionPool:
     async def close(self) -> None:
         """End all processes."""
         self._is_closed = True
-        tasks: list[asyncio.Future[Any]] = [*self._tasks, *self._making]
-        for task in tasks:
+        making = list(self._making)
+        for task in making:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.gather(*(process.close() for process in self._processes if process is not None))
+        await asyncio.gather(*making, return_exceptions=True)
+        await super().close()
 
     async def _reply(
         self, caller: Caller, place: int, tenant: str, request: TraceRequest | RowsRequest | MaskRequest, masks: Sequence[Mask],
         seconds: float,
     ) -> Reply:  # fmt: skip
-        process = await self._started(caller, place)
+        process = await self.started(caller, place)
         reply: Reply | None = None
         try:
             async with asyncio.timeout(seconds):
@@ -181,66 +169,8 @@ class QuestionPool:
         except TimeoutError:
             raise _too_long(seconds) from None
         finally:
-            self._leave(caller, place, process, reply)
+            self.leave(caller, place, process, reply)
         return reply
-
-    async def _started(self, caller: Caller, place: int) -> QuestionProcess:
-        try:
-            return await self._process(place)
-        except BaseException:
-            self._turns.give_back(caller, place)
-            raise
-
-    def _leave(self, caller: Caller, place: int, process: QuestionProcess, reply: Reply | None) -> None:
-        """Give a place back: at once where the question had its reply, else when its process can be asked again."""
-        if self._is_closed:
-            return
-        if reply is None:
-            self._later(self._give_up(caller, place, process))
-        elif isinstance(reply.error, QuestionEndedError):  # of memory: nobody knows what it still holds
-            self._later(self._replace(caller, place, process))
-        else:
-            self._turns.give_back(caller, place)
-
-    async def _process(self, place: int) -> QuestionProcess:
-        process = self._processes[place]
-        if process is not None and not process.is_alive:
-            process = self._processes[place] = None
-        if process is None:
-            process = await QuestionProcess.start(self._settings)
-            known = self._processes[place]
-            if known is not None or self._is_closed:  # another start was quicker, or the service ends
-                await process.close()
-                if known is None:
-                    raise QuestionEndedError("The service is ending.")
-                return known
-            self._processes[place] = process
-        return process
-
-    async def _give_up(self, caller: Caller, place: int, process: QuestionProcess) -> None:
-        if await process.give_up():
-            self._turns.give_back(caller, place)
-        else:
-            _log.warning("a question did not end when it was told to; its process %d is replaced", process.pid)
-            await self._replace(caller, place, process)
-
-    async def _replace(self, caller: Caller, place: int, process: QuestionProcess) -> None:
-        self._processes[place] = None
-        try:
-            await process.close()
-            await self._process(place)
-        finally:
-            self._turns.give_back(caller, place)
-
-    def _later(self, work: Any) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None and not self._is_closed:
-            _log.error("a question process did not start: %s", error)
 
 
 class CallersQuestions:

@@ -16,8 +16,8 @@ from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO
 
-from headwater.backend.questions.errors import TooManyQuestionsError
-from headwater.backend.questions.turns import Caller
+from headwater.backend.processes.errors import TooManyQuestionsError
+from headwater.backend.processes.turns import Caller
 from headwater.errors import UnavailableError
 
 _IN_MEMORY = 256 * 1024  # bytes of one answer

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from headwater.backend.masks import Mask
 from headwater.graph.prov import ProvFormat
-from headwater.graph.records import Wanted
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 
@@ -56,21 +54,3 @@ class Cancel:
     """Nobody waits for the answer to this question any more."""
 
     number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of a document, or a line of a job's progress. A reply follows the last one."""
-
-    number: int
-    chunk: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The end of a question: its answer, or the error. `wanted` are tables that the process had to find again at length."""
-
-    number: int
-    answer: Any = None
-    error: Exception | None = None
-    wanted: Sequence[Wanted] = ()

@@ -7,8 +7,6 @@ they are shown.
 
 from __future__ import annotations
 
-import asyncio
-import json
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -16,12 +14,12 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import JSONResponse, Response
 
 from headwater.backend.api.audit import RequestAuditor, auditor
+from headwater.backend.api.bodies import SMALL, read_body
 from headwater.backend.api.context import Service, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.marquez.names import Namespace, RunId, decoded
-from headwater.backend.intake.bodies import apart, unpack_apart
-from headwater.backend.intake.documents import read_document
-from headwater.backend.intake.recorded_operations import Recording, event_of, read_recording
+from headwater.backend.intake.recorded_operations import Recording
+from headwater.backend.intake.recordings import ProgramRun, read_packed_recording
 from headwater.backend.intake.scan import DECLARATION
 from headwater.errors import InvalidInputError, InvalidQueryError
 from headwater.graph.model import NodeKind, node_id, run_uuid
@@ -79,11 +77,10 @@ async def post_operations(
 ) -> Response:
     """Record the operations on fields of one run: `{operations, time}`. The answer comes after they are on the disk."""
     _require_uuid(run)
-    limit = min(parts.settings.max_body_bytes, DECLARATION.size)
-    body = await unpack_apart(await request.body(), encoding=request.headers.get("content-encoding"), limit=limit, share=request.state.body)
-    subjects, event = await apart(_event, body, namespace, application, program, run, kind)
+    program_run = ProgramRun(namespace, application, program, kind.value, run)
+    subjects, read = await read_body(request, parts, who, read_packed_recording, program_run, limit=DECLARATION.size, inline=SMALL)
     async with audited(log, "declare", node_id(NodeKind.JOB, namespace, program), *subjects, changes=True):
-        report = await (await asyncio.to_thread(parts.workspace.events.submit, who.tenant, event)).durable()
+        report = await parts.workspace.events.keep(who.tenant, read).durable()
         if report.rejected:
             first = report.rejected[0]
             raise InvalidInputError(first.message, field=first.field, hint=first.hint)
@@ -93,11 +90,3 @@ async def post_operations(
 def _require_uuid(run: str) -> None:
     if run_uuid(run) is None:
         raise InvalidQueryError(f"{run[:100]!r} is no UUID.", field="run", hint="Runs have UUIDs, as events state them.")
-
-
-def _event(body: bytes, namespace: str, application: str, program: str, run: str, kind: str) -> tuple[list[str], bytes]:
-    """The datasets that operations speak of, and the event that states them."""
-    recording = read_recording(read_document(body, DECLARATION))
-    event = event_of(recording, namespace=namespace, application=application, program=program, kind=kind, run=run)
-    datasets = [node_id(NodeKind.DATASET, item["namespace"], item["name"]) for item in (*event["inputs"], *event["outputs"])]
-    return datasets, json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()

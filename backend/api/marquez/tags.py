@@ -12,6 +12,7 @@ from fastapi import Depends, Path, Request
 from starlette.responses import Response
 
 from headwater.backend.api.audit import RequestAuditor, auditor
+from headwater.backend.api.bodies import SMALL, read_body
 from headwater.backend.api.context import Service, graph_of, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.marquez.asking import Ask, Asked, Page, answer, not_found, page_of, subject_router
@@ -19,9 +20,7 @@ from headwater.backend.api.marquez.dataset_shape import bodies_of_datasets
 from headwater.backend.api.marquez.job_shape import bodies_of_jobs
 from headwater.backend.api.marquez.names import DatasetName, JobName, Namespace, decoded
 from headwater.backend.api.permitted import PermittedDeclarations, tells_values
-from headwater.backend.intake.bodies import apart, unpack_apart
-from headwater.backend.intake.declarations import DeclarationIntake
-from headwater.backend.intake.documents import read_document
+from headwater.backend.intake.declarations import DeclarationIntake, read_packed_object
 from headwater.backend.intake.scan import DECLARATION
 from headwater.errors import InvalidInputError, UnavailableError
 from headwater.graph.model import NodeKind, node_id, parse_id
@@ -79,6 +78,12 @@ class _Declaring:
             await asyncio.sleep(_LOOK)
         raise UnavailableError("The tag is durable, and the graph is not so far yet.", hint="Ask for it later; sent again it does no harm.")
 
+    async def stated(self, request: Request) -> dict[str, Any]:
+        """The object in the body; an empty one where there is no body."""
+        if not (await request.body()).strip():
+            return {}
+        return await read_body(request, self._parts, self._who, read_packed_object, limit=DECLARATION.size, inline=SMALL)
+
     async def tagged(self, dataset: str, bearer: str, tag: str, *, removed: bool = False) -> Response:
         """Give a tag to a dataset or a field of it, or take it back; the dataset, as it is then."""
         if not await self.ask.graph.get(self.ask.tenant, [dataset]):
@@ -111,11 +116,7 @@ async def get_tags(ask: Ask, place: Page) -> dict[str, Any]:
 @router.put("/tags/{tag}", openapi_extra=_DOCUMENT)
 async def put_tag(request: Request, tag: Tag, declare: Declare) -> dict[str, Any]:
     """Make a tag, or describe one: `{"description"}`. The tag, as it is then."""
-    body = await unpack_apart(
-        await request.body(), encoding=request.headers.get("content-encoding"), limit=DECLARATION.size, share=request.state.body
-    )
-    stated = await apart(read_document, body, DECLARATION) if body.strip() else {}
-    description = stated.get("description") if isinstance(stated, dict) else stated
+    description = (await declare.stated(request)).get("description")
     if description is not None and not isinstance(description, str):
         raise InvalidInputError("The description is no text.", field="$.description", hint='Send {"description": "…"}.')
     node = node_id(NodeKind.TAG, tag)

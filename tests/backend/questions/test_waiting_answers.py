@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from headwater.backend.processes.turns import Caller
 from headwater.backend.questions import QuestionEndedError, TooManyQuestionsError
-from headwater.backend.questions.turns import Caller
 from headwater.backend.questions.waiting_answers import WaitingAnswer, WaitingAnswers
 from headwater.backend.settings import load_settings
 from headwater.graph.prov import ProvFormat

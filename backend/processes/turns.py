@@ -7,12 +7,13 @@ its turn, however much the others ask. Within a tenant its callers take turns in
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
 
-from headwater.backend.questions.errors import TooManyQuestionsError
+from headwater.backend.processes.errors import TooManyQuestionsError
 from headwater.errors import UnavailableError
 
 
@@ -26,19 +27,30 @@ class Caller(NamedTuple):
 @dataclass(slots=True)
 class _Waiting:
     caller: Caller
+    since: float
     place: asyncio.Future[int] = field(repr=False)
 
 
 class Turns:
     """Gives out the places 0 … `places` − 1.
 
-    A caller has at most `each` of them at a time, and at most `waiting` questions that wait. Once a second tenant has asked, no tenant has
-    all places, unless there is only one.
+    A caller has at most `each` of them at a time, and at most `waiting` questions that wait. Once a second tenant has asked, or from the
+    beginning (`keeps_one`), no tenant has all places, unless there is only one.
     """
 
-    def __init__(self, places: int, *, each: int, waiting: int) -> None:
+    def __init__(
+        self,
+        places: int,
+        *,
+        each: int,
+        waiting: int,
+        keeps_one: bool = False,
+        too_many: type[TooManyQuestionsError] = TooManyQuestionsError,
+    ) -> None:
+        self.places = places
+        self._keeps_one = keeps_one
+        self._too_many = too_many
         self._free = list(range(places))
-        self._places = places
         self._each = each
         self._most = waiting
         self._at_work: Counter[Caller] = Counter()
@@ -56,9 +68,9 @@ class Turns:
             UnavailableError: none became free in `patience` seconds.
         """
         if sum(one.caller == caller for one in self._waiting) >= self._most:
-            raise TooManyQuestionsError(f"{self._most} of your questions wait already.", hint="Wait for their answers, then ask again.")
+            raise self._too_many(f"{self._most} of your questions wait already.", hint="Wait for their answers, then ask again.")
         self._tenants.add(caller.tenant)
-        waiting = _Waiting(caller, asyncio.get_running_loop().create_future())
+        waiting = _Waiting(caller, time.monotonic(), asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         self._give_out()
         try:
@@ -72,6 +84,17 @@ class Turns:
             if isinstance(error, TimeoutError):
                 raise UnavailableError("The service is busy with other questions.", hint="Ask again.") from None
             raise
+
+    @property
+    def count_waiting(self) -> int:
+        """How many wait."""
+        return len(self._waiting)
+
+    @property
+    def overdue_seconds(self) -> float:
+        """How long a tenant waits that has no place: it is not its own work that it waits for."""
+        since = [waiting.since for waiting in self._waiting if not self._of_tenant[waiting.caller.tenant]]
+        return time.monotonic() - min(since) if since else 0.0
 
     def give_back(self, caller: Caller, place: int) -> None:
         """Free a place."""
@@ -99,7 +122,7 @@ class Turns:
 
     def _may_begin(self, waiting: _Waiting) -> bool:
         caller = waiting.caller
-        most = self._places - 1 if len(self._tenants) > 1 and self._places > 1 else self._places
+        most = self.places - 1 if (self._keeps_one or len(self._tenants) > 1) and self.places > 1 else self.places
         return not waiting.place.done() and self._at_work[caller] < self._each and self._of_tenant[caller.tenant] < most
 
     def _rank(self, waiting: _Waiting) -> tuple[int, int, int, int]:

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from headwater.backend.processes.turns import Caller, Turns
 from headwater.backend.questions import TooManyQuestionsError
-from headwater.backend.questions.turns import Caller, Turns
 from headwater.errors import UnavailableError
 
 ANN, BOB, SUE = Caller("a", "ann"), Caller("a", "bob"), Caller("b", "sue")

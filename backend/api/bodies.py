@@ -1,0 +1,30 @@
+"""The body of a request, read apart from the event loop, unless it is so small that it takes next to no time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from fastapi import Request
+
+from headwater.backend.api.context import Service
+from headwater.backend.api.credentials import Principal
+from headwater.backend.processes.turns import Caller
+
+SMALL = 4 * 1024  # bytes of a body that is read at once: a millisecond
+T = TypeVar("T")
+
+
+async def read_body(
+    request: Request, parts: Service, who: Principal, read: Callable[..., T], *arguments: object, limit: int | None = None, inline: int = 0
+) -> T:
+    """What `read` makes of a body. It is given the bytes, their content encoding, how many they may unpack to, and the `arguments`.
+
+    A body of less than `inline` bytes is read at once. Raises as `Readers.read` does.
+    """
+    body = await request.body()
+    encoding = request.headers.get("content-encoding")
+    most = parts.settings.max_body_bytes if limit is None else min(limit, parts.settings.max_body_bytes)
+    if len(body) < inline and encoding is None:
+        return read(body, None, most, *arguments)
+    return await parts.readers.read(Caller(who.tenant, who.holder), request.receive, read, body, encoding, most, *arguments)

@@ -1,0 +1,109 @@
+"""A few processes, and whose turn it is to have one.
+
+For questions and for bodies. Work ends by its reply, at its deadline, or when its caller leaves; then its process is asked to give up, and
+is ended and replaced where it does not within a second. Processes start when they are needed and stay warm. The first that is free is
+used, so that one caller at a time meets one warm process. All methods are for the service's event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
+
+from headwater.backend.processes.errors import QuestionEndedError
+from headwater.backend.processes.process import ChildProcess, Reply
+from headwater.backend.processes.turns import Caller, Turns
+
+P = TypeVar("P", bound=ChildProcess)
+_log = logging.getLogger("headwater.processes")
+
+
+class ProcessPool(Generic[P]):
+    """Processes, one for each place of `turns`. `start` makes one; `purpose` is for the log."""
+
+    def __init__(self, turns: Turns, start: Callable[[], Awaitable[P]], purpose: str) -> None:
+        self.turns = turns
+        self._start = start
+        self._purpose = purpose
+        self._processes: list[P | None] = [None] * turns.places
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    def warm(self) -> None:
+        """Start the first process, so that the first that needs one need not wait for it."""
+        self._later(self._process(0))
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes that there are."""
+        return [process.pid for process in self._processes if process is not None]
+
+    async def started(self, caller: Caller, place: int) -> P:
+        """The process of a place that a caller has. Where there is none, the place is given back."""
+        try:
+            return await self._process(place)
+        except BaseException:
+            self.turns.give_back(caller, place)
+            raise
+
+    def leave(self, caller: Caller, place: int, process: P, reply: Reply | None) -> None:
+        """Give a place back: at once where the work had its reply, else when its process can be asked again."""
+        if self._is_closed:
+            return
+        if reply is None:
+            self._later(self._give_up(caller, place, process))
+        elif isinstance(reply.error, QuestionEndedError):  # of memory: nobody knows what it still holds
+            self._later(self._replace(caller, place, process))
+        else:
+            self.turns.give_back(caller, place)
+
+    async def close(self) -> None:
+        """End all processes."""
+        self._is_closed = True
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*(process.close() for process in self._processes if process is not None))
+
+    async def _process(self, place: int) -> P:
+        process = self._processes[place]
+        if process is not None and not process.is_alive:
+            process = self._processes[place] = None
+        if process is None:
+            process = await self._start()
+            known = self._processes[place]
+            if known is not None or self._is_closed:  # another start was quicker, or the service ends
+                await process.close()
+                if known is None:
+                    raise QuestionEndedError("The service is ending.")
+                return known
+            self._processes[place] = process
+        return process
+
+    async def _give_up(self, caller: Caller, place: int, process: P) -> None:
+        if await process.give_up():
+            self.turns.give_back(caller, place)
+        else:
+            _log.warning("a process for %s did not give up when it was told to; process %d is replaced", self._purpose, process.pid)
+            await self._replace(caller, place, process)
+
+    async def _replace(self, caller: Caller, place: int, process: P) -> None:
+        self._processes[place] = None
+        try:
+            await process.close()
+            await self._process(place)
+        finally:
+            self.turns.give_back(caller, place)
+
+    def _later(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None and not self._is_closed:
+            _log.error("a process for %s did not start: %s", self._purpose, error)
