@@ -7,14 +7,16 @@ usual port is taken the next free one is used; a port that was asked for is not 
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 import socket
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from ipaddress import ip_address
-from threading import Thread, current_thread, main_thread
+from threading import Thread, Timer, current_thread, main_thread
+from types import FrameType
 
 import requests
 import uvicorn
@@ -35,10 +37,13 @@ from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.layout import CATALOG
 from headwater.graphql.access import Scope
 
+_log = logging.getLogger("headwater.serving")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _NEXT_PORTS = 50
 _QUEUE = 2048  # connections that the system keeps until they are accepted
 _MESSAGE_BYTES = 256 * 1024  # of a subscription
+_GRACE = 4  # seconds for requests that are at work when the service is told to end
+_END = 8.5  # seconds after which it ends, whatever is at work
 _AT_ONCE = 64  # of which so many are accepted before those that are open have their turn
 
 
@@ -81,7 +86,7 @@ class LocalService:
                 proxy_headers=bool(settings.trusted_proxies),
                 forwarded_allow_ips=list(settings.trusted_proxies),
                 server_header=False,
-                timeout_graceful_shutdown=5,
+                timeout_graceful_shutdown=_GRACE,
             )
         )
         self._thread: Thread | None = None
@@ -100,6 +105,7 @@ class LocalService:
         if current_thread() is main_thread():
             # uvicorn shuts down and then raises the signal again: SIGTERM would end us before the announcement is taken back.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+            self._server.told_to_end = self._end_in_time
         # What was imported stays: else each full collection goes through all of it, and holds an answer up by tens of milliseconds.
         settle()
         try:
@@ -113,6 +119,18 @@ class LocalService:
             self._end_tracing()
         if not self._server.started:
             raise UnavailableError("The service could not start.", hint="The lines above say why; `headwater doctor` checks this machine.")
+
+    def _end_in_time(self) -> None:
+        """Begin to end. What is acknowledged is durable, so the process may end at any time; its other processes end with it."""
+
+        def end() -> None:
+            _log.warning("the service did not end within %g s, and is ended: something was at work that does not stop", _END)
+            self._home.retract(os.getpid())
+            os._exit(0)
+
+        watchdog = Timer(_END, end)
+        watchdog.daemon = True
+        watchdog.start()
 
     def start(self) -> None:
         """Serve from a thread; returns when requests are answered.
@@ -139,6 +157,15 @@ class _Server(uvicorn.Server):
 
     asyncio takes one number for two: how long the system's queue is, and how many connections are accepted in one turn of the loop.
     """
+
+    told_to_end: Callable[[], None] | None = None
+    """Called when a signal tells the service to end, unless it was told before."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """See uvicorn."""
+        if self.told_to_end is not None and not self.should_exit:
+            self.told_to_end()
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -18,7 +18,7 @@ from headwater.backend.bodies.wire import Limits, Task
 from headwater.backend.intake import captures, declarations, prov, within  # noqa: F401 - what tasks name is there before the first
 from headwater.backend.messages import packed, read
 from headwater.backend.processes.errors import QuestionEndedError
-from headwater.backend.processes.process import Reply, limit_memory
+from headwater.backend.processes.process import Reply, give_way, limit_memory
 from headwater.errors import HeadwaterError
 
 _NICE = 5  # the service itself, which takes small bodies, comes first
@@ -78,7 +78,7 @@ def main() -> None:
     limits: Any = read(requests)
     if limits is None:
         return
-    os.nice(_NICE)
+    give_way(_NICE)
     reading = _Reading(limits)
     if sys.platform == "linux":
         limit_memory(limits.memory)

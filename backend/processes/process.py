@@ -6,6 +6,7 @@ For questions, jobs and bodies. What it is sent and what it answers are messages
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -142,6 +143,14 @@ class ChildProcess:
             raise _ended() from error
         message: Part | Reply = unpacked(body) if length < _INLINE else await asyncio.to_thread(unpacked, body)
         return message
+
+
+def give_way(more: int) -> None:
+    """Let the service go first, where both want the processor."""
+    with suppress(OSError):
+        os.nice(more)
+        # Linux may weigh sessions first, and processes within theirs alone; this one has a session of its own.
+        Path("/proc/self/autogroup").write_text(str(os.nice(0)), encoding="ascii")
 
 
 def limit_memory(more: int) -> None:

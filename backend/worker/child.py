@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from contextlib import suppress
-from pathlib import Path
 from threading import Lock, Thread
 from typing import BinaryIO
 
@@ -19,6 +17,7 @@ from headwater.backend import tracing
 from headwater.backend.logs import configure
 from headwater.backend.memory import settle
 from headwater.backend.messages import packed, read
+from headwater.backend.processes.process import give_way
 from headwater.backend.upkeep.pruning import policy_of
 from headwater.backend.worker.thread import Worker
 from headwater.backend.worker.wire import Begin, End, Linked, Report, Wake
@@ -91,14 +90,6 @@ async def _work(begin: Begin, requests: BinaryIO, reports: BinaryIO) -> None:
         await asyncio.to_thread(worker.stop)
 
 
-def _give_way() -> None:
-    """Let the service go first: where both want the processor, to take in what is sent is more urgent than to project it."""
-    with suppress(OSError):
-        os.nice(_NICE)
-        # Linux may weigh sessions first, and processes within theirs alone; this one has a session of its own.
-        Path("/proc/self/autogroup").write_text(str(os.nice(0)), encoding="ascii")
-
-
 def main() -> None:
     """Work for the parent."""
     requests: BinaryIO = os.fdopen(os.dup(0), "rb")
@@ -113,7 +104,7 @@ def main() -> None:
         configure(*begin.logs)
     end_tracing = tracing.start(os.environ)
     settle()
-    _give_way()
+    give_way(_NICE)  # to take in what is sent is more urgent than to project it
     try:
         asyncio.run(_work(begin, requests, reports))
     finally:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import SpanContext
 
 _WAKE = 0.02  # seconds between two wake-ups: what is appended meanwhile is projected with the rest
-_END = 30.0  # seconds in which it may finish what is at work
+_END = 3.0  # seconds in which it may finish what is at work: of an entry that takes longer, nothing is lost with it
 _AGAIN = 0.05  # seconds until it is told once more to end
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # before it is started again
 _WATCHED = 1.0  # seconds between two looks at what it is at
