@@ -139,7 +139,7 @@ def create_app(
             intakes.start()
             if serving:
                 questions.warm()
-                readers.warm()
+                readers.warm(2)  # of two tenants: starting one takes a second of processor time
             try:
                 yield
             finally:

@@ -28,7 +28,8 @@ from headwater.errors import HeadwaterError, UnavailableError
 _CHILD = "headwater.backend.bodies.child"
 _WAITING = 64  # bodies of one caller that may wait
 _PATIENCE = 60.0  # seconds that a body may wait for its turn
-_WALL = 10  # times the processor time that a body may take: on a machine that does much else, it takes longer
+_WALL, _LEAST_WALL = 4, 60.0  # times the processor time that a body may take, and seconds: a machine that does much else takes longer
+_AGAIN = 0.2  # seconds
 _OVERDUE = 5.0  # seconds after which bodies are not read in time
 _REMEMBERED = 30.0  # seconds for which it is told that a body was not read in time
 T = TypeVar("T")
@@ -39,8 +40,23 @@ class TooManyBodiesError(TooManyQuestionsError):
 
 
 class _Reader(ChildProcess):
+    patience = 5.0  # to start another takes as long on a machine that does much else
+
+    async def give_up(self) -> bool:
+        """See `ChildProcess`. It is told again and again: it may not have begun when it is told first."""
+        telling = asyncio.ensure_future(self._tell_again())
+        try:
+            return await super().give_up()
+        finally:
+            telling.cancel()
+
     async def interrupt(self) -> None:
         self.signal(signal.SIGUSR1)
+
+    async def _tell_again(self) -> None:
+        while True:
+            await asyncio.sleep(_AGAIN)
+            self.signal(signal.SIGUSR1)
 
 
 class Readers(ProcessPool[_Reader]):
@@ -98,7 +114,7 @@ class Readers(ProcessPool[_Reader]):
             raise UnavailableError("The service is busy with other bodies.", hint="Send it again.") from error
         reply: Reply | None = None
         try:
-            async with asyncio.timeout(self._limits.seconds * _WALL):
+            async with asyncio.timeout(max(_LEAST_WALL, self._limits.seconds * _WALL)):
                 await process.send(task)
                 reply = await process.reply()
         except TimeoutError:

@@ -31,9 +31,10 @@ class ProcessPool(Generic[P]):
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
-    def warm(self) -> None:
-        """Start the first process, so that the first that needs one need not wait for it."""
-        self._later(self._process(0))
+    def warm(self, count: int = 1) -> None:
+        """Start the first processes, so that those that need one first need not wait for it."""
+        for place in range(count):
+            self._later(self._process(place))
 
     @property
     def pids(self) -> list[int]:

@@ -19,7 +19,6 @@ from headwater.backend.processes.errors import QuestionEndedError
 
 _START_SECONDS = 60.0
 _INLINE = 1 << 20  # bytes of a reply that are unpacked at once; a larger one is unpacked in a thread
-_END_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,9 @@ class Reply:
 
 class ChildProcess:
     """One process. It has one piece of work at a time; its pool sees to that."""
+
+    patience = 1.0
+    """Seconds in which it leaves what it is at, or it is replaced."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -82,7 +84,7 @@ class ChildProcess:
     async def give_up(self) -> bool:
         """Have it leave what it is at; whether it can be asked the next."""
         try:
-            async with asyncio.timeout(_END_SECONDS):
+            async with asyncio.timeout(self.patience):
                 await self.interrupt()
                 await self.reply()
         except (TimeoutError, QuestionEndedError):
