@@ -3,6 +3,7 @@ package headwater.listen;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import headwater.describe.HandedParts;
 import headwater.describe.PlanDescription;
+import headwater.rewrite.core.AdaptiveGuard;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.CaptureRule;
 import headwater.rewrite.core.Captures;
@@ -39,6 +40,7 @@ public final class CaptureBridge {
     private final Captures captures;
     private final Events events;
     private final CaptureRule rule; // null: records are not captured
+    private final AdaptiveGuard guard;
     private final ObjectMapper json = new ObjectMapper();
     private boolean breakerReported; // that the breaker opened
     private long describingNanos; // of processor time
@@ -51,6 +53,7 @@ public final class CaptureBridge {
         ShortQuestion.state(look);
         captures = new Captures(context, segments, budget);
         events = new Events(captures);
+        guard = new AdaptiveGuard(captures);
         rule = records ? new CaptureRule(captures, new Families()) : null;
         context.addSparkListener(events);
     }
@@ -74,6 +77,9 @@ public final class CaptureBridge {
         }
         rules.add(rule);
         session.experimental().extraOptimizations_$eq(Scala.seq(rules));
+        List strategies = Scala.list(session.experimental().extraStrategies());
+        strategies.add(guard);
+        session.experimental().extraStrategies_$eq(Scala.seq(strategies));
     }
 
     /** What to checkpoint in the place of a frame; null: there is nothing to say of it. Never throws. */

@@ -65,6 +65,7 @@ public final class CaptureRule extends Rule {
         try {
             LogicalPlan rewritten = WriteRewrite.rewrite(plan, capture);
             PlanCheck.check(WriteRewrite.command(plan), WriteRewrite.command(rewritten));
+            PlanTrial.run(plan, rewritten);
             capture.register(captures.context());
             rewritten.setTagValue(SEEN, Boolean.TRUE);
             capture.rewritten = true;
@@ -90,6 +91,7 @@ public final class CaptureRule extends Rule {
         try {
             LogicalPlan rewritten = frame == null ? CacheRewrite.rewrite(plan, capture) : frame.rewrite(plan, capture);
             PlanCheck.complete(rewritten);
+            PlanTrial.run(plan, rewritten);
             capture.release();
             capture.register(captures.context());
             capture.rewritten = true;

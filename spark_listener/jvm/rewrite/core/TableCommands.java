@@ -117,6 +117,7 @@ final class TableCommands {
     private static LogicalPlan rewritten(LogicalPlan plan, TableCommit commit, Capture capture, int part) {
         LogicalPlan result = DeltaWrite.rewrite(plan, commit, capture, part);
         PlanCheck.complete(result);
+        PlanTrial.run(plan, result);
         result.setTagValue(CaptureRule.SEEN, Boolean.TRUE);
         return result;
     }
@@ -127,6 +128,7 @@ final class TableCommands {
         try {
             LogicalPlan rewritten = MergeSource.rewrite(plan, capture);
             PlanCheck.complete(rewritten);
+            PlanTrial.run(plan, rewritten);
             capture.release();
             capture.register(captures.context());
             capture.rewritten = true;

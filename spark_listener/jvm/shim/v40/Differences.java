@@ -10,6 +10,9 @@ import org.apache.spark.sql.catalyst.expressions.ListQuery;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.adaptive.AdaptiveExecutionContext;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.python.EvaluatePython;
 import org.apache.spark.sql.types.DataType;
@@ -88,5 +91,10 @@ public final class Differences {
     /** Why records of a connector's tables or topics are not followed on this Spark; null: they are. */
     public static String untried(String connector) {
         return "records of " + connector + " are followed on Spark 4.1, and not on 4.0 yet: its lineage is by dataset";
+    }
+
+    /** Plans a plan and prepares it, as Spark does before it runs it. Nothing runs. */
+    public static void prepare(LogicalPlan plan, AdaptiveExecutionContext context) {
+        QueryExecution.prepareExecutedPlan(context.session(), plan, context);
     }
 }

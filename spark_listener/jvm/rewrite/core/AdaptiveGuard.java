@@ -1,0 +1,60 @@
+package headwater.rewrite.core;
+
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.shim.Scala;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.ReturnAnswer;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.SparkStrategy;
+import org.apache.spark.sql.execution.adaptive.InvalidAQEPlanException;
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
+import scala.collection.immutable.Seq;
+import scala.util.Failure;
+
+/**
+ * The planner's strategy for a rewritten plan that adaptive execution plans anew while it runs. Where that fails, adaptive execution goes on with
+ * the physical plan that it has. The plan as a whole was tried before it ran (PlanTrial).
+ */
+public final class AdaptiveGuard extends SparkStrategy {
+    private static final ThreadLocal UNDER_WAY = new ThreadLocal(); // TRUE while this thread plans for a guard
+
+    private final Captures captures;
+
+    public AdaptiveGuard(Captures captures) {
+        this.captures = captures;
+    }
+
+    public Seq apply(LogicalPlan plan) {
+        if (!(plan instanceof ReturnAnswer) || UNDER_WAY.get() != null || !holds(plan, true) || !holds(plan, false)) {
+            return Scala.empty();
+        }
+        UNDER_WAY.set(Boolean.TRUE);
+        try {
+            SparkSession session = (SparkSession) SparkSession.active();
+            return Scala.seq(session.sessionState().planner().plan(plan).next());
+        } catch (Throwable fault) {
+            if (fault instanceof InvalidAQEPlanException) { // Spark's own answer to the same
+                return (Seq) new Failure(fault).get();
+            }
+            captures.fault(fault);
+            return (Seq) new Failure(new InvalidAQEPlanException("Headwater's plan cannot be planned anew: " + fault, plan)).get(); // throws it
+        } finally {
+            UNDER_WAY.remove();
+        }
+    }
+
+    /** Whether a plan holds a stage, or else a node of ours. */
+    private static boolean holds(LogicalPlan node, boolean stage) {
+        if (stage ? node instanceof LogicalQueryStage : node instanceof HiddenProject) {
+            return true;
+        }
+        List children = Scala.list(node.children());
+        for (int i = 0; i < children.size(); i++) {
+            if (holds((LogicalPlan) children.get(i), stage)) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

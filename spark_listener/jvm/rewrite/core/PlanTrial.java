@@ -1,0 +1,77 @@
+package headwater.rewrite.core;
+
+import headwater.shim.Differences;
+import headwater.shim.OwnExpression;
+import headwater.shim.Scala;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.BindReferences;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
+import org.apache.spark.sql.catalyst.optimizer.ReplaceCTERefWithRepartition;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.adaptive.AdaptiveExecutionContext;
+
+/**
+ * Plans a rewritten plan as Spark is going to, before Spark gets it. What fails here would fail the program's query, which runs by its own plan
+ * then. A trial plans and prepares the plan, and has our expressions make their code. It runs no job.
+ */
+final class PlanTrial {
+    private PlanTrial() {}
+
+    /** Throws what Spark would throw for the rewritten plan. Refuses the query if Spark cannot plan the program's own plan either. */
+    static void run(LogicalPlan own, LogicalPlan rewritten) {
+        SparkSession session = (SparkSession) SparkSession.active();
+        try {
+            plan(rewritten, session);
+            generate(rewritten);
+        } catch (Throwable fault) {
+            if (!isPlanned(own, session)) {
+                throw new Refused(own.nodeName(), "Spark cannot plan the query");
+            }
+            throw new IllegalStateException("Spark cannot run the plan that capture made, so the program's own plan ran: " + fault, fault);
+        }
+    }
+
+    private static boolean isPlanned(LogicalPlan own, SparkSession session) {
+        try {
+            plan(own, session);
+            return true;
+        } catch (Throwable fault) {
+            return false;
+        }
+    }
+
+    private static void plan(LogicalPlan plan, SparkSession session) {
+        LogicalPlan copy = (LogicalPlan) plan.clone();
+        if (plan instanceof WithCTE) { // which Spark's optimizer does next
+            copy = ReplaceCTERefWithRepartition.apply(copy);
+        }
+        QueryExecution query = session.sessionState().executePlan(plan, QueryExecution.$lessinit$greater$default$4());
+        Differences.prepare(copy, new AdaptiveExecutionContext(session, query));
+    }
+
+    private static void generate(LogicalPlan node) {
+        List expressions = Scala.list(node.expressions());
+        for (int i = 0; i < expressions.size(); i++) {
+            generate((Expression) expressions.get(i), node);
+        }
+        List children = Scala.list(node.children());
+        for (int i = 0; i < children.size(); i++) {
+            generate((LogicalPlan) children.get(i));
+        }
+    }
+
+    private static void generate(Expression expression, LogicalPlan node) {
+        if (expression instanceof OwnExpression) {
+            BindReferences.bindReference(expression, node.allAttributes(), true).genCode(new CodegenContext());
+            return;
+        }
+        List children = Scala.list(expression.children());
+        for (int i = 0; i < children.size(); i++) {
+            generate((Expression) children.get(i), node);
+        }
+    }
+}
