@@ -41,10 +41,18 @@ def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker, 
         lines.append(f"turned off during the run: {breaker.reason}")
     lines += sent
     lines += [f"refused by {report.where}: {reason}" for reason in report.refused[:_MOST_REFUSALS]]
-    lines.append(f"{report.where}: {report.left}" if report.left else f"kept in {report.where}")
+    lines.append(_kept(report, breaker))
     if not report.left and tally.outputs:
         lines.append(f"look: {_command(tally, settings)}")
     return "\n".join(f"headwater: {line}" for line in lines if line)
+
+
+def _kept(report: Report, breaker: Breaker) -> str:
+    if report.left:
+        return f"{report.where}: {report.left}"
+    if breaker.reason:
+        return f"{report.where} has what could be written before that"
+    return f"kept in {report.where}"
 
 
 def reasons(counted: Counter[tuple[str, str]]) -> list[str]:

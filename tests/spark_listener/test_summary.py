@@ -57,3 +57,11 @@ def test_queries_of_which_nobody_told_are_not_passed_over(tmp_path: Path):
     whole.add(Tally(unheard="its Java cannot be used"))
     text = summary(whole, Report(str(tmp_path)), load_settings({}, home=str(tmp_path)), Breaker())
     assert "headwater: queries were not followed, nor what they read and wrote: its Java cannot be used" in text.splitlines()
+
+
+def test_what_was_turned_off_is_not_said_to_be_kept(tmp_path: Path):
+    breaker = Breaker()
+    breaker.open("the disk is full")
+    lines = summary(Tally(), Report(str(tmp_path)), load_settings({}, home=str(tmp_path)), breaker).splitlines()
+    assert "headwater: turned off during the run: the disk is full" in lines
+    assert lines[-1] == f"headwater: {tmp_path} has what could be written before that"

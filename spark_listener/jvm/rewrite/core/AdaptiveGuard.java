@@ -26,22 +26,34 @@ public final class AdaptiveGuard extends SparkStrategy {
     }
 
     public Seq apply(LogicalPlan plan) {
-        if (!(plan instanceof ReturnAnswer) || UNDER_WAY.get() != null || !holds(plan, true) || !holds(plan, false)) {
-            return Scala.empty();
+        boolean guards = false;
+        try {
+            guards = plan instanceof ReturnAnswer && UNDER_WAY.get() == null && isOurs(plan);
+            return guards ? planned(plan) : Scala.empty();
+        } catch (Throwable fault) {
+            if (!guards) { // Spark's own strategies plan it
+                return scala.collection.immutable.Nil$.MODULE$;
+            }
+            if (!(fault instanceof InvalidAQEPlanException)) { // else Spark's own answer
+                captures.fault(fault);
+            }
+            return (Seq) new Failure(new InvalidAQEPlanException("Headwater's plan cannot be planned anew: " + fault, plan)).get(); // throws it
         }
+    }
+
+    private static Seq planned(LogicalPlan plan) {
         UNDER_WAY.set(Boolean.TRUE);
         try {
             SparkSession session = (SparkSession) SparkSession.active();
             return Scala.seq(session.sessionState().planner().plan(plan).next());
-        } catch (Throwable fault) {
-            if (fault instanceof InvalidAQEPlanException) { // Spark's own answer to the same
-                return (Seq) new Failure(fault).get();
-            }
-            captures.fault(fault);
-            return (Seq) new Failure(new InvalidAQEPlanException("Headwater's plan cannot be planned anew: " + fault, plan)).get(); // throws it
         } finally {
             UNDER_WAY.remove();
         }
+    }
+
+    /** Whether it is a rewritten plan of which a part has run. */
+    private static boolean isOurs(LogicalPlan plan) {
+        return holds(plan, true) && holds(plan, false);
     }
 
     /** Whether a plan holds a stage, or else a node of ours. */

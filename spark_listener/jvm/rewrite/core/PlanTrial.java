@@ -45,12 +45,10 @@ final class PlanTrial {
     }
 
     private static void plan(LogicalPlan plan, SparkSession session) {
-        LogicalPlan copy = (LogicalPlan) plan.clone();
-        if (plan instanceof WithCTE) { // which Spark's optimizer does next
-            copy = ReplaceCTERefWithRepartition.apply(copy);
-        }
+        // Of common table expressions Spark's optimizer makes plans next.
+        LogicalPlan next = plan instanceof WithCTE ? ReplaceCTERefWithRepartition.apply(plan) : plan;
         QueryExecution query = session.sessionState().executePlan(plan, QueryExecution.$lessinit$greater$default$4());
-        Differences.prepare(copy, new AdaptiveExecutionContext(session, query));
+        Differences.prepare(next, new AdaptiveExecutionContext(session, query));
     }
 
     private static void generate(LogicalPlan node) {

@@ -1,0 +1,238 @@
+"""A program whose Headwater fails on purpose, at each method of the folders that change plans; for test_faults_on_purpose.py.
+
+    python -m tests.oracle.faults_on_purpose FOLDER MODE all|telling
+
+Its first argument is a folder of its own. It prints a line of JSON for each place that failed: what failed, in which query, what the query
+gave with the fault and without Headwater, and what the ledger has. A process of its own, since a JVM loads our classes once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from headwater.spark_listener.capture import Bridge, jar
+from tests.jvm import PATIENTLY, start_with
+from tests.oracle.laboratory import INTERPRETED
+
+BUDGETS = {"active": 0.0, "auto": 1.0, "lazy": float("inf"), "coarse": 0.0}
+_METHOD = re.compile(
+    r"^    (?:public |private |protected |static |final |synchronized )*(?!(?:public|private|protected|return|new|else|throw)\b)"
+    r"[\w.\[\]]+ (\w+)\([^;{}]*?\)(?: throws [\w., ]+)? \{\n",
+    re.MULTILINE,
+)
+_ENTRIES = {"rewrite/core/CaptureRule.apply", "rewrite/core/AdaptiveGuard.apply"}  # each is nothing but a try
+_FOLDERS = (
+    "headwater/rewrite/",
+    "headwater/write/TrackedInsert",
+    "headwater/shim/OwnExpression",
+    "headwater/tap/Recorder",
+    "headwater/tap/Tap.",
+)
+_SWITCH = """
+package headwater.broken;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+public final class Switch {
+    private static final Set SEEN = ConcurrentHashMap.newKeySet();
+    private static volatile String place = "";
+
+    public static void state(String failing) {
+        place = failing;
+        SEEN.clear();
+    }
+
+    public static List seen() {
+        return new ArrayList(SEEN);
+    }
+
+    public static void at(String here) {
+        SEEN.add(here);
+        if (here.equals(place)) {
+            throw new IllegalStateException("on purpose at " + here);
+        }
+    }
+}
+"""
+
+
+def with_switches(sources: Mapping[str, str]) -> dict[str, str]:
+    """The Java sources with a switch at the start of each method, by which it can be made to fail."""
+    result = dict(sources)
+    for name, text in sources.items():
+        if name.startswith(_FOLDERS):
+            place = name.removeprefix("headwater/").removesuffix(".java")
+            result[name] = _METHOD.sub(lambda found, place=place: f'{found[0]}headwater.broken.Switch.at("{place}.{found[1]}");\n', text)
+    result["headwater/broken/Switch.java"] = _SWITCH
+    return result
+
+
+def _mean(values: pd.Series) -> float:
+    return float(values.mean())
+
+
+def _first(group: pd.DataFrame) -> pd.DataFrame:
+    return group.head(1)
+
+
+def _queries() -> dict[str, Callable[[SparkSession], DataFrame]]:
+    texts = {
+        "scan": "SELECT * FROM facts WHERE n > 0",
+        "group": "SELECT k, count(*) c, max(v) v FROM facts GROUP BY k",
+        "group by number": "SELECT n, count(*) c FROM facts GROUP BY n",
+        "group of a join": "SELECT k, n, count(*) c FROM facts JOIN names ON k = key GROUP BY k, n",
+        "group of python": "SELECT k, mean(v) m FROM facts GROUP BY k",
+        "distincts": "SELECT k, count(DISTINCT n) a, count(DISTINCT v) b FROM facts GROUP BY k",
+        "semi-join": "SELECT id FROM facts WHERE k IN (SELECT key FROM names WHERE w > 0)",
+        "existence": "SELECT id FROM facts WHERE n = 1 OR k IN (SELECT key FROM names WHERE w > 1)",
+        "semi-join by number": "SELECT id FROM facts WHERE EXISTS (SELECT 1 FROM names WHERE w = n AND key <> k)",
+        "anti-join": "SELECT id FROM facts WHERE k NOT IN (SELECT key FROM names WHERE w > 1)",
+        "outer join": "SELECT id, w FROM facts FULL JOIN names ON k = key",
+        "window": "SELECT id, rank() OVER (PARTITION BY k ORDER BY id) r, sum(v) OVER (PARTITION BY n) s FROM facts",
+        "ranks": "SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY k ORDER BY id) r FROM facts) WHERE r < 3",
+        "union": "SELECT id FROM facts UNION ALL SELECT w FROM names",
+        "limit": "SELECT id, k FROM facts ORDER BY v DESC, id LIMIT 7",
+        "subquery": "SELECT id FROM facts WHERE v > (SELECT avg(v) FROM facts)",
+        "correlated": "SELECT id FROM facts o WHERE v > (SELECT avg(v) FROM facts i WHERE i.k = o.k)",
+        "twice": "WITH c AS (SELECT k, count(*) n FROM facts GROUP BY k) SELECT a.k, a.n, rand(1) > 2 r FROM c a JOIN c b ON a.k = b.k",
+        "generator": "SELECT id, e FROM facts LATERAL VIEW explode(array(n, v)) x AS e",
+        "rollup": "SELECT k, n, count(*) c FROM facts GROUP BY ROLLUP (k, n)",
+        "recursion": "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 4) SELECT n, key FROM r JOIN names ON n = w",
+        "scalar python": "SELECT id, plus(v) p FROM facts",
+        "intersection": "SELECT k FROM facts INTERSECT SELECT key FROM names",
+        "lines of json": "SELECT id, k FROM as_json WHERE n > 0",
+        "lines of csv": "SELECT * FROM as_csv",
+        "orc": "SELECT * FROM as_orc",
+        "values": "SELECT * FROM VALUES (1, 'a'), (2, 'b') AS x(p, q) JOIN names ON q = key",
+    }
+    made: dict[str, Callable[[SparkSession], DataFrame]] = {
+        name: lambda session, text=text: session.sql(text) for name, text in texts.items()
+    }
+    made["groups in pandas"] = lambda session: (
+        session.table("facts").groupBy("k").applyInPandas(_first, "id long, k string, n long, v double")
+    )
+    made["tasks in pandas"] = lambda session: session.table("facts").mapInPandas(lambda rows: rows, "id long, k string, n long, v double")
+    made["repartition"] = lambda session: session.table("facts").repartition(2).sortWithinPartitions("id")
+    made["cache"] = lambda session: session.sql("SELECT k, n, count(*) c FROM facts GROUP BY k, n").cache()
+    made["checkpoint"] = lambda session: session.sql("SELECT k, v + 1 AS v FROM facts WHERE n > 0").localCheckpoint()
+    return made
+
+
+def _prepare(session: SparkSession, folder: Path) -> None:
+    for name, value in {**INTERPRETED, "spark.sql.shuffle.partitions": "2"}.items():
+        session.conf.set(name, value)
+    for name in ("facts", "names"):
+        session.read.parquet(str(folder / name)).createOrReplaceTempView(name)
+    for kind in ("json", "csv", "orc"):
+        schema = "id long, k string, n long, v double"
+        session.read.schema(schema).format(kind).load(str(folder / kind)).createOrReplaceTempView(f"as_{kind}")
+    session.udf.register("mean", f.pandas_udf(_mean, "double"))
+    session.udf.register("plus", f.udf(lambda value: value + 1, "double"))
+
+
+def _sources(session: SparkSession, folder: Path) -> None:
+    rows = [{"id": i, "k": "abcde"[i * i % 5], "n": i % 3, "v": float(i * 7 % 31)} for i in range(40)]
+    for name, table in {"facts": rows, "names": [{"key": key, "w": place} for place, key in enumerate("abbe")]}.items():
+        (folder / name).mkdir()
+        pq.write_table(pa.Table.from_pylist(table), folder / name / "part.parquet")
+    for kind in ("json", "csv", "orc"):
+        session.read.parquet(str(folder / "facts")).coalesce(1).write.format(kind).save(str(folder / kind))
+
+
+def _outcome(session: SparkSession, query: Callable[[SparkSession], DataFrame], out: Path) -> str:
+    try:
+        query(session).write.parquet(str(out))
+    except Exception as error:  # noqa: BLE001  # whatever it is, the run without Headwater has to have it too
+        java = getattr(error, "java_exception", None)
+        return f"{type(error).__name__}: {str(java if java is not None else error)[:500]}"
+    finally:
+        session.catalog.clearCache()
+    return repr([pq.ParquetFile(path).read().to_pylist() for path in sorted(out.glob("*.parquet"))])
+
+
+class _Run:
+    """The session without Headwater, and the means to run a query in a new one with it."""
+
+    def __init__(self, folder: Path, mode: str) -> None:
+        start_with()
+        builder = SparkSession.builder.master("local[2]").appName("faults").config("spark.ui.enabled", "false")
+        self.plain = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+        self.plain.sparkContext.setLogLevel("OFF")
+        self.folder, self.mode, self.number = folder, mode, 0
+        _sources(self.plain, folder)
+        _prepare(self.plain, folder)
+
+    def switch(self) -> Any:
+        jvm: Any = self.plain.sparkContext._jvm
+        return jvm.headwater.broken.Switch
+
+    def captured(self, query: Callable[[SparkSession], DataFrame], place: str) -> tuple[str, list[str], list[str]]:
+        """What a query gives, the places that it met, and what the ledger has to say."""
+        self.number += 1
+        session = self.plain.newSession()
+        _prepare(session, self.folder)
+        segments = str(self.folder / f"segments{self.number}")
+        bridge = Bridge.install(session, mode=self.mode, segments=segments, budget=BUDGETS[self.mode])
+        try:
+            self.switch().state(place)
+            outcome = _outcome(session, query, self.folder / f"out{self.number}")
+            places = [str(entry) for entry in self.switch().seen()]
+            bridge.flush(PATIENTLY)
+            said: list[str] = []
+            while events := bridge.drain(0):
+                captures = [event["capture"] for event in events if event.get("capture")]
+                said += [capture["status"] for capture in captures if capture["status"] == "complete"]
+                said += [problem["reason"] for capture in captures for problem in capture["problems"]]
+                said += [str(event["reason"]) for event in events if event["event"] == "fault"]
+                # of which the ledger says that no capture was begun
+                said += ["refused" for event in events if event["event"] == "query_end" and not event.get("capture")]
+        finally:
+            self.switch().state("")
+            bridge.close()
+        return outcome, places, said
+
+
+def main(folder: Path, mode: str, choice: str) -> None:
+    """See the module."""
+    sources = jar.java_sources
+    jar.java_sources = lambda version: with_switches(sources(version))
+    run = _Run(folder, mode)
+    queries = _queries()
+    expected = {name: _outcome(run.plain, query, folder / f"plain-{name}") for name, query in queries.items()}
+    tried: set[str] = set()
+    for name, query in queries.items():
+        outcome, places, said = run.captured(query, "")
+        _tell("", name, outcome, expected[name], said)
+        for place in sorted(set(places) - _ENTRIES):
+            key = place if choice == "all" else place.partition(".")[0]
+            if key not in tried:
+                tried.add(key)
+                outcome, _, said = run.captured(query, place)
+                _tell(place, name, outcome, expected[name], said)
+    run.plain.stop()
+
+
+def _tell(place: str, name: str, outcome: str, expected: str, said: list[str]) -> None:
+    line = {"place": place, "query": name, "same": outcome == expected, "said": said}
+    if outcome != expected:
+        line |= {"outcome": outcome[:600], "expected": expected[:200]}
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
