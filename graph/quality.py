@@ -26,7 +26,7 @@ _OWN = frozenset({
     "capture", "leftOut", "ordinal", "type", "description", "block", "writtenAt", "files", "bytes", "rows", "path", "format", "length",
     "modified", "op", "text", "children", "transformations", "fields", "actorType", "partition_columns", "invalidatedBy",
 })  # fmt: skip
-_OWN_PREFIXES = ("curated:", "tag:", "by:", "how:")
+_OWN_PREFIXES = ("curated:", "tag:", "tagged:", "by:", "how:")
 _WITH_FACETS = frozenset({NodeKind.DATASET, NodeKind.COLUMN, NodeKind.VERSION, NodeKind.RUN, NodeKind.JOB, NodeKind.PIPELINE})
 _NO_VALUES = frozenset({"success", "severity", "rowCount", "bytes", "fileCount"})  # what of a result tells no value of a column
 _INPUT = "input:"  # a run's properties of what it read

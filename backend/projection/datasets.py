@@ -11,6 +11,7 @@ from headwater.backend.projection.descriptions import state_facets
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, text
 from headwater.backend.projection.statement import Part, Statement
 from headwater.graph.model import EdgeKind, NodeKind, Stamp, node_id
+from headwater.graph.stores.derivations import OPEN
 
 Stated = tuple[Sequence[str], Part, int]  # the names of a dataset's columns, what is stated of it, and how many columns lack a name
 K = TypeVar("K", bound=Hashable)
@@ -188,10 +189,13 @@ class _Derivations:
 
     def _properties(self, transformations: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Of the derivation and of the access."""
-        # Two jobs may derive one column from another in two ways: `transformations` is the last statement, `by:` each job's.
+        # Two jobs may derive one column from another in two ways: `transformations` is the last statement, `by:` each job's. That values
+        # once flowed unhidden stays stated (`open:`): a later statement may not lift the mask of what was made then.
         derivation: dict[str, Any] = {"transformations": transformations} if transformations else {}
         if self._job is not None:
             derivation[f"by:{self._job}"] = transformations
+        if not transformations or any(step.get("type") != "INDIRECT" and step.get("masking") is not True for step in transformations):
+            derivation[f"{OPEN}{self._job or ''}"] = True
         return derivation, _ways([text(step.get("subtype")) or text(step.get("type")) for step in transformations])
 
 

@@ -15,7 +15,7 @@ from headwater.backend.projection.facets import mapping, objects, text
 from headwater.backend.projection.statement import Statement
 from headwater.graph.model import EdgeKind, NodeKind, node_id, parse_id
 from headwater.graph.model.declaration import Aspect
-from headwater.graph.model.descriptions import CURATED, NODE_OF
+from headwater.graph.model.descriptions import CURATED, NODE_OF, TAGGED
 
 _ASSERTIONS, _METRICS = "dataQualityAssertions", "dataQualityMetrics"
 _OF_EXPECTATIONS = "greatExpectations_assertions"  # Great Expectations' own, with `expectationType` in the place of `assertion`
@@ -44,7 +44,9 @@ def state_facets(statement: Statement, identifier: str, facets: Mapping[str, Any
         _join(statement, NodeKind.TAG, name, bearer)
         if bearer != identifier:
             statement.contain(identifier, bearer)
-            columns.setdefault(bearer, {})[f"tag:{name}"] = {"value": tag.get("value"), "source": tag.get("source")}
+            stated = columns.setdefault(bearer, {})
+            stated[f"tag:{name}"] = {"value": tag.get("value"), "source": tag.get("source")}
+            stated[f"{TAGGED}{name}={tag.get('value')}"] = True  # stays, whatever value the tag has later
     for column, tags in columns.items():
         statement.describe(column, tags)
 

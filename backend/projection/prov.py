@@ -20,6 +20,7 @@ _MOST_MAKERS = 10  # of one entity: beyond, its readers are linked to the datase
 _EPOCH = "1970-01-01T00:00:00Z"
 _DATA = frozenset({NodeKind.VERSION, NodeKind.PARTITION})
 # Implied by other statements of an export, and by the ids of what they name.
+_FACETS = frozenset({"tags", "ownership", "schema", "columnLineage"})
 _IMPLIED = frozenset({Kind.AGENT, Kind.SPECIALIZATION, Kind.COMMUNICATION})
 
 
@@ -273,9 +274,9 @@ def _is_masked(relation: Statement) -> bool:
 
 
 def _own(element: Statement, *, without: frozenset[str] | set[str] = frozenset()) -> dict[str, Any]:
-    """Attributes of ours, as the properties that they were."""
+    """Attributes of ours, as the properties that they were. None of those is what users declare, or a facet."""
     named = ((name.removeprefix(TERM), value) for name, value in element.attributes if name.startswith(TERM))
-    return {name: _plain(value) for name, value in named if name not in without}
+    return {name: _plain(value) for name, value in named if name not in without and ":" not in name and name not in _FACETS}
 
 
 def _attributes(element: Statement, iri: str) -> dict[str, Any]:

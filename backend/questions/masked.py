@@ -219,7 +219,7 @@ class MaskedQuestions:
         known = (column, tag)
         if known not in self._tagged:
             try:
-                tags = await reaching_tags(self._graph, tenant, column)
+                tags = await reaching_tags(self._graph, tenant, column, ever=True)
             except NotFoundError:
                 tags = []
             except InvalidQueryError:  # made of too many to look at: hidden rather than shown

@@ -11,6 +11,7 @@ from headwater.graph.model.elements import Node, NodeKind
 from headwater.graph.model.ids import parse_id
 
 CURATED = "curated:"  # facts that users state; they stand beside facets
+TAGGED = "tagged:"  # tags of a column with their values (`key=value`), all that producers ever stated
 NODE_OF = {Aspect.OWNER: NodeKind.OWNER, Aspect.STEWARD: NodeKind.OWNER, Aspect.TAG: NodeKind.TAG, Aspect.TERM: NodeKind.TERM}
 
 

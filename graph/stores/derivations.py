@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
 from headwater.graph.stores.protocol import Direction
 
+OPEN = "open:"  # behind it the job as of which values flowed unhidden once
 _BY = "by:"
 _COLUMN, _DATASET = f"{NodeKind.COLUMN}:", f"{NodeKind.DATASET}:"
 
@@ -73,6 +74,7 @@ def _spread(whole: Iterable[Edge], writes: Iterable[Edge]) -> list[Edge]:
     for edge in whole:
         for job in _jobs(edge):
             about = {"transformations": edge.properties[_BY + job], _BY + job: edge.properties[_BY + job]}
+            about |= {OPEN + job: True} if OPEN + job in edge.properties else {}
             found += [
                 Edge(edge.src, write.dst, EdgeKind.DERIVES, about, {}, max(edge.first, write.first), min(edge.last, write.last))
                 for write in written.get((edge.dst, job), ())

@@ -12,6 +12,7 @@ from typing import Any
 
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
+from headwater.graph.stores.derivations import OPEN
 from headwater.graph.stores.protocol import Direction, GraphStore, Subgraph
 from headwater.graph.views.columns import dataset_of
 from headwater.graph.views.levels import kind_of
@@ -107,8 +108,10 @@ async def field_lineage(
     return replace(_simple(reached, column, direction), beyond=beyond, hidden=reached.hidden)
 
 
-async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, limit: int = MAX_REACHED) -> list[ReachingTag]:
+async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, limit: int = MAX_REACHED, ever: bool = False) -> list[ReachingTag]:
     """The tags that reach a column, by the best way of each, nearest first: all of them, since one that is left out may be a person's.
+
+    `ever`: a way by which values flowed unhidden once counts, whatever its job says now.
 
     Raises:
         NotFoundError: the column is not known.
@@ -121,7 +124,7 @@ async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, limit: i
         )
     nodes = {node.id: node for node in reached.nodes}
     datasets = {node.id: node for node in await graph.get(tenant, sorted({dataset_of(identifier) for identifier in nodes}))}
-    best = _best_ways(reached.edges, column, Direction.UPSTREAM)
+    best = _best_ways(reached.edges, column, Direction.UPSTREAM, ever=ever)
     found = [
         ReachingTag(tag, identifier, reached.distance[identifier], way)
         for identifier, way in best.items()
@@ -192,13 +195,14 @@ def _simple(reached: Subgraph, column: str, direction: Direction) -> FieldLineag
     return FieldLineage([*focus, *ends], edges, reached.truncated)
 
 
-def _best_ways(edges: Sequence[Edge], column: str, direction: Direction) -> dict[str, Way]:
+def _best_ways(edges: Sequence[Edge], column: str, direction: Direction, *, ever: bool = False) -> dict[str, Way]:
     """For each column that leads to one, or is led to, the best of all ways."""
     best: dict[str, Way] = {}
+    ways = [Way.DIRECT if ever and any(name.startswith(OPEN) for name in edge.properties) else _way(edge) for edge in edges]
     for way in Way:
         steps: dict[str, list[str]] = {}
-        for edge in edges:
-            if _way(edge) <= way:
+        for edge, own in zip(edges, ways, strict=True):
+            if own <= way:
                 near, far = (edge.dst, edge.src) if direction is Direction.UPSTREAM else (edge.src, edge.dst)
                 steps.setdefault(near, []).append(far)
         waiting, found = [column], {column}

@@ -7,7 +7,7 @@ from typing import Any
 
 from headwater.graph.model import Node, NodeKind, bare_name, parse_id
 from headwater.graph.model.declaration import Aspect
-from headwater.graph.model.descriptions import descriptions_of, withdrawn
+from headwater.graph.model.descriptions import TAGGED, descriptions_of, withdrawn
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.patterns import all_like, like
 from headwater.graph.views.request import Mask, MaskBy
@@ -107,7 +107,8 @@ def tags_of(node: Node) -> set[str]:
 
 def field_tags(column: Node, dataset: Node | None) -> set[str]:
     """Tags of a column: its own, and those that its dataset's facet states of the field."""
-    return _without_withdrawn(column, tags_of(column) | (_tags(dataset, column.name) if dataset else set()))
+    once = {name.removeprefix(TAGGED) for name in column.properties if name.startswith(TAGGED)}
+    return _without_withdrawn(column, tags_of(column) | once | (_tags(dataset, column.name) if dataset else set()))
 
 
 def owners_of(node: Node) -> list[str]:

@@ -25,7 +25,7 @@ _FACETS = frozenset({
     "processing_engine", "nominalTime", "outputStatistics", "inputStatistics", "dataQualityMetrics", "dataQualityAssertions",
     "sourceCodeLocation",
 })  # fmt: skip
-_PREFIXES = ("curated:", "tag:")
+_PREFIXES = ("curated:", "tag:", "tagged:")
 # What is made of a node of one kind alone: the fields within a column, the values of a partition, and what stands beside it in its run.
 _OF_KIND = frozenset({
     (NodeKind.COLUMN, "fields"), (NodeKind.PARTITION, "values"), (NodeKind.OPERATOR, "children"), (NodeKind.STAGE, "parents"),

@@ -93,7 +93,7 @@ async def test_column_lineage_makes_edges_with_their_transformations(tmp_path: P
         )
         assert (edge.src, edge.properties) == (
             "column:file:/weather:wind",
-            {"transformations": transformations, f"by:{JOB_ID}": transformations},
+            {"transformations": transformations, f"by:{JOB_ID}": transformations, f"open:{JOB_ID}": True},
         )
         assert await graph.containers("column:file:/weather:wind") == ["dataset:file:/weather", "platform:file"]
 
@@ -117,7 +117,7 @@ async def test_two_jobs_that_derive_one_column_both_keep_their_word(tmp_path: Pa
         (edge,) = await graph.store.neighbours(
             graph.tenant, ["column:file:/hours:gust"], direction=Direction.UPSTREAM, kinds=[EdgeKind.DERIVES]
         )
-    assert {name: value[0]["description"] for name, value in edge.properties.items()} == {
+    assert {name: value[0]["description"] for name, value in edge.properties.items() if value is not True} == {
         "transformations": "b",
         "by:job:flights:a": "a",
         "by:job:flights:b": "b",
