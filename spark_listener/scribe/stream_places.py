@@ -11,13 +11,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headwater.paths import path_of_dataset
+from headwater.paths import path_of_dataset, path_of_pattern
 from headwater.spark_listener.lineage.datasets import Dataset, bare_input
 from headwater.spark_listener.lineage.facets import Facet, facet
 from headwater.spark_listener.lineage.naming import Name, dataset_name, folder_of
 from headwater.spark_listener.redact import redact
 
-_FOLDERS = re.compile(r"^(?:FileStreamSource|FileSink|DeltaSource|DeltaSink)\[(.*)\]$", re.DOTALL)
+_FOLDERS = re.compile(r"^(FileStreamSource|FileSink|DeltaSource|DeltaSink)\[(.*)\]$", re.DOTALL)
 _TOPICS = re.compile(r"^Kafka\w*\[")
 _ICEBERG = re.compile(r"^org\.apache\.iceberg\.")
 _NOBODYS = re.compile(r"^RateStream|^RatePerMicroBatchStream|^MemoryStream|^QueueInputDStream")
@@ -33,7 +33,9 @@ def bare(description: str) -> str:
 def folder_named(description: str) -> str | None:
     """The folder that a source or sink is called by; None where it is called otherwise."""
     found = _FOLDERS.match(description)
-    return found.group(1) if found else None
+    if found is None:
+        return None
+    return path_of_pattern(found[2]) if found[1] == "FileStreamSource" else found[2]
 
 
 def has_name(source: str, plan: Mapping[str, Any]) -> bool:
