@@ -16,6 +16,7 @@ from typing import NamedTuple
 # A slash must follow: `run:1.csv` is a file. Of one letter it is a drive of Windows.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=/)|(file):")
 _OF_PATTERNS = re.compile(r"\\(.)|[{}\[\]*?]", re.DOTALL)
+_OF_PATTERN = re.compile(r"[{}\[\]*?\\]")
 _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
@@ -44,6 +45,11 @@ def path_of_pattern(pattern: str) -> str:
     if any(found[1] is None for found in _OF_PATTERNS.finditer(pattern)):
         return pattern
     return _OF_PATTERNS.sub(r"\1", pattern)
+
+
+def pattern_of_path(path: str) -> str:
+    """A path for a reader of Spark, which takes it for a pattern."""
+    return _OF_PATTERN.sub(r"\\\g<0>", path)
 
 
 def partition_text(folder: str) -> str:

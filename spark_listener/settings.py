@@ -119,7 +119,7 @@ def load_settings(environ: Mapping[str, str] | None = None, **options: Any) -> S
 
 
 _FLAGS = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False, "on": True, "off": False}
-_URI = re.compile(r"[a-z0-9]+://[A-Za-z0-9][A-Za-z0-9._:@-]*(/[^\x00-\x20%?#]*)?")
+_URI = re.compile(r"[a-z0-9]+://[A-Za-z0-9][A-Za-z0-9._:@-]*(/[^\x00-\x1f\x7f]*)?")
 _VARIABLES = {
     "mode": "HEADWATER_MODE",
     "trace_budget": "HEADWATER_TRACE_BUDGET",

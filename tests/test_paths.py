@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from headwater.graph.model import node_id, parse_id
 from headwater.graph.records import uri_of
 from headwater.graph.storage.addresses import address_of, is_remote
-from headwater.paths import partition_text, path_of_dataset, path_of_pattern, split_path
+from headwater.paths import partition_text, path_of_dataset, path_of_pattern, pattern_of_path, split_path
 from headwater.spark_listener.lineage.naming import dataset_name
 
 STORES = {
@@ -96,6 +96,12 @@ def test_the_parts_of_a_path_are_those_that_hadoop_sees(text: str, parts: tuple[
 )
 def test_a_pattern_that_stands_for_one_path_is_that_path(pattern: str, path: str) -> None:
     assert path_of_pattern(pattern) == path
+
+
+@given(_parts)
+def test_a_path_as_a_pattern_stands_for_itself(parts: list[str]) -> None:
+    path = "/".join(parts)
+    assert path_of_pattern(pattern_of_path(path)) == path
 
 
 def test_a_partition_folder_escapes_single_characters() -> None:

@@ -35,7 +35,7 @@ from headwater.graph.trace.on_spark.walking import walking
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
-from headwater.paths import partition_text
+from headwater.paths import partition_text, pattern_of_path
 from headwater.spark_listener.capture.placed import PlacedFrames
 from headwater.spark_listener.capture.read_again import ReadAgain
 from headwater.spark_listener.capture.session import captured_write
@@ -76,7 +76,7 @@ class FrameLineage:
         self._manifest = manifest
         self._frames = PlacedFrames(self._spark)
         self._names = frame.columns
-        self.rows: DataFrame = self._spark.read.parquet(str(self._out)).toDF(*self._names)
+        self.rows: DataFrame = self._spark.read.parquet(pattern_of_path(str(self._out))).toDF(*self._names)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ class FrameLineage:
 
     def _rows_at(self, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
         """The rows of the frame with their places."""
-        return self._placed(self._spark.read.parquet(str(self._out)), self._names, files, wanted)
+        return self._placed(self._spark.read.parquet(pattern_of_path(str(self._out))), self._names, files, wanted)
 
     def _records_at(self, source: Source, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
         """The records of a source with their places; only of formats whose reader tells them."""
@@ -187,7 +187,7 @@ class FrameLineage:
             ReadAgain(self._spark.sparkContext, read_again).check()
         columns = ", ".join(f"{_quoted(column.name)} {column.type}" for column in source.columns)
         reader = self._spark.read.schema(columns).option("basePath", _base(source))
-        read = reader.parquet(*[file.path for file in source.files])
+        read = reader.parquet(*[pattern_of_path(file.path) for file in source.files])
         return self._placed(read, read.columns, files, wanted)
 
     def _placed(

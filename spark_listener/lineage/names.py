@@ -5,7 +5,9 @@ For events and manifests, so that lineage from other producers meets ours in the
 
 from __future__ import annotations
 
+import json
 import re
+from hashlib import sha256
 
 _MOST_NAMES = 10_000
 _BATCH = re.compile(r"(?<=[^/])-\d{13}(?=(?:\.[^./]*)?$)")
@@ -52,6 +54,8 @@ class JobNames:
             name = job_name(application, operation, "_".join(parts[-depth:]))
             if self._outputs.get(name, output) == output:
                 break
+        else:  # names differ in characters that a job's name does not hold: `a b` and `a_b`
+            name = f"{name}_{sha256(json.dumps(output).encode()).hexdigest()[:8]}"
         if len(self._outputs) < _MOST_NAMES:
             self._outputs[name] = output
         return name

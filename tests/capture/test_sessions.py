@@ -90,6 +90,23 @@ def test_names_may_have_any_characters(home: Path):
     assert {run["state"] for run in _runs(home)} == {"COMPLETE"}
 
 
+def test_files_may_have_any_names(tmp_path: Path, home: Path):
+    names = ["run #1", "run #2", "50%", "50%25", "a%20b", "a b", "a:b", "[x]*?", "q'u\"o\\", "new\nline", "trail ", "k=v", "ä", "a\u0308"]
+    for folder in ("in", "out"):
+        (tmp_path / folder).mkdir()
+    with Session("etl", home=home) as session:
+        for name in names:
+            (tmp_path / "in" / name).write_text(f"0\n{name.encode().hex()}\n")
+            (tmp_path / "out" / name).write_text("some line\n")
+            actor = session.register(f"copy {name.encode().hex()}", "mapper")
+            actor.capture(session.rows(tmp_path / "in" / name)[1], session.rows(tmp_path / "out" / name)[0])
+            actor.commit()
+    for name in names:
+        answer = traced(home, tmp_path / "out" / name, [(tmp_path / "out" / name, 0)], values=True)
+        assert (places(answer), answer.exact) == ({(name, 1)}, True), f"{name!r}: {answer.incomplete}"
+        assert [record.values for record in answer.records] == [{"value": name.encode().hex()}]
+
+
 def test_what_failed_is_taken_back_and_may_be_tried_again(home: Path):
     with Session("etl", home=home) as session:
         source, target = session.stream("in"), session.stream("out")

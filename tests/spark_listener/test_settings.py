@@ -72,6 +72,8 @@ def test_every_variable_is_documented(root: Path) -> None:
 def test_roots_that_the_service_reads_are_uris_of_folders(tmp_path: Path) -> None:
     settings = load_settings({"HEADWATER_READABLE": "s3://lake/data, hdfs://name:8020/warehouse"}, home=tmp_path)
     assert settings.readable == ("s3://lake/data", "hdfs://name:8020/warehouse")
-    for odd in ("lake/data", "s3:/lake", "s3://lake/a b", "s3://lake/a?b", "/data", "s3://"):
+    settings = load_settings({"HEADWATER_READABLE": "s3://lake/a b/50%25 #1?"}, home=tmp_path)
+    assert settings.readable == ("s3://lake/a b/50%25 #1?",), "nothing in a path is an escape"
+    for odd in ("lake/data", "s3:/lake", "s3://lake/a\nb", "s3://la ke/a", "/data", "s3://"):
         with pytest.raises(ConfigurationError, match="HEADWATER_READABLE"):
             load_settings({"HEADWATER_READABLE": odd}, home=tmp_path)

@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from headwater.errors import UnsupportedError
 from headwater.graph.trace.on_spark.errors import SparkJobError
+from headwater.paths import pattern_of_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -143,7 +144,9 @@ class SparkConnection:
     def read(self, name: str, uri: str) -> None:
         """Make a kept table known under a name; pages are compared with their checksums."""
         with failing():
-            self._spark.read.option("parquet.page.verify-checksum.enabled", "true").parquet(uri).createOrReplaceTempView(name)
+            self._spark.read.option("parquet.page.verify-checksum.enabled", "true").parquet(pattern_of_path(uri)).createOrReplaceTempView(
+                name
+            )
 
     def drop(self, name: str) -> None:
         """Forget a table."""

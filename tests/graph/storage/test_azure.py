@@ -55,7 +55,7 @@ def test_a_file_is_read_in_ranges_of_what_was_looked_at(server: AzureServer, rem
     assert remote.file(f"{server.url}/data/a.bin".replace("abfss:", "abfs:")) is not None
 
 
-@pytest.mark.parametrize("key", ["a b.txt", "a%20b.txt", "ts=2024 00%3A00/x", "q?[x]*#.txt", "ümlaut", "{a}/$&+,;=@.txt"])
+@pytest.mark.parametrize("key", ["a b.txt", "a%20b.txt", "ts=2024 00%3A00/x", "q?[x]*#.txt", "ümlaut", "{a}/$&+,;=@.txt", "50%25", "a%2Fb"])
 def test_names_with_special_characters_are_found_in_lists_and_alone(server: AzureServer, remote: Remote, key: str) -> None:
     obstore.put(server.container(), f"data/odd/{key}", key.encode())
     try:

@@ -85,7 +85,13 @@ def test_what_was_read_is_not_asked_for_again(remote: Remote) -> None:
     assert remote.traffic.since(before).requests == 1, "the second look"
 
 
-@pytest.mark.parametrize("key", ["a b.txt", "a%20b.txt", "ts=2024 00%3A00/x", "q?[x]*#.txt", "ümlaut", "{a}/$&+,;=@.txt"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "a b.txt", "a%20b.txt", "ts=2024 00%3A00/x", "q?[x]*#.txt", "ümlaut", "u\u0308mlaut", "{a}/$&+,;=@.txt", "50%", "50%25", "a%2Fb",
+        "q'u\"o`", "a:b", "..x/x..y", "trail /x.", "p=__HIVE_DEFAULT_PARTITION__/x", "~", "^|", "%zz",
+    ],
+)  # fmt: skip
 def test_names_with_special_characters_are_found_in_lists_and_alone(remote: Remote, bucket: S3Store, key: str) -> None:
     obstore.put(bucket, f"data/odd/{key}", key.encode())
     try:
