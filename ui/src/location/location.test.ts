@@ -1,3 +1,4 @@
+import { parseId } from '../graph/ids';
 import { formatLocation, HOME, type Location, parseLocation, tracedRecord } from './location';
 
 const traced: Location = {
@@ -64,3 +65,13 @@ test('the order of the rows is in the address', () => {
   const location: Location = { ...HOME, dataset: 'd', sort: { column: 'max wind', descending: true } };
   expect(parseLocation(formatLocation(location))).toEqual(location);
 });
+
+test.each(['run #1', '50%', '50%25', 'a%2Fb', '[x]*?', 'a&b=c;d+e', 'new\nline', 'trail ', 'a\u0308'])(
+  'a dataset and a file called %j are found again by their address',
+  (name) => {
+    const dataset = `dataset:file:/data/${encodeURIComponent(name)}`;
+    const location: Location = { ...traced, dataset, file: `file:/data/${name}/part-0.parquet`, to: dataset };
+    expect(parseLocation(formatLocation(location))).toEqual(location);
+    expect(parseId(dataset).parts).toEqual(['file', `/data/${name}`]);
+  },
+);
