@@ -67,6 +67,8 @@ def read_masks(path: Path) -> tuple[Mask, ...]:
         raise ConfigurationError(
             f"{path} is no TOML: {error}.", hint="Each rule is a table: [[mask]], then columns = […] or tag = …."
         ) from None
+    if not stated:  # cut off, most likely: it was not written to say nothing
+        raise ConfigurationError(f"{path} states no rule.", hint="Remove the file if nothing is to be masked.")
     rules = stated.get("mask", [])
     if set(stated) - {"mask"} or not isinstance(rules, list):
         raise ConfigurationError(f"{path} states {', '.join(sorted(stated))}.", hint="It has tables [[mask]] alone.")

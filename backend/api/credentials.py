@@ -279,7 +279,8 @@ class Credentials:
         if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign("session", stated).encode("ascii")):
             return None
         end, nonce, stated_scopes, key = stated.split(".")
-        if int(end) <= self._clock() or (self._ended is not None and self._ended.has(stated)):
+        began = int(end) - (_PERSON_SECONDS if key.startswith(_PERSON) else _SESSION_SECONDS)
+        if int(end) <= self._clock() or (self._ended is not None and self._ended.has(stated, began)):
             return None
         scopes, tenant, name = frozenset(Scope(scope) for scope in stated_scopes.split("-")), self._tenant, "session"
         holder, within = "home", Rights(frozenset()).within

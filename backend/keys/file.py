@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Lock
 
 from headwater.backend.keys.model import NamedKey, key_of
+from headwater.backend.keys.sealed import SealedRows
 from headwater.errors import UnavailableError
 
 _SCHEMA = """
@@ -17,6 +18,7 @@ CREATE TABLE IF NOT EXISTS key (
   created REAL NOT NULL, expires REAL, revoked REAL, used REAL
 ) STRICT
 """
+_SEALED = "SELECT rowid, id, name, tenant, digest, scopes, created, expires, revoked FROM key ORDER BY rowid"
 _COLUMNS = "id, name, tenant, digest, scopes, created, expires, revoked, used"
 
 
@@ -27,6 +29,7 @@ class KeyFile:
         self._path = path
         self._lock = Lock()
         self._open: sqlite3.Connection | None = None
+        self._sealed = SealedRows(_SEALED)
 
     def all(self) -> list[NamedKey]:
         if not self._path.exists():
@@ -59,7 +62,9 @@ class KeyFile:
             with closing(_connect(self._path)) as database:
                 database.execute(_SCHEMA)
                 database.execute("BEGIN IMMEDIATE")
+                self._sealed.rows(database)
                 yield _Changes(database)
+                self._sealed.write(database)
                 database.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:
             raise _unreadable(self._path, error) from error
@@ -70,6 +75,8 @@ class KeyFile:
             try:
                 if self._open is None:
                     self._open = _connect(self._path)
+                if not self._sealed.is_seen(self._path):
+                    self._sealed.read(self._open, self._path)
                 yield self._open
             except sqlite3.Error as error:
                 if self._open is not None:

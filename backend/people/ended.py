@@ -6,21 +6,26 @@ ended by itself, so that a copy of it opens nothing. A file that cannot be read 
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
+from uuid import uuid4
 
+from headwater.backend.keys.sealed import SealedRows
 from headwater.errors import UnavailableError
 
 if TYPE_CHECKING:
     from headwater.backend.home_settings import HomeSettings
     from headwater.backend.ingest_log.postgres.address import Address
 
+_SEALED = "SELECT session, until FROM ended ORDER BY session"
+_EVERY = b"*"  # in the place of a digest: every session that began by an instant is ended
 _SCHEMA = "CREATE TABLE IF NOT EXISTS ended (session BLOB PRIMARY KEY, until REAL NOT NULL) STRICT, WITHOUT ROWID"
 
 
@@ -34,8 +39,8 @@ class EndedSessions(Protocol):
             UnavailableError: it cannot be kept.
         """
 
-    def has(self, session: str) -> bool:
-        """Whether a session was ended.
+    def has(self, session: str, began: float) -> bool:
+        """Whether a session was ended that began at an instant, in seconds since 1970.
 
         Raises:
             UnavailableError: nobody can tell now.
@@ -59,33 +64,63 @@ class OwnEndedSessions:
         self._clock = clock
         self._lock = Lock()
         self._open: sqlite3.Connection | None = None
+        self._sealed = SealedRows(_SEALED)
+        self._ended: dict[bytes, float] = {}
 
     def end(self, session: str, until: float) -> None:
-        try:
-            self._path.touch(mode=0o600)
-            with closing(_connect(self._path)) as database:
-                database.execute(_SCHEMA)
-                database.execute("BEGIN IMMEDIATE")
-                database.execute("DELETE FROM ended WHERE until <= ?", (self._clock(),))
-                database.execute("INSERT OR REPLACE INTO ended VALUES (?, ?)", (_digest(session), until))
-                database.execute("COMMIT")
-        except (sqlite3.Error, OSError) as error:
-            raise _unusable(self._path, error) from error
+        self._write(_digest(session), until)
 
-    def has(self, session: str) -> bool:
+    def end_all(self) -> None:
+        """End all sessions that there are: for a file that was lost, which nobody can ask any more who signed out."""
+        self._write(_EVERY, self._clock())
+
+    def has(self, session: str, began: float) -> bool:
         if not self._path.exists():
             return False
         with self._lock:
             try:
-                if self._open is None:
-                    self._open = _connect(self._path)
-                    self._open.execute(_SCHEMA)  # another process may have made the file and not yet its table
-                return self._open.execute("SELECT 1 FROM ended WHERE session = ?", (_digest(session),)).fetchone() is not None
+                if self._open is None or not self._sealed.is_seen(self._path):
+                    self._open = self._open or _connect(self._path)
+                    self._ended = {bytes(digest): until for digest, until in self._sealed.read(self._open, self._path)}
+                return _digest(session) in self._ended or began <= self._ended.get(_EVERY, 0.0)
             except sqlite3.Error as error:
                 if self._open is not None:
                     self._open.close()
                     self._open = None
                 raise _unusable(self._path, error) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            if self._open is not None:
+                self._open.close()
+                self._open = None
+
+    def _make(self) -> None:
+        """Make the file with its table, at once: whoever reads one without takes it for damaged."""
+        draft = self._path.with_name(f".{self._path.name}.{uuid4().hex}")
+        try:
+            draft.touch(mode=0o600)
+            with closing(_connect(draft)) as database:
+                database.execute(_SCHEMA)
+            with suppress(FileExistsError):
+                os.link(draft, self._path)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def _write(self, digest: bytes, until: float) -> None:
+        try:
+            if not self._path.exists():
+                self._make()
+            with closing(_connect(self._path)) as database:
+                database.execute("BEGIN IMMEDIATE")
+                self._sealed.rows(database)
+                database.execute("DELETE FROM ended WHERE until <= ? AND session <> ?", (self._clock(), _EVERY))
+                database.execute("INSERT OR REPLACE INTO ended VALUES (?, ?)", (digest, until))
+                self._sealed.write(database)
+                database.execute("COMMIT")
+        except (sqlite3.Error, OSError) as error:
+            raise _unusable(self._path, error) from error
 
 
 class SharedEndedSessions:
@@ -106,7 +141,8 @@ class SharedEndedSessions:
         )
         self._known.learn()
 
-    def has(self, session: str) -> bool:
+    def has(self, session: str, began: float) -> bool:
+        del began
         return _digest(session) in self._known.now()
 
     def _read(self) -> frozenset[bytes]:
@@ -125,5 +161,6 @@ def _digest(session: str) -> bytes:
 
 def _unusable(path: Path, error: Exception) -> UnavailableError:
     return UnavailableError(
-        f"The file of ended sessions {path} cannot be used: {error}.", hint="Keys work without it; remove it, and sessions live again."
+        f"The file of ended sessions {path} cannot be used: {error}.",
+        hint="Keys work without it. Stop the service and run `headwater store repair`, which ends all sessions.",
     )

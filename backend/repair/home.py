@@ -1,6 +1,9 @@
 """`headwater store repair`: mend the damaged files of a home, each from what else is known.
 
     key            a new one
+    keys.db        moved aside: named keys open nothing, and are made anew
+    sessions.db    moved aside: all sessions are ended
+    registered.db  moved aside: programs register again
     ingest.db      every entry that is whole in the damaged file, and those of a backup
     graph.db       made again from the log
     catalog.db     made again from the kept captures
@@ -13,14 +16,16 @@ A damaged file is moved aside, never deleted. What could not be mended is said, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from headwater.backend.home import Home
+from headwater.backend.people.ended import OwnEndedSessions
 from headwater.backend.repair.captures import mended_capture, mended_segment
 from headwater.backend.repair.done import Repair, put_aside
 from headwater.backend.repair.log import is_short, mended_log
 from headwater.backend.settings import DEFAULT_TENANT, Settings
+from headwater.backend.soundness.fault import Fault
 from headwater.backend.soundness.files import all_faults, databases
 from headwater.backend.worker.role import ProjectorRole
 from headwater.backend.workspace import Workspace
@@ -56,9 +61,11 @@ def _files(settings: Settings, backup: Path | None) -> Iterator[Repair]:
     home, faults = settings.folder, list(all_faults(settings))
     if full := [fault for fault in faults if fault.part == "disk"]:
         raise UnavailableError(f"{full[0]}.", hint="Make room, or make the disk writable again, then try again.")
-    by_part = {part: [fault for fault in faults if fault.part == part] for part in ("key", "log", "graph", "catalog")}
+    parts = ("key", "keys", "sessions", "registered", "log", "graph", "catalog")
+    by_part = {part: [fault for fault in faults if fault.part == part] for part in parts}
     if by_part["key"]:
         yield _new_key(home)
+    yield from _access(home, by_part)
     if by_part["log"] or (settings.ingest_log is None and is_short(home)):
         yield mended_log(home, backup)
     for fault in faults:
@@ -93,6 +100,24 @@ async def _settled(settings: Settings, *, refold: bool, rebuild: bool) -> Iterab
         lost = f"the entries up to {offset} that it does not hold; the graph keeps what they stated"
         path = workspace.home.log if settings.ingest_log is None else Path(workspace.log.name)
         return [Repair(path, f"goes on after entry {offset}, where the graph is", lost)] if short and not refold else []
+
+
+def _access(home: Home, by_part: Mapping[str, Sequence[Fault]]) -> Iterator[Repair]:
+    """What says who may what is moved aside: who had a right has to get it again, and nobody else gets one."""
+    if by_part["keys"]:
+        aside = put_aside(home.named_keys)
+        lost = "the named keys: make them anew (`headwater admin keys create`)"
+        yield Repair(home.named_keys, f"no named key opens anything now; the damaged file is {aside.name} now", lost)
+    if by_part["sessions"]:
+        aside = put_aside(home.ended_sessions)
+        OwnEndedSessions(home.ended_sessions).end_all()
+        lost = "the sessions of the page: open it again, or sign in again"
+        yield Repair(home.ended_sessions, f"all sessions are ended; the damaged file is {aside.name} now", lost)
+    if by_part["registered"]:
+        path = home.path / "registered.db"
+        aside = put_aside(path)
+        lost = "how programs are started: they register again when they run, or by `headwater jobs register`"
+        yield Repair(path, f"a new one is made; the damaged file is {aside.name} now", lost)
 
 
 def _new_key(home: Home) -> Repair:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A file that is not what it should be. `part` is log, graph, catalog, associations, segments, key or disk."""
+    """A file that is not what it should be. `part` is one of those that `store` names."""
 
     part: str
     path: Path

@@ -19,6 +19,7 @@ from headwater.backend.home import Home
 from headwater.backend.intake.documents import document_key
 from headwater.backend.settings import Settings
 from headwater.backend.soundness.absence import absence_faults
+from headwater.backend.soundness.access import access_faults, audit_faults
 from headwater.backend.soundness.captures import capture_faults, segment_faults
 from headwater.backend.soundness.catalog import catalog_faults
 from headwater.backend.soundness.catalog_age import age_faults
@@ -29,13 +30,19 @@ from headwater.graph.records.at_rest import FileAtRest
 from headwater.graph.records.layout import CATALOG
 
 SPARE = 256 << 10  # bytes that the disk must still take: a few events, and what SQLite writes around them
-_TABLES = {"log": {"entry", "dead_letter"}, "graph": {"node", "edge"}, "catalog": {"capture", "written"}}
+_TABLES = {
+    "log": {"entry", "dead_letter"},
+    "graph": {"node", "edge"},
+    "catalog": {"capture", "written"},
+    "registered": {"program", "run", "root"},
+}
 
 
 def quick_faults(settings: Settings) -> Iterator[Fault]:
     """Faults that are found without reading every page twice: for `/readyz`. Files that are not there yet are none."""
     yield from disk_faults(settings.folder)
     yield from key_faults(settings)
+    yield from access_faults(settings)
     yield from databases_faults(settings, pragma="quick_check(1)")
 
 
@@ -44,6 +51,9 @@ def all_faults(settings: Settings) -> Iterator[Fault]:
     home = settings.folder
     yield from disk_faults(home)
     yield from key_faults(settings)
+    yield from access_faults(settings)
+    yield from audit_faults(home.audit)
+    yield from database_faults("registered", home.path / "registered.db", pragma="integrity_check(5)")
     found = list(databases_faults(settings, pragma="integrity_check(5)"))
     yield from found
     broken = {fault.part for fault in found}

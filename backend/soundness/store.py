@@ -28,12 +28,17 @@ from headwater.graph.integrity import violations
 from headwater.graph.stores.registry import open_store
 
 _SHOWN = 5
-_PARTS = ("disk", "key", "log", "graph", "catalog", "associations", "segments")
+_PARTS = ("disk", "key", "keys", "sessions", "settings", "registered", "audit", "log", "graph", "catalog", "associations", "segments")
 _NAMES = {part: "log file" if part == "log" else "graph file" if part == "graph" else part for part in _PARTS}
 _RUN = "stop the service, then run `headwater store repair`"
 _REPAIRS = {
     "disk": "make room or make it writable again: nothing that was acknowledged is lost, and senders try again",
     "key": f"{_RUN}: it makes a new key",
+    "keys": f"{_RUN}: named keys open nothing until then, and are made anew (`headwater admin keys`)",
+    "sessions": f"{_RUN}: it ends all sessions, which open nothing until then",
+    "settings": "mend the file: nothing that it allows is allowed until then",
+    "registered": f"{_RUN}: programs register again when they run",
+    "audit": "compare it with a copy that was kept elsewhere: a line that was changed cannot be brought back",
     "log": f"{_RUN} (`--from BACKUP` brings back what the file has lost)",
     "graph": f"{_RUN}: it makes the graph again from the log",
     "catalog": f"{_RUN}: it makes the catalog again from the captures",

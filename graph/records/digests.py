@@ -66,7 +66,10 @@ class Digests(dict[str, FileDigest | None]):
         files = stated["files"]
         if stated["check"] != _check(capture, files):
             raise ValueError("its checksum is not that of what was written")
-        return cls({name: None if one is None else FileDigest(one[0], one[1], bytes.fromhex(one[2])) for name, one in files.items()})
+        found = cls({name: None if one is None else FileDigest(one[0], one[1], bytes.fromhex(one[2])) for name, one in files.items()})
+        if found.text(capture) != text:
+            raise ValueError("it is not as it was written")
+        return found
 
 
 def digest_of_bytes(data: bytes) -> FileDigest:

@@ -17,13 +17,13 @@ from headwater.graphql.access import Scope
 def test_what_one_process_ends_the_other_knows_and_forgets_in_time(tmp_path: Path) -> None:
     now = 1000.0
     first, second = (OwnEndedSessions(tmp_path / "sessions.db", clock=lambda: now) for _ in range(2))
-    assert not second.has("a")
+    assert not second.has("a", 50.0)
     first.end("a", 1100.0)
-    assert second.has("a")
-    assert not second.has("b")
+    assert second.has("a", 50.0)
+    assert not second.has("b", 50.0)
     now = 1200.0
     second.end("b", 1300.0)
-    assert (first.has("a"), first.has("b")) == (False, True)
+    assert (first.has("a", 50.0), first.has("b", 50.0)) == (False, True)
 
 
 def test_a_file_that_cannot_be_read_opens_nothing(tmp_path: Path) -> None:

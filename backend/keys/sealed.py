@@ -1,0 +1,66 @@
+"""A checksum over the rows of a small SQLite file that says who may what.
+
+SQLite has none: a changed byte would be another right, another end, or a revoked key that is valid. The checksum is written in the
+transaction that changes the rows, and compared whenever the file is another than at the last look. Files of earlier releases have none
+until they are changed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+_SCHEMA = "CREATE TABLE IF NOT EXISTS seal (digest BLOB NOT NULL)"
+_Identity = tuple[int, int, int, int]
+
+
+class SealedRows:
+    """The rows that a query gives. `rows` raises `sqlite3.DatabaseError` where they are not what was written."""
+
+    def __init__(self, query: str) -> None:
+        self._query = query
+        self._seen: _Identity | None = None
+
+    def is_seen(self, path: Path) -> bool:
+        """Whether the file is as it was when its rows were compared last."""
+        return self._seen is not None and _identity(path) == self._seen
+
+    def read(self, database: sqlite3.Connection, path: Path) -> list[tuple[Any, ...]]:
+        """The rows, compared with their checksum."""
+        before = _identity(path)
+        database.execute("BEGIN")
+        try:
+            rows = self.rows(database)
+        finally:
+            database.execute("ROLLBACK")
+        self._seen = before if _identity(path) == before else None
+        return rows
+
+    def rows(self, database: sqlite3.Connection) -> list[tuple[Any, ...]]:
+        """The same in a transaction of the caller."""
+        rows = database.execute(self._query).fetchall()
+        has_seal = database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'seal'").fetchone()
+        stated = database.execute("SELECT digest FROM seal").fetchall() if has_seal else []
+        if stated and stated != [(_digest(rows),)]:
+            raise sqlite3.DatabaseError("its rows are not what was written")
+        return rows
+
+    def write(self, database: sqlite3.Connection) -> None:
+        """Write the checksum of the rows as they are now. In a transaction of the caller."""
+        database.execute(_SCHEMA)
+        database.execute("DELETE FROM seal")
+        database.execute("INSERT INTO seal VALUES (?)", (_digest(database.execute(self._query).fetchall()),))
+
+
+def _digest(rows: list[tuple[Any, ...]]) -> bytes:
+    return sha256(repr(rows).encode()).digest()
+
+
+def _identity(path: Path) -> _Identity | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
