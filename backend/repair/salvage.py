@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headwater.backend.ingest_log import EntryKind
-from headwater.backend.soundness.files import has_key
+from headwater.backend.soundness.entries import has_key
 
 _LEAF = 0x0D
 _KINDS = frozenset(EntryKind)

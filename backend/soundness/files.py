@@ -6,7 +6,6 @@ nothing but one small file that it makes and drops, to see that the disk takes m
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -16,16 +15,16 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from headwater.backend.home import Home
-from headwater.backend.intake.documents import document_key
 from headwater.backend.settings import Settings
 from headwater.backend.soundness.absence import absence_faults
 from headwater.backend.soundness.access import access_faults, audit_faults
 from headwater.backend.soundness.captures import capture_faults, segment_faults
 from headwater.backend.soundness.catalog import catalog_faults
 from headwater.backend.soundness.catalog_age import age_faults
+from headwater.backend.soundness.entries import entry_faults
 from headwater.backend.soundness.fault import Fault
 from headwater.backend.soundness.reading import open_to_read
-from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.errors import ConfigurationError
 from headwater.graph.records.at_rest import FileAtRest
 from headwater.graph.records.layout import CATALOG
 
@@ -140,24 +139,3 @@ def database_faults(part: str, path: Path, *, pragma: str) -> Iterator[Fault]:
         yield Fault(part, path, "its checksum is not that of what was written")
     elif lost := _TABLES[part] - tables:
         yield Fault(part, path, f"it has no table {', '.join(sorted(lost))}")
-
-
-def entry_faults(path: Path) -> Iterator[Fault]:
-    """Entries of the log whose bytes are not those that were accepted: their hash is their key."""
-    if not path.exists():
-        return
-    try:
-        with closing(open_to_read(path)) as database:
-            for offset, kind, key, body in database.execute("SELECT offset, kind, key, body FROM entry ORDER BY offset"):
-                if kind != "prov" and not has_key(body, key):
-                    yield Fault("log", path, f"entry {offset} is not what was accepted")
-    except sqlite3.Error as error:
-        yield Fault("log", path, f"it cannot be read: {error}")
-
-
-def has_key(body: bytes, key: bytes) -> bool:
-    """Whether the bytes of an entry are those that its key was made of."""
-    try:
-        return document_key(json.loads(body)) == key
-    except (ValueError, TypeError, RecursionError, HeadwaterError):
-        return False

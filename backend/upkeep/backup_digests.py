@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from headwater.backend.audit.chain import verify
-from headwater.backend.soundness.files import database_faults, entry_faults
+from headwater.backend.soundness.entries import entry_faults
+from headwater.backend.soundness.files import database_faults
 from headwater.errors import ConfigurationError
 
 _HINT = "Restore another backup. Do not use this one before you know who or what changed it."

@@ -22,9 +22,10 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
-from contextlib import AsyncExitStack, aclosing, nullcontext
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, contextmanager, nullcontext
 from itertools import count
+from pathlib import Path
 from random import sample
 
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential
@@ -42,13 +43,14 @@ from headwater.backend.projection import (
     project_event,
 )
 from headwater.backend.soundness.catalog_age import note_generation
+from headwater.backend.soundness.entries import is_as_accepted
 from headwater.backend.tracing import links_to, span
 from headwater.backend.worker.at_work import AtWork, Stretch
 from headwater.backend.worker.leases import leased
 from headwater.backend.worker.pending import graph_offset, pending
 from headwater.errors import DamagedError, HeadwaterError, InvalidInputError
 from headwater.graph.associations import Manifest
-from headwater.graph.damage import is_of_disk
+from headwater.graph.damage import REPAIR, is_of_disk
 from headwater.graph.model import GraphBatch
 from headwater.graph.model.declaration import Declaration
 from headwater.graph.records import AssociationStore
@@ -79,6 +81,7 @@ class Projector:
         self._at_work = at_work
         self._left_out = left_out
         self._generation: int | None = None
+        self._compares_all = False  # entries with their keys: captures always, others where old ones are read again
         self._set_aside: dict[str, frozenset[int]] = {}  # entries of the tenants that were looked at
         self.done_beside_faults: int | None = None
         """What the last `catch_up` projected where it raised what is wrong with some tenants alone; None where all of them had a fault."""
@@ -128,7 +131,8 @@ class Projector:
     async def rebuild(self, tenant: str) -> int:
         """Forget the tenant's graph and make it again from the log; the number of entries."""
         await self._graph.drop(tenant)
-        done = sum([entries async for entries in self._batches(tenant, lambda: False)])
+        with self._comparing():
+            done = sum([entries async for entries in self._batches(tenant, lambda: False)])
         await self.retry(tenant)
         return done
 
@@ -140,7 +144,8 @@ class Projector:
         after = done = 0
         await self._know_what_is_set_aside(tenant)
         while entries := await asyncio.to_thread(self._ingest.read, tenant, after=after, limit=BATCH):
-            batches = [await self._batch(tenant, entry) for entry in entries]
+            with self._comparing():
+                batches = [await self._batch(tenant, entry) for entry in entries]
             for entry, batch in zip(entries, batches, strict=True):
                 await self._apply_alone(tenant, entry, batch, passed=True)
             after, done = entries[-1].offset, done + len(entries)
@@ -184,7 +189,8 @@ class Projector:
             return False
         self._begin(tenant, [entry])
         try:
-            await fold(self._graph, tenant, [await self._read(tenant, entry)])
+            with self._comparing():
+                await fold(self._graph, tenant, [await self._read(tenant, entry)])
         except Exception as error:  # it stays what it is, unless it was never at fault
             if _is_transient(error) or (is_of_disk(error) and not _is_of_one_capture(error)):
                 raise
@@ -276,7 +282,14 @@ class Projector:
             await self._graph.apply(tenant, [], offset=offset)
 
     async def _read(self, tenant: str, entry: Entry) -> GraphBatch:
-        """What an entry states; a capture is published first."""
+        """What an entry states; a capture is published first.
+
+        Raises:
+            DamagedError: the entry is not what was accepted.
+        """
+        if (entry.kind is EntryKind.CAPTURE or self._compares_all) and not is_as_accepted(entry):
+            path = getattr(self._ingest, "path", Path("ingest-log"))
+            raise DamagedError(f"Entry {entry.offset} of {self._ingest.name} is not what was accepted.", path=path, hint=REPAIR)
         if entry.kind is EntryKind.PROV:
             from headwater.backend.projection.prov import project_prov, prov_stamp
             from headwater.graph.prov.read.json import read_json
@@ -300,6 +313,14 @@ class Projector:
         if generation is not None and generation != self._generation:
             await note_generation(self._ingest, generation)
             self._generation = generation
+
+    @contextmanager
+    def _comparing(self) -> Iterator[None]:
+        before, self._compares_all = self._compares_all, True
+        try:
+            yield
+        finally:
+            self._compares_all = before
 
     async def _batch(self, tenant: str, entry: Entry) -> GraphBatch | None:
         if entry.offset in self._set_aside.get(tenant, ()):
@@ -341,5 +362,5 @@ def _is_transient(error: BaseException) -> bool:
 
 
 def _is_of_one_capture(error: BaseException) -> bool:
-    """Whether one capture's own files are damaged: the others go on, and its dead letter is tried again after the repair."""
+    """Whether one entry, or one capture's own files, are damaged: the others go on, and its dead letter is tried again after the repair."""
     return isinstance(error, DamagedError) and error.path is not None and error.path.name != CATALOG

@@ -25,7 +25,7 @@ FOLDER = results.ROOT / "build" / "torture"
 # those from `pandas` on have modes of their own or know one
 _MODES = (
     "tests", "active", "auto", "lazy", "pandas", "rdd", "tagged", "faults", "delta", "iceberg", "replicas", "parsers", "killed", "durable",
-    "away", "endurance", "requests", "fuzzing", "spark-4.0",
+    "away", "endurance", "bytes", "requests", "fuzzing", "spark-4.0",
 )  # fmt: skip
 _ONCE = {"tests": 1, "away": 10, "endurance": 4}  # each of these is one piece, however many programs are asked for; its rounds
 _PIECE = 250  # programs: some minutes
@@ -53,6 +53,10 @@ _TESTS = {
     "killed": ["tests/backend/test_service_killed.py", "tests/backend/test_full_disk.py"],  # a program: a kill, or a disk that fills
     "durable": ["tests/backend/test_durable_steps.py"],  # a program: an end at each durable step of the service and of its worker
     "away": ["tests/backend/test_neo4j_away.py", "-k", "long"],  # a program: a minute without the graph store
+    "bytes": [
+        "tests/backend/harm/test_one_byte.py",
+        "tests/backend/harm/test_rights_damaged.py",
+    ],  # a program: a byte of a home that is changed or removed, or from which a file is cut
     "endurance": ["tests/backend/test_endurance.py"],  # a program: a quarter of a million events, and five minutes
     "requests": ["tests/backend/harm/test_described_requests.py"],  # a program: a request by OpenAPI, and a question by GraphQL
     "fuzzing": ["tests/backend/harm/test_fuzzed.py"],  # a program: a second of guided damage for each parser

@@ -53,14 +53,19 @@ async def make(home: Path, data: Path) -> None:
         store.close()
 
 
-async def answers(home: Path, data: Path) -> list[TraceAnswer | HeadwaterError]:
-    """What the home says: where a row of the last job came from, and where a row of the first source went."""
-    found: list[TraceAnswer | HeadwaterError] = []
-    for request in (
+def questions(data: Path) -> list[TraceRequest]:
+    """Where a row of the last job came from, where a row of the first source went, and where rows of the first job went."""
+    return [
         TraceRequest(dataset=str(data / "third"), where="k = 'a'", values=False),
         TraceRequest(dataset=str(data / "raw.csv"), rows=[(str(data / "raw.csv"), 1)], forward=True, values=False),
         TraceRequest(dataset=str(data / "first"), where="k = 'd'", forward=True, to=str(data / "third"), values=False),
-    ):
+    ]
+
+
+async def answers(home: Path, data: Path) -> list[TraceAnswer | HeadwaterError]:
+    """What a home says to the questions."""
+    found: list[TraceAnswer | HeadwaterError] = []
+    for request in questions(data):
         try:
             async with await Workspace.open(load_settings(home=home)) as workspace:
                 workspace.records.sources = ANYWHERE
