@@ -190,6 +190,8 @@ def _mask(value: Any) -> Any:
 def _names_a_secret(members: Mapping[str, Any]) -> bool:
     """Whether an object is a secret's name beside its value, as `{"key": "password", "value": …}`."""
     for name in _NAMED_BY:
+        if name == "field" and "key" in members:
+            continue  # a tag of a column: its key names the value, and the field is the column
         named = members.get(name)
         if isinstance(named, str) and _is_setting(named):
             return True

@@ -20,7 +20,7 @@ Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 _CORE = (
     r"pass(?:word|wd|phrase|code)|passwort|secret|credential|authorization|cookie|api[-_.]?key|access[-_.]?key|account[-_.]?key|private[-_.]?key"
     r"|encryption[-_.]?key|signing[-_.]?key|auth[-_.]?token|(?:access|session|refresh|bearer|id|sas|api|csrf|oauth)[-_.]?token|connection[-_.]?string"
-    r"|(?<![a-z])(?:pwd|passw)(?![a-z])|(?-i:(?<=[a-z0-9])(?:Pwd|Pass|Token)(?![a-z]))"
+    r"|(?<![a-z])(?:pwd|passw|jwt)(?![a-z])|(?-i:(?<=[a-z0-9])(?:Pwd|Pass|Token|Jwt)(?![a-z]))|(?-i:jwt(?=[A-Z]))"
 )
 # Values of any type go that stand under such a name …
 _NAME = re.compile(rf"{_CORE}|^token$|[-_.]token$|(?-i:[a-z0-9]Token$)|^pwd$|^pass$", re.IGNORECASE)
@@ -55,7 +55,7 @@ _ANNOUNCED: tuple[Rule, ...] = (
     (
         re.compile(
             r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}\b|\bgithub_pat_\w{22,}|\bglpat-[\w-]{20,}|\bxox[abprs]-[A-Za-z0-9-]{10,}\b"
-            r"|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*|\bhw_[\w-]{20,}|\bdapi[0-9a-f]{32}\b|\bAIza[\w-]{35}|\b[sr]k_live_\w{16,}"
+            r"|\beyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*){1,3}|\bhw_[\w-]{20,}|\bdapi[0-9a-f]{32}\b|\bAIza[\w-]{35}|\b[sr]k_live_\w{16,}"
         ),
         MARK,
     ),
@@ -67,18 +67,27 @@ _ADDRESS: tuple[Rule, ...] = (
 )
 _BRACKET = re.compile(r"[\[\]{}]")
 _GAP, _ESCAPED_QUOTE = r"\s{0,8}", r"\\*\""
+# What follows `-p` in an option of more letters, or in one for a port, as in -path, -profile=x, -p8080.
+_OPTION = (
+    r"(?:\d{1,5}|(?:ackage|age|arallel|arallelism|aram|arameter|artition|ath|attern|eriod|id|ipe|ixel|latform|lugin|olicy|oll|ool|ort|refix|"
+    r"reserve|retty|review|rint|riority|rocess|rofile|rogress|roject|roperties|roperty|rotocol|rovider|roxy|ublish|ush|ull|ython)s?"
+    r"(?:[-_.=:,/\d][^\s\"']*)?)(?![^\s\"'])"
+)
 _SCHEMES: tuple[Rule, ...] = (
     # Authorization: Basic …
     (re.compile(r"(?i)\b(bearer|basic)(\s+)[a-z0-9._~+/=-]{8,}"), rf"\1\2{MARK}"),
+    # mysql -pVALUE; a port, or an option of more letters, is none
+    (re.compile(rf"(?<![^\s\"'])(-p)(?!{_OPTION})([^\s\"'\[][^\s\"']{{2,}}|{_QUOTED})"), _masked),
+    *((pattern, _masked) for pattern in sql_secrets.KEYED),
     (re.compile(rf"(?i)(\bidentified\s{{1,8}}by\s{{1,8}})({_QUOTED}|[^\s;\"'\[]+)"), _masked),
 )
 # No rule can match a text without one of these: most text is passed by one look.
 _SUSPECT_NAME = re.compile(r"[@?&;]|AKIA|ASIA|gh[pousr]_|github_pat|glpat|xox|eyJ|hw_|dapi|AIza|k_live|-----BEGIN")
 # In small letters; every name of a secret has one of them, or "key". What begins with one is found by that one.
 _SUSPECT_WORDS = (
-    "@", "&", ";", "pass", "pwd", "secret", "token", "credential", "authorization", "cookie", "sas", "sig", "x-amz", "connection", "bearer",
-    "basic", "identified", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat", "glpat", "xox", "eyj", "hw_", "dapi",
-    "aiza", "k_live", "-----begin",
+    "@", "&", ";", " -p", '"-p', "crypt", "hmac", "jwt", "pass", "pwd", "secret", "token", "credential", "authorization", "cookie", "sas",
+    "sig", "x-amz", "connection", "bearer", "basic", "identified", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat",
+    "glpat", "xox", "eyj", "hw_", "dapi", "aiza", "k_live", "-----begin",
 )  # fmt: skip
 # Texts alone: so the engine looks for their first letters, which is ten times as fast as a pattern with choices of letters.
 _SUSPECT_TEXT = re.compile("|".join(map(re.escape, (*_SUSPECT_WORDS, "key"))))
@@ -141,7 +150,8 @@ def is_secret_name(name: str, *, of_text: bool = True) -> bool:
 
 def is_suspect(text: str) -> bool:
     """Whether a text may hold a secret: a quick look, which passes most texts."""
-    return _SUSPECT_TEXT.search(text.lower()) is not None
+    lower = text.lower()
+    return lower.startswith("-p") or _SUSPECT_TEXT.search(lower) is not None
 
 
 def may_hold_secret(document: str) -> bool:

@@ -8,6 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+_TEXT = r"'(?:[^'\\]|\\.|''){0,4096}+'|\"(?:[^\"\\]|\\.){0,4096}+\""
+_INNER = rf"\((?:[^()'\"]|{_TEXT}|\((?:[^()'\"]|{_TEXT}){{0,512}}+\)){{0,512}}+\)"
+_ARGUMENT = rf"(?:[^(),'\"]|{_TEXT}|{_INNER}){{1,512}}+"
+KEYED = (
+    # aes_encrypt(text, key, …), in SQL, in a plan (which has no quotes) and in Python. A column is no key: it has a number in a plan.
+    re.compile(
+        rf"(?i)(\b\w{{0,32}}(?:en|de)crypt(?:\w{{0,32}}\s{{0,8}}\(|,)\s{{0,8}}{_ARGUMENT},\s{{0,8}}+)((?![\w.`]{{1,128}}#\d){_ARGUMENT})"
+    ),
+    # hmac(key, text), or the other way round
+    re.compile(rf"(?i)(\b\w{{0,32}}hmac\w{{0,32}}\s{{0,8}}\(\s{{0,8}}(?:[^(),'\"]{{1,256}},\s{{0,8}})?)({_TEXT})"),
+)
+
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
 
 _NUMBER = r"(?<![\w.#])-?\d[\w.]{0,64}+"

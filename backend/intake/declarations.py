@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -31,6 +31,13 @@ _PARTS: Mapping[str, frozenset[str]] = {
     "containment": frozenset({"container", "child"}),
     "links": frozenset({"from", "to"}),
     "descriptions": frozenset({"id", "aspect", "value", "removed"}),
+}
+_IDS: Mapping[str, frozenset[str]] = {
+    "types": frozenset({"name", "within", "holds", "after"}),
+    "instances": frozenset({"id"}),
+    "containment": frozenset({"container", "child"}),
+    "links": frozenset({"from", "to"}),
+    "descriptions": frozenset({"id"}),
 }
 _WHOLE = frozenset({"by", "declared", *_PARTS})
 
@@ -70,10 +77,8 @@ def check_form(document: Mapping[str, Any]) -> CheckedDeclaration:
     Raises:
         InvalidInputError: it has not the form.
     """
-    from headwater.backend.intake.redaction import redact  # its expressions take long to compile
-
     _require_known(document)
-    declared = {**redact(dict(document)), "declared": datetime.now(UTC).isoformat(timespec="microseconds")}
+    declared = {**_without_secrets(document), "declared": datetime.now(UTC).isoformat(timespec="microseconds")}
     key = document_key(declared)
     declaration = Declaration.from_json(declared)
     rehearse_declaration(declaration)
@@ -122,6 +127,25 @@ def read_packed_object(body: bytes, encoding: str | None, limit: int) -> dict[st
     if not isinstance(document, dict):
         raise InvalidInputError("The body is no object.", field="$", hint='Send {"descriptions": […]}.')
     return document
+
+
+def _without_secrets(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document without secrets. Ids stay as they are: `column:file:lake/tokens:name` names a column and tells nothing."""
+    from headwater.backend.intake.redaction import redact  # its expressions take long to compile
+
+    clean: dict[str, Any] = dict(redact({name: part for name, part in document.items() if name not in _IDS}))
+    for part, ids in _IDS.items():
+        items = document.get(part)
+        if isinstance(items, list):
+            clean[part] = [_item(redact, item, ids) if isinstance(item, Mapping) else redact(item) for item in items]
+        elif part in document:
+            clean[part] = redact(items)
+    return clean
+
+
+def _item(redact: Callable[[Any], Any], item: Mapping[str, Any], ids: frozenset[str]) -> dict[str, Any]:
+    others = redact({name: value for name, value in item.items() if name not in ids})
+    return {name: item[name] for name in item if name in ids} | dict(others)
 
 
 def _require_known(document: Mapping[str, Any]) -> None:

@@ -124,3 +124,45 @@ def test_rules_for_texts_with_secrets_are_compiled_when_one_comes():
     )
     done = subprocess.run([sys.executable, "-c", compiled], check=True, capture_output=True, text=True)
     assert done.stdout == "0 password = '[redacted]' 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "secret", "rest"),
+    [
+        ("SELECT aes_encrypt(concat(a, 'x, y'), 'k3yk3yk3yk3yk3y1', 'GCM') FROM t", "k3yk3yk3yk3yk3y1", "concat(a, 'x, y')"),
+        (
+            "Project [aes_encrypt(cast(name#1 as binary), k3yk3yk3yk3yk3y1, GCM, DEFAULT, , ) AS x#2]",
+            "k3yk3yk3yk3yk3y1",
+            "cast(name#1 as binary)",
+        ),
+        ("staticinvoke(class ExpressionImplUtils, BinaryType, aesEncrypt, name#1, k3yk3yk3yk3yk3y1)", "k3yk3yk3yk3yk3y1", "name#1"),
+        ("try_aes_decrypt(unhex(c), unhex('6b3379'))", "6b3379", "unhex(c)"),
+        ('F.aes_decrypt(df.name, F.lit("k3yk3yk3yk3yk3y1"))', "k3yk3yk3yk3yk3y1", "df.name"),
+        ("hmac_sha256('k3y', data)", "k3y", "data"),
+        ("mysql -uroot -phunter2 shop", "hunter2", "shop"),
+        ("mysql -p'hun ter2' shop", "hun ter2", "shop"),
+        ("-pcanary-4711", "canary-4711", "-p"),
+        ("jwt=a.b.c", "a.b.c", "jwt="),
+        ("eyJhbGciOiJkaXIi.eyJlbmMiOiJBMTI4.c2VjcmV0.dGFn.bW9yZQ", "c2VjcmV0", ""),
+        ("https://storage.googleapis.com/b/o?X-Goog-Signature=5ec1e7&x=1", "5ec1e7", "x=1"),
+    ],
+)
+def test_keys_of_functions_and_passwords_of_commands_are_taken_out(text: str, secret: str, rest: str) -> None:
+    for clean in (redact(text), redact_deep({"query": text})["query"], redact_deep([text])[0]):
+        assert secret not in clean
+        assert rest in clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["tool -path x", "-p8080", "cp -pr a b", "java -profile=dev", "aes_encrypt(name#1, key#2, GCM)", "encrypted rows, all (of a, b)"],
+)
+def test_what_only_looks_like_a_password_of_a_command_stays(text: str) -> None:
+    assert redact(text) == text
+    assert redact_deep(text) == text
+
+
+def test_a_tag_of_a_column_that_is_called_like_a_secret_keeps_its_value() -> None:
+    tag = {"key": "class", "value": "pii", "field": "password", "source": "x"}
+    assert redact_deep({"tags": [tag]}) == {"tags": [tag]}
+    assert redact_deep({"field": "password", "value": "hunter2"})["value"] == "[redacted]"
