@@ -44,7 +44,7 @@ def compare(dataset: str, before: Path, after: Path, *, sources: DataRoots, limi
         gone, gone_count = _rows(database, "was", "now", limit)
         come, come_count = _rows(database, "now", "was", limit)
     for look in looks:
-        look.opened.check()
+        look.check()
     return _pair(dataset, gone, come), max(gone_count, come_count)
 
 

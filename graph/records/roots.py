@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from headwater.errors import SourceUnavailableError, UnsupportedError
+from headwater.errors import SourceChangedError, SourceUnavailableError, UnsupportedError
 from headwater.graph.records.names import FileBlock, block_at, uri_of
 from headwater.graph.storage import NOWHERE, Identity, LocalFile, OpenedFiles, Remote, RemoteFile, StoredFile
 from headwater.graph.storage.addresses import is_remote
@@ -74,6 +74,7 @@ class Look:
         self.opened = OpenedFiles()
         self._folders: dict[str, str] = {}
         self._covered: dict[str, bool] = {}  # folder -> whether it lies below a root
+        self._unpinned: dict[str, RemoteFile] = {}  # those that were read
         self._local: dict[str, tuple[FileBlock, LocalFile]] = {}
         self._remote: dict[str, RemoteFile] = {}
         self._tables: dict[str, StoredTable] = {}
@@ -132,6 +133,31 @@ class Look:
         if not anew:
             self._local[uri] = block, local
         return block, local
+
+    def reads(self, stored: StoredFile) -> None:
+        """Note that a file is about to be read: `check` compares it, where its storage may give bytes of another."""
+        if isinstance(stored, RemoteFile) and not stored.is_pinned:
+            self._unpinned[stored.uri] = stored
+
+    def excuse(self, stored: StoredFile) -> None:
+        """Leave a file out of `check`: the answer already says that it changed."""
+        if isinstance(stored, LocalFile):
+            self.opened.excuse(stored.path)
+        elif isinstance(stored, RemoteFile):
+            self._unpinned.pop(stored.uri, None)
+
+    def check(self) -> None:
+        """See that no file changed while it was read.
+
+        Raises:
+            SourceChangedError: one did.
+            SourceUnavailableError: its storage does not say.
+        """
+        self.opened.check()
+        for uri, file in self._unpinned.items():
+            now = self._roots.remote.file(uri)
+            if now is None or now.stat != file.stat:
+                raise SourceChangedError(f"{uri} changed while it was read.", hint="Ask again when nothing writes to it.")
 
     def block(self, uri: str) -> FileBlock:
         """The file of a URI as it is now. Raises as `file` does."""

@@ -119,8 +119,7 @@ class KnownFile:
 
     def excuse(self) -> None:
         """Note that the answer says of the file that it changed while it was read."""
-        if isinstance(stored := self._file[1], LocalFile):
-            stored.opened.excuse(stored.path)
+        self.look.excuse(self._file[1])
 
     def readable_as(self, shape: Shape) -> ReadFile:
         """What the reader needs to read its records in another shape. Raises as `readable` does."""
@@ -139,6 +138,7 @@ class KnownFile:
         """
         if self.problem:
             raise SourceChangedError(f"{self.block.path}: {self.problem}.")
+        self.look.reads(self._file[1])
         return ReadFile(self.number, self._file[1], self.block, self.partition)
 
 

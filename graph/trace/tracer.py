@@ -85,7 +85,7 @@ class Tracer:
                 self._sessions.add(session)
                 try:
                     yield session
-                    session.look.opened.check()
+                    session.look.check()
                 except duckdb.Error:
                     session.check_scanned()
                     raise

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hdfs_native import Client
 
-from headwater.errors import SourceUnavailableError, UnsupportedError
+from headwater.errors import SourceChangedError, SourceUnavailableError, UnsupportedError
 from headwater.graph.records import DataRoots
 from headwater.graph.storage import Remote, duck, read_roots
 
@@ -60,6 +60,23 @@ def test_a_dataset_is_its_data_files(remote: Remote, url: str) -> None:
         f"{url}/data/table/k 2/part-1.csv", f"{url}/data/table/k=1/part-0.csv",
     ]  # fmt: skip
     assert look.listed(f"{url}/data/nothing") is None
+
+
+def test_a_file_that_is_replaced_while_a_question_reads_it_is_said(remote: Remote, url: str) -> None:
+    put(url, "/data/replaced.bin", b"before")
+    look = DataRoots.of([], remote=remote).look()
+    _, file = look.file(f"{url}/data/replaced.bin")
+    look.reads(file)
+    assert bytes(file.content()) == b"before"
+    look.check()
+    Client(url).delete("/data/replaced.bin")
+    with pytest.raises(SourceChangedError, match=r"replaced\.bin changed while it was read"):
+        look.check()
+    put(url, "/data/replaced.bin", b"behind")
+    with pytest.raises(SourceChangedError, match=r"replaced\.bin changed while it was read"):
+        look.check()
+    look.excuse(file)
+    look.check()
 
 
 def test_nothing_beside_the_root_is_read(remote: Remote, url: str) -> None:
