@@ -159,3 +159,41 @@ def test_rows_of_a_changed_file_are_no_lineage_of_a_frame(spark: SparkSession, t
     with pytest.raises(SourceChangedError, match="has changed since the run read it"):
         lineage.forward("id = 5")
     lineage.close()
+
+
+@pytest.mark.parametrize("name", ["two words", "a#b", "100%", "a%20b", "ü+&;"])
+def test_files_of_any_name_are_compared(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    file = _put(tmp_path / name / "a.txt", LINES)
+    counts = _counts(spark, file)
+    counts.collect()
+    lines = headwater.lineage(counts).goBackAll()
+    assert lines.count() == len(LINES)
+    spark.range(9).coalesce(1).write.parquet(str(tmp_path / name / "t"))
+    frame = headwater.lineage(spark.read.parquet(str(tmp_path / name / "t")).where("id > 3"))
+    assert frame.backward("id = 5").count() == 1
+    _in_place(file)
+    (part,) = (tmp_path / name / "t").glob("*.parquet")
+    os.utime(part, (1, 1))
+    with pytest.raises(SourceChangedError, match=r"a\.txt has changed"):
+        lines.collect()
+    with pytest.raises(SourceChangedError, match="has changed"):
+        frame.backward("id = 5")
+    frame.close()
+
+
+@pytest.mark.filterwarnings("ignore::headwater.backend.shell.frames.LineageWarning")
+def test_a_cache_that_was_dropped_is_not_filled_from_a_changed_file_in_silence(spark: SparkSession, log: Path) -> None:
+    kept = spark.sparkContext.textFile(str(log), 3).map(lambda line: (line.split()[0], line)).persist()
+    counts = kept.groupByKey().mapValues(len)
+    counts.collect()
+    point = headwater.lineage(counts).goBack()
+    assert point.count() == len(LINES)
+    kept.unpersist(blocking=True)
+    _in_place(log)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", LineageWarning)
+        point.count()
+    assert any("log/a.txt has changed since the run read it" in str(one.message) for one in said)
+    with pytest.raises(SourceChangedError):
+        headwater.lineage(counts).goBackAll().collect()
