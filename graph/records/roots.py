@@ -122,17 +122,19 @@ class Look:
             if found is None:
                 raise FileNotFoundError(errno.ENOENT, "No such file", uri)
             return block_at(uri, found.stat.length, found.stat.modified), found
-        if not anew and uri in self._local:
-            return self._local[uri]
+        if anew:
+            return self._local_file(uri)
+        if uri not in self._local:
+            self._local[uri] = self._local_file(uri)
+        return self._local[uri]
+
+    def _local_file(self, uri: str) -> tuple[FileBlock, LocalFile]:
         spelt, real = self._find(uri)
         status = real.stat(follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedError(f"{uri} is not readable here: it is no file.")
         block = FileBlock(uri_of(spelt), status.st_size, status.st_mtime_ns // 1_000_000)
-        local = LocalFile(real, Identity.of(status), self.opened)
-        if not anew:
-            self._local[uri] = block, local
-        return block, local
+        return block, LocalFile(real, Identity.of(status), self.opened)
 
     def reads(self, stored: StoredFile) -> None:
         """Note that a file is about to be read: `check` compares it, where its storage may give bytes of another."""
@@ -161,7 +163,7 @@ class Look:
 
     def block(self, uri: str) -> FileBlock:
         """The file of a URI as it is now. Raises as `file` does."""
-        return self.file(uri)[0]
+        return self.file(uri)[0] if is_remote(uri) or is_keyed(uri) else self._local_file(uri)[0]  # of many that are listed, few are read
 
     def listed(self, uri: str) -> list[FileBlock] | None:
         """The data files at a path as they are now, a file or all below a folder, by path; None where there is nothing.

@@ -69,7 +69,8 @@ class OpenedFiles:
         self._descriptors: dict[tuple[Path, Identity], int] = {}
         self._excused: set[Path] = set()
         self._lock = threading.Lock()
-        self.close = weakref.finalize(self, _close, self._descriptors)
+        self._is_closed = False
+        self._end = weakref.finalize(self, _close, self._descriptors)
 
     def descriptor(self, path: Path, identity: Identity) -> int:
         """A descriptor of the file that was looked at.
@@ -79,6 +80,8 @@ class OpenedFiles:
             OSError: it cannot be opened.
         """
         with self._lock:
+            if self._is_closed:  # an abandoned thread may read on: the number of a descriptor is another file's by then
+                raise SourceChangedError(f"{path} is not open any more: the question has ended.")
             if (path, identity) not in self._descriptors:
                 self._descriptors[path, identity] = _open_same(path, identity)
             return self._descriptors[path, identity]
@@ -86,6 +89,12 @@ class OpenedFiles:
     def name(self, path: Path, identity: Identity) -> str:
         """A path that leads to the open file and to no other, for libraries that open paths. Raises as `descriptor` does."""
         return f"{_DESCRIPTORS}/{self.descriptor(path, identity)}"
+
+    def close(self) -> None:
+        """Close all files. Nothing is read by this any more."""
+        with self._lock:
+            self._is_closed = True
+            self._end()
 
     def excuse(self, path: Path) -> None:
         """Leave a file out of `check`: the answer already says that it changed."""

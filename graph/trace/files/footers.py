@@ -109,6 +109,8 @@ def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
             top, nested = columns[name]
             names, ids = [(column, kind) for column, kind, _ in top], [number for _, _, number in top]
             read[_key(file)] = Footer(names, name in old, counts[name], ids, nested)
+        for file in unknown:
+            _ = file.stored.scan  # raises if it was closed meanwhile, so that nothing is remembered of a file that has its name by now
         known |= read
         with _LOCK:
             _KNOWN.update(read)

@@ -79,6 +79,8 @@ def test_what_is_open_stays_what_it_was_whatever_takes_its_place(file: Path) -> 
     opened.close()
     with pytest.raises(FileNotFoundError):
         _read(name)
+    with pytest.raises(SourceChangedError, match="the question has ended"):
+        looked_at.content()
 
 
 def test_a_question_during_which_a_file_is_written_is_not_answered(tmp_path: Path, file: Path) -> None:
