@@ -187,7 +187,7 @@ def test_a_cache_that_was_dropped_is_not_filled_from_a_changed_file_in_silence(s
     kept = spark.sparkContext.textFile(str(log), 3).map(lambda line: (line.split()[0], line)).persist()
     counts = kept.groupByKey().mapValues(len)
     counts.collect()
-    point = headwater.lineage(counts).goBack()
+    point = headwater.lineage(counts).goBack().goBack()
     assert point.count() == len(LINES)
     kept.unpersist(blocking=True)
     _in_place(log)
