@@ -164,7 +164,7 @@ class Hop:
         )
 
 
-@strawberry.type(description="A reason why an answer is not exact: `effect` is superset, missing or unreadable.")
+@strawberry.type(description="What to know of an answer. `effect` is superset or missing where it is not exact; unreadable for values; version for what a dataset holds now.")
 class Incomplete:
     """`what` is an operator, a file or a run."""
 

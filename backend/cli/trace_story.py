@@ -34,7 +34,8 @@ def print_story(request: TraceRequest, answer: TraceAnswer, *, console: Console 
         out.print(Text("\nThe way there" if request.forward else "\nThe way back", style="bold"))
         out.print(Padding(_path(answer), (0, 0, 0, 2)))
     if answer.incomplete or answer.total > len(answer.records):
-        out.print(Text("\nWhat is missing", style="bold yellow"))
+        is_whole = all(item.effect == "version" for item in answer.incomplete) and answer.total <= len(answer.records)
+        out.print(Text("\nWhat to know of it" if is_whole else "\nWhat is missing", style="bold yellow"))
         for item in answer.incomplete:
             gap = Text.assemble(("  • ", "yellow"), (_named(item.what), "bold"), f": {item.reason} ", (f"({item.effect})", "dim"))
             out.print(gap, soft_wrap=True)
@@ -54,7 +55,7 @@ def _question(request: TraceRequest) -> Text:
 
 
 def _verdict(request: TraceRequest, answer: TraceAnswer) -> Text:
-    if answer.exact and not answer.selected and not answer.total:
+    if answer.exact and not answer.selected and not answer.total and not answer.incomplete:
         return Text.assemble(("No record of it is so", "bold"), (f": there is nothing to trace.  ({answer.elapsed_ms:,.0f} ms)", "dim"))
     datasets = len({record.dataset for record in answer.records})
     coarse = any(record.grain is not Grain.RECORD for record in answer.records)

@@ -9,8 +9,9 @@ from headwater.backend.projection.capture import WrittenFile, capture_stamp, pro
 from headwater.backend.projection.declaration import declaration_stamp, project_declaration
 from headwater.backend.projection.event import event_stamp, project_event
 from headwater.backend.projection.fold import fold, link_versions
+from headwater.backend.projection.moved import project_moves
 
 __all__ = [
     "WrittenFile", "capture_stamp", "declaration_stamp", "event_stamp", "fold", "link_versions", "project_capture", "project_declaration",
-    "project_event",
+    "project_event", "project_moves",
 ]  # fmt: skip

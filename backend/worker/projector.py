@@ -24,6 +24,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, contextmanager, nullcontext
+from functools import partial
 from itertools import count
 from pathlib import Path
 from random import sample
@@ -41,6 +42,7 @@ from headwater.backend.projection import (
     project_capture,
     project_declaration,
     project_event,
+    project_moves,
 )
 from headwater.backend.soundness.catalog_age import note_generation
 from headwater.backend.soundness.entries import is_as_accepted
@@ -146,8 +148,8 @@ class Projector:
         while entries := await asyncio.to_thread(self._ingest.read, tenant, after=after, limit=BATCH):
             with self._comparing():
                 batches = [await self._batch(tenant, entry) for entry in entries]
-            for entry, batch in zip(entries, batches, strict=True):
-                await self._apply_alone(tenant, entry, batch, passed=True)
+            for entry, parts in zip(entries, batches, strict=True):
+                await self._apply_alone(tenant, entry, parts, passed=True)
             after, done = entries[-1].offset, done + len(entries)
         return done
 
@@ -190,7 +192,7 @@ class Projector:
         self._begin(tenant, [entry])
         try:
             with self._comparing():
-                await fold(self._graph, tenant, [await self._read(tenant, entry)])
+                await fold(self._graph, tenant, await self._read(tenant, entry))
         except Exception as error:  # it stays what it is, unless it was never at fault
             if _is_transient(error) or (is_of_disk(error) and not _is_of_one_capture(error)):
                 raise
@@ -234,7 +236,7 @@ class Projector:
 
     async def _project(self, tenant: str, entries: Sequence[Entry]) -> int:
         """Project the first of some entries, at least one, in one transaction; how many."""
-        batches: list[GraphBatch | None] = []
+        batches: list[Sequence[GraphBatch]] = []
         began = time.monotonic()
         try:
             for entry in entries:
@@ -247,17 +249,17 @@ class Projector:
             self._end()
         return len(batches)
 
-    async def _write(self, tenant: str, entries: Sequence[Entry], batches: Sequence[GraphBatch | None]) -> None:
+    async def _write(self, tenant: str, entries: Sequence[Entry], batches: Sequence[Sequence[GraphBatch]]) -> None:
         self._begin(tenant, entries, writes=True)
         await self._note_generation()
         try:
-            await fold(self._graph, tenant, [batch for batch in batches if batch is not None], offset=entries[-1].offset)
+            await fold(self._graph, tenant, [batch for parts in batches for batch in parts], offset=entries[-1].offset)
         except Exception as error:  # any refusal of the store: find the entry that it refuses
             if _is_transient(error) or is_of_disk(error):
                 raise
-            for entry, batch in zip(entries, batches, strict=True):
+            for entry, parts in zip(entries, batches, strict=True):
                 self._begin(tenant, [entry], writes=True)
-                await self._apply_alone(tenant, entry, batch)
+                await self._apply_alone(tenant, entry, parts)
 
     def _begin(self, tenant: str, entries: Sequence[Entry], *, writes: bool = False) -> None:
         if self._at_work is not None:
@@ -270,18 +272,18 @@ class Projector:
     async def _know_what_is_set_aside(self, tenant: str) -> None:
         self._set_aside[tenant] = frozenset(await asyncio.to_thread(self._ingest.buried_at, tenant, Stage.QUARANTINE))
 
-    async def _apply_alone(self, tenant: str, entry: Entry, batch: GraphBatch | None, *, passed: bool = False) -> None:
+    async def _apply_alone(self, tenant: str, entry: Entry, batches: Sequence[GraphBatch], *, passed: bool = False) -> None:
         """`passed`: the graph's offset stays, as it is past the entry or far before it."""
         offset = None if passed else entry.offset
         try:
-            await fold(self._graph, tenant, [batch] if batch is not None else [], offset=offset)
+            await fold(self._graph, tenant, batches, offset=offset)
         except Exception as error:
             if _is_transient(error) or is_of_disk(error):
                 raise
             await self._bury(tenant, entry, error)
             await self._graph.apply(tenant, [], offset=offset)
 
-    async def _read(self, tenant: str, entry: Entry) -> GraphBatch:
+    async def _read(self, tenant: str, entry: Entry) -> list[GraphBatch]:
         """What an entry states; a capture is published first.
 
         Raises:
@@ -295,17 +297,20 @@ class Projector:
             from headwater.graph.prov.read.json import read_json
 
             provenance = read_json(entry.body.decode())
-            return project_prov(provenance, prov_stamp(provenance, entry.key))[0]
+            return [project_prov(provenance, prov_stamp(provenance, entry.key))[0]]
         document = json.loads(entry.body)
         if entry.kind is EntryKind.EVENT:
-            return project_event(document, event_stamp(document, entry.key))
+            return [project_event(document, event_stamp(document, entry.key))]
         if entry.kind is EntryKind.DECLARATION:
             declaration = Declaration.from_json(document)
-            return project_declaration(declaration, declaration_stamp(declaration, entry.key))
-        kept = await asyncio.to_thread(self._associations.publish, tenant, Manifest.from_json(document))
-        return project_capture(
-            document, capture_stamp(document, entry.key), [WrittenFile(*file.block, file.rows, file.attempt) for file in kept]
-        )
+            return [project_declaration(declaration, declaration_stamp(declaration, entry.key))]
+        manifest = Manifest.from_json(document)
+        kept = await asyncio.to_thread(self._associations.publish, tenant, manifest)
+        written = [WrittenFile(*file.block, file.rows, file.attempt) for file in kept]
+        return [
+            project_capture(document, capture_stamp(document, entry.key), written),
+            *await asyncio.to_thread(self._moves, tenant, manifest.capture),
+        ]
 
     async def _note_generation(self) -> None:
         """Have the log know how far the catalog is: an older copy of the catalog, put in its place, shows by that."""
@@ -322,16 +327,21 @@ class Projector:
         finally:
             self._compares_all = before
 
-    async def _batch(self, tenant: str, entry: Entry) -> GraphBatch | None:
+    def _moves(self, tenant: str, capture: str) -> list[GraphBatch]:
+        """The flows by files that a program moved, between a capture and those that are known already."""
+        flows = self._associations.catalog.moves.flows(tenant, capture)
+        return project_moves(flows, partial(self._associations.brief, tenant))
+
+    async def _batch(self, tenant: str, entry: Entry) -> Sequence[GraphBatch]:
         if entry.offset in self._set_aside.get(tenant, ()):
-            return None
+            return ()
         try:
             return await self._read(tenant, entry)
         except Exception as error:  # a poison entry: whatever its kind of fault, those behind it go on
             if _is_transient(error) or (is_of_disk(error) and not _is_of_one_capture(error)):
                 raise
             await self._bury(tenant, entry, error)
-            return None
+            return ()
 
     async def _bury(self, tenant: str, entry: Entry, error: Exception) -> None:
         if not self._buries:

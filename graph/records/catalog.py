@@ -17,11 +17,12 @@ from typing import Any
 
 from headwater.graph.associations import Manifest
 from headwater.graph.damage import damaged, translated
-from headwater.graph.records import known, schema
+from headwater.graph.records import known, moved, schema
 from headwater.graph.records.at_rest import FileAtRest
 from headwater.graph.records.batches import batched
 from headwater.graph.records.known import KnownDatasets
 from headwater.graph.records.layout import KeptFile, files_text, manifest_text
+from headwater.graph.records.moved import KnownMoves, name_key
 from headwater.graph.records.names import FileBlock, block_at
 from headwater.graph.records.prunable import Prunable
 from headwater.graph.records.replacing import Replaces, instant, replaced_by
@@ -72,6 +73,7 @@ class Catalog:
             self._database = schema.connect(path)
         self.datasets = KnownDatasets(self._rows)
         self.versions = KnownVersions(self._rows)
+        self.moves = KnownMoves(self._rows)
         self.prunable = Prunable(self._rows, self._transaction)
 
     def close(self) -> None:
@@ -163,14 +165,16 @@ class Catalog:
             paths = {block.path for block in read} | {file.block.path for file in files}
             database.executemany("INSERT OR IGNORE INTO path (tenant, uri) VALUES (?, ?)", [(tenant, path) for path in sorted(paths)])
             database.executemany(
-                "INSERT INTO written SELECT number, ?, ?, ?, ?, ? FROM path WHERE tenant = ? AND uri = ?",
-                [(*file.block[1:], ended, number, file.rows, tenant, file.block.path) for file in files],
+                "INSERT INTO written SELECT number, ?, ?, ?, ?, ?, ? FROM path WHERE tenant = ? AND uri = ?",
+                [(*file.block[1:], ended, number, file.rows, name_key(tenant, file.block), tenant, file.block.path) for file in files],
             )
             database.executemany(
                 "INSERT INTO consumed SELECT number, ?, ?, ?, ?, ? FROM path WHERE tenant = ? AND uri = ?",
                 [(*block[1:], output, ended, number, tenant, block.path) for block in sorted(read)],
             )
             known.enter_handed(database, number, output, manifest, uses)
+            moved.enter_read(database, tenant, sorted(read))
+            moved.enter_flows(database, self.moves.flows(tenant, manifest.capture))
             if recomputed and not pruned:
                 database.execute("INSERT INTO unkept (tenant, capture) VALUES (?, ?)", [tenant, manifest.capture])
             # Whoever read these files before it was known that a run wrote them: what was left to be found again may get lost after all.
@@ -403,6 +407,7 @@ class Catalog:
             numbers = "SELECT number FROM capture WHERE tenant = ?"
             for table in ("use", "written", "consumed"):
                 database.execute(f"DELETE FROM {table} WHERE capture IN ({numbers})", [tenant])
+            database.execute("DELETE FROM sourced WHERE path IN (SELECT number FROM path WHERE tenant = ?)", [tenant])
             for table, column in (("flow", "input"), ("handed", "input"), ("taken", "dataset")):
                 database.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT number FROM dataset WHERE tenant = ?)", [tenant])
             for table in _TABLES:

@@ -14,7 +14,7 @@ from headwater.errors import InvalidCaptureError, InvalidInputError
 from headwater.graph.associations import is_segment_name
 from headwater.graph.storage.addresses import one_spelling
 
-_FINE = ("file:", "hdfs:", "webhdfs:", "swebhdfs:")  # where a time is as it was told
+FINE_SCHEMES = ("file:", "hdfs:", "webhdfs:", "swebhdfs:")  # where a time is as it was told
 _TENANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?")
 
 
@@ -71,13 +71,18 @@ def uri_of(path: str | Path) -> str:
     return f"file:{text}" if text.startswith("/") else one_spelling(text)
 
 
+def keeps_milliseconds(uri: str) -> bool:
+    """Whether the storage of a file keeps its modification time in milliseconds, and through a rename."""
+    return uri.startswith(FINE_SCHEMES)
+
+
 def block_at(path: str, length: int, modified: int) -> FileBlock:
     """The block of a file by what Spark, or a store, says of it.
 
     Object stores keep whole seconds, of which some tell parts in lists and not where one object is asked for.
     """
     uri = uri_of(path)
-    return FileBlock(uri, length, modified if uri.startswith(_FINE) else modified // 1000 * 1000)
+    return FileBlock(uri, length, modified if keeps_milliseconds(uri) else modified // 1000 * 1000)
 
 
 def block_of(path: Path) -> FileBlock:

@@ -12,8 +12,9 @@ from pathlib import Path
 from headwater.errors import ConfigurationError
 
 # 1: one row for each capture and dataset, which a trace read through; 2: no names of tables, nothing of versions; 3: no journal;
-# 4: files by whatever scheme a program called their store; 5: nothing of files that are read as another dataset than they were written as
-VERSION = 6
+# 4: files by whatever scheme a program called their store; 5: nothing of files that are read as another dataset than they were written as;
+# 6: nothing of moved files
+VERSION = 7
 _OPENING_SECONDS = 3600.0  # how long a process that starts waits for another that fills the catalog anew
 
 # `ended` stands beside each number of a capture, so that the latest of many is the first row of an index and never sorted out of all.
@@ -65,13 +66,23 @@ _SCHEMA = (
       PRIMARY KEY (dataset, job)) WITHOUT ROWID""",
     "CREATE TABLE path (number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, uri TEXT NOT NULL, UNIQUE (tenant, uri))",
     """CREATE TABLE written (path INTEGER NOT NULL, length INTEGER NOT NULL, modified INTEGER NOT NULL, ended TEXT NOT NULL,
-      capture INTEGER NOT NULL, rows INTEGER NOT NULL, PRIMARY KEY (path, length, modified, ended, capture)) WITHOUT ROWID""",
+      capture INTEGER NOT NULL, rows INTEGER NOT NULL, name INTEGER NOT NULL,
+      PRIMARY KEY (path, length, modified, ended, capture)) WITHOUT ROWID""",
+    # Files by their name, length and time, wherever they lie (`moved`); `name` is 0 for what is no file.
+    "CREATE INDEX written_name ON written (name, modified) WHERE name > 0",
+    "CREATE INDEX written_alike ON written (modified, length) WHERE name > 0",
     "CREATE INDEX written_time ON written (path, ended)",
     "CREATE INDEX written_capture ON written (capture)",
     """CREATE TABLE consumed (path INTEGER NOT NULL, length INTEGER NOT NULL, modified INTEGER NOT NULL, output INTEGER NOT NULL,
       ended TEXT NOT NULL, capture INTEGER NOT NULL, PRIMARY KEY (path, length, modified, output, ended, capture)) WITHOUT ROWID""",
     "CREATE INDEX consumed_time ON consumed (path, ended)",
     "CREATE INDEX consumed_capture ON consumed (capture)",
+    # Blocks that captures read before it was known that a capture wrote them, which may be so by now. A row may stay when no capture
+    # reads the block any more: whoever asks looks for its readers.
+    """CREATE TABLE sourced (path INTEGER NOT NULL, length INTEGER NOT NULL, modified INTEGER NOT NULL, name INTEGER NOT NULL,
+      PRIMARY KEY (path, length, modified)) WITHOUT ROWID""",
+    "CREATE INDEX sourced_name ON sourced (name, modified)",
+    "CREATE INDEX sourced_alike ON sourced (modified, length)",
     # The last entries that were read of the journal of a place that services share, and from where to look for others.
     "CREATE TABLE journal (tenant TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (tenant, entry)) WITHOUT ROWID",
     # Captures that left groups to be found again and were not looked at since (trace/recomputed/keep); a number is never given twice.
@@ -100,6 +111,7 @@ _TABLES = (
     "path",
     "written",
     "consumed",
+    "sourced",
     "unkept",
     "journal",
     "generation",

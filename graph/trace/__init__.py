@@ -10,6 +10,7 @@
     from capture to capture       upstream, downstream, ways (to a target), links, hops, path, expressions (on the way), merged (what MERGE
                                   did to a row); numbered and overlaps for records that name places; lift where only datasets are known
     what unknown runs rewrote     rewritten/: former and later files of tables whose rows have numbers; tables, what a walk knows of them
+    what was moved since          moved, for files that lie elsewhere than where a known run wrote them
     a captured plan               plan
     within one capture            step/: backward, forward; frames and windows, matches (semi-joins, subqueries), sets (EXCEPT ALL),
                                   collisions (keys of one hash); choose and order for the rows that a function took; values that references

@@ -119,7 +119,11 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Incomplete:
-    """What the answer lacks or overstates: `what` (an operator, a file, a run), why, and the effect: superset, missing, unreadable."""
+    """What the answer lacks, overstates or leaves to be known: `what` (an operator, a file, a run), why, and the effect.
+
+    Effects are `superset`, `missing`, `unreadable` (of values) and `version` (what a dataset held and holds). The last two leave an answer
+    exact.
+    """
 
     what: str
     reason: str

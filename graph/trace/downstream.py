@@ -15,6 +15,7 @@ from headwater.graph.trace.database.in_memory import Columns
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.places import first_of_split
 from headwater.graph.trace.files.shapes import Shape
+from headwater.graph.trace.held import Holding
 from headwater.graph.trace.hops import Hops, say_problems
 from headwater.graph.trace.links import (
     counts_alike,
@@ -29,9 +30,10 @@ from headwater.graph.trace.links import (
     unread,
     writers,
 )
+from headwater.graph.trace.moved import later_places, renumber
 from headwater.graph.trace.overlaps import as_read, counts_bytes
 from headwater.graph.trace.rewritten.later import Later
-from headwater.graph.trace.session import Capture, Session, mapped
+from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
 from headwater.graph.trace.step.forward import Forward
 
 _WITHOUT_END = 2**62
@@ -40,14 +42,17 @@ _WITHOUT_END = 2**62
 class Downstream:
     """See the module's docstring. `visited` are all tables of records that the walk met, the start included."""
 
-    def __init__(self, session: Session, *, to: str | None = None, towards: Collection[str] | None = None) -> None:
+    def __init__(
+        self, session: Session, *, to: str | None = None, towards: Collection[str] | None = None, holding: Holding | None = None
+    ) -> None:
         self.hops = Hops()
         self.reached: list[str] = []
         self.ends: list[str] = []
         self.visited: list[str] = []
         self._session = session
-        self._later = Later(session)
+        self._later = Later(session, {holding.dataset: holding.foreign} if holding is not None else {})
         self._to = to
+        self._arrived = holding.moved if holding is not None else {}
         self._is_shared = to is not None and bool(session.store.catalog.datasets.written_as(session.tenant, to))
         self._towards = towards  # the datasets that lead to `to`; None: all are followed
         self._seen: dict[str, list[str]] = {}
@@ -61,11 +66,7 @@ class Downstream:
             table = waiting.popleft()
             self.visited.append(table)
             files = [self._session.files[number] for number in self._session.files_of([table])]
-            if not first and table not in carried and files and files[0].dataset == self._to:
-                self.reached.append(table)
-                continue
-            if self._is_shared and not first and table not in carried and (read := read_as(self._session, files, str(self._to))):
-                self.reached.append(self._in_files(table, read))
+            is_goal = not first and self._reaches(table, files, is_carried=table in carried)
             read_by = readers(self._session, files, self._towards)
             for file in unread(self._session, [file for file in files if file.number not in read_by]) if first else ():
                 say_read_before(self._session, file)
@@ -77,12 +78,38 @@ class Downstream:
             pruned = self._session.pruned(by_reader.keys())
             steps = [self._step(self._session.capture(reader), table, read) for reader, read in by_reader.items() if reader not in pruned]
             onward = [step for step in steps if step]
+            onward += self._moved(table, files)
             if table not in carried and (later := self._later.of(table, files)):
                 carried.add(later)
                 onward.append(later)
             waiting.extend(onward)
-            if table != begin and (ends := self._ends(table, onward)):
+            if table != begin and not is_goal and (ends := self._ends(table, onward)):
                 self.ends.append(ends)
+
+    def _reaches(self, table: str, files: Collection[KnownFile], *, is_carried: bool) -> bool:
+        """Whether records are of the goal. They are followed on: a dataset may be made of what it held before."""
+        if self._to is None or not files:
+            return False
+        if next(iter(files)).dataset == self._to:
+            self.reached.append(table)
+            return True
+        if self._is_shared and not is_carried and (read := read_as(self._session, files, self._to)):
+            self.reached.append(self._in_files(table, read))
+            return True
+        return False
+
+    def _moved(self, table: str, files: Collection[KnownFile]) -> list[str]:
+        """The records as they lie in files elsewhere, a table for each dataset."""
+        turns: dict[tuple[str, int], dict[int, int]] = {}  # a file may have been copied to several places
+        found = later_places(self._session, files)
+        for file in files:
+            if arrived := self._arrived.get(file.number):
+                found[file.number] = list({place.number: place for place in [*found.get(file.number, ()), *arrived]}.values())
+        for number, places in found.items():
+            for turn, file in enumerate(places):
+                if self._towards is None or file.dataset in self._towards:
+                    turns.setdefault((file.dataset, turn), {})[number] = file.number
+        return [renumber(self._session, table, numbers) for numbers in turns.values()]
 
     def _in_files(self, table: str, files: Collection[int]) -> str:
         listed = ", ".join(map(str, sorted(files)))

@@ -38,6 +38,7 @@ from headwater.graph.trace.estimate import expected_rows
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import FILE, ROW
 from headwater.graph.trace.files.shapes import Shape
+from headwater.graph.trace.held import held_now, holding_of, say_gone, say_snapshot
 from headwater.graph.trace.hops import Hops
 from headwater.graph.trace.lift import Lifted, lift
 from headwater.graph.trace.links import Names, datasets_of
@@ -153,12 +154,20 @@ def _followed(
         goal = Goal(to=to, follows=lambda other: towards is None or other in towards)
         up = Upstream(session, goal, witness=request.semantics is Semantics.WITNESS)
         up.run(begin, names)
+        say_gone(session, up.reached)
         return Found(begin, selected, up.reached, up.ends, up.hops, up.vague, up.blurred, up.end_files)
-    down = Downstream(session, to=to, towards=towards)
+    holding = holding_of(session, to) if to is not None else None
+    down = Downstream(session, to=to, towards=towards, holding=holding)
     down.run(begin)
+    found = Found(begin, selected, down.reached, down.ends, down.hops)
     if request.semantics is Semantics.WITNESS:
-        return _witnessed(session, down, begin, selected, names, each=each)
-    return Found(begin, selected, down.reached, down.ends, down.hops)
+        found = _witnessed(session, down, begin, selected, names, each=each)
+    if to is None:
+        say_gone(session, found.ends)
+    if holding is None:
+        return found
+    say_snapshot(session, holding)
+    return replace(found, reached=held_now(session, holding, found.reached))
 
 
 def _chosen(session: Session, dataset: Dataset, request: TraceRequest, *, each: bool) -> tuple[str, Sequence[TracedRecord]]:

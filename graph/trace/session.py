@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
@@ -30,6 +31,9 @@ from headwater.graph.trace.files.shapes import Shape, partition_values
 from headwater.graph.trace.files.tablecache import KnownTables
 from headwater.graph.trace.plan import Plan
 from headwater.graph.trace.rowkeys import KeyBook
+
+if TYPE_CHECKING:
+    from headwater.graph.trace.held import Holding
 
 _LONGS = 64_000_000  # of all tables that one trace holds: 512 MB; what comes then is for the database, which spills
 
@@ -171,6 +175,7 @@ class Session:
         self.files: list[KnownFile] = []
         self.left_out: dict[int, Longs] = {}  # by number of a file: rows that its dataset does not hold now
         self.incomplete: dict[Incomplete, None] = {}
+        self.holdings: dict[str, Holding | None] = {}  # by dataset: what it holds now
         self.expected = 0  # kept rows that the walk is expected to look at, where that was asked
         self.found_again: list[FoundAgain] = []
         self.recomputed: dict[tuple[str, int], list[tuple[Longs, str]]] = {}  # by boundary: keys, and a table of their rows, computed again
@@ -271,8 +276,8 @@ class Session:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the lineage is exact. Values that cannot be read do not change which records are given."""
-        return all(entry.effect == "unreadable" for entry in self.incomplete)
+        """Whether the lineage is exact. Values that cannot be read, and the name of a version, do not change which records are given."""
+        return all(entry.effect in ("unreadable", "version") for entry in self.incomplete)
 
     def capture(self, identifier: str) -> Capture:
         """A published capture."""

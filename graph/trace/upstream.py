@@ -6,7 +6,7 @@ walk has the columns `origin, file, row`; `file` is the number that the session 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -28,6 +28,7 @@ from headwater.graph.trace.links import (
     writers,
 )
 from headwater.graph.trace.merged import merged
+from headwater.graph.trace.moved import former_places, renumber
 from headwater.graph.trace.numbered import by_numbers, is_shared
 from headwater.graph.trace.overlaps import by_writers
 from headwater.graph.trace.rewritten.former import Former
@@ -153,6 +154,7 @@ class Upstream:
             onward = [file for file in onward if file.number not in here]
         if here:
             self.reached.append(self._only(table, here, not vague and len(here) == len(numbers)))
+        onward = self._sort_moved(table, onward, wrote, names, reader, source)
         shared = {file.number: file for file in onward if file.number in wrote and is_shared(session, file, wrote[file.number], source)}
         if shared:
             self._sort_shared(table, list(shared.values()), names, reader, source)
@@ -181,6 +183,21 @@ class Upstream:
         if former.rest == table or self._session.count(former.rest):
             self.end_files |= files if former.rest == table else self._session.files_of([former.rest])
             self.ends.append(former.rest)
+
+    def _sort_moved(
+        self,
+        table: str,
+        files: list[KnownFile],
+        wrote: Collection[int],
+        names: Callable[[Capture], Names],
+        reader: Capture | None,
+        source: Source | None,
+    ) -> list[KnownFile]:
+        """Hand on the records of files that lay elsewhere when they were written, as they lay there; return the other files."""
+        moved = former_places(self._session, [file for file in files if file.number not in wrote])
+        if moved:
+            self._sort(renumber(self._session, table, moved), dict.fromkeys(moved.values(), False), names, reader, source)
+        return [file for file in files if file.number not in moved]
 
     def _sort_shared(
         self, table: str, files: Sequence[KnownFile], names: Callable[[Capture], Names], reader: Capture | None, source: Source | None

@@ -12,6 +12,7 @@ from itertools import islice
 
 from headwater.graph.model import EdgeKind
 from headwater.graph.stores.protocol import Direction, GraphStore
+from headwater.graph.trace.held import holding_of
 from headwater.graph.trace.session import Session
 
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
@@ -87,6 +88,15 @@ async def towards_of(session: Session, graph: GraphStore | None, start: str, to:
 
     There may be others among them that are not reached from `start`. `to` is always one.
     """
+    found = await _towards(session, graph, start, to, forward=forward)
+    holding = await asyncio.to_thread(holding_of, session, to) if forward else None
+    origins = {session.files[number].dataset for number in holding.moved} if holding is not None else set()
+    for origin in sorted(origins - found):  # files of it lie in `to` now, and nobody read them there
+        found |= await _towards(session, graph, start, origin, forward=True)
+    return found
+
+
+async def _towards(session: Session, graph: GraphStore | None, start: str, to: str, *, forward: bool) -> set[str]:
     near, far = _Side(session, graph, start, forward=forward), _Side(session, graph, to, forward=not forward)
     while near.frontier and far.frontier:
         await (await _lighter(near, far)).grow()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,6 +67,7 @@ class Job:
     said: dict[str, Any] = field(default_factory=dict)  # of its sink, besides
     status: str = "complete"
     part: str = "part"  # how the names of its files begin
+    modified: int | None = None  # the time of its files, in seconds
 
     def scan(
         self,
@@ -230,6 +232,8 @@ class Job:
                 file = (folder / f"{partition_by}={value}" if partition_by else folder) / f"{self.part}-{number:05d}.{format_}"
                 file.parent.mkdir(exist_ok=True)
                 _write(file, format_, [c for c in columns if c != partition_by], of, [part[i] for i in indexes])
+                if self.modified is not None:
+                    os.utime(file, (self.modified, self.modified))
                 block = block_of(file)
                 written.append({"path": block.path, "length": block.length, "modified": block.modified})
                 place |= dict.fromkeys(indexes, n)

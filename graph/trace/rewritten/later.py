@@ -6,7 +6,7 @@ goes through that run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -19,10 +19,11 @@ from headwater.graph.trace.session import KnownFile, Session
 
 
 class Later:
-    """Finds them, for one walk."""
+    """Finds them, for one walk. `held` are, by dataset, files that no known run wrote or read and that the dataset has now."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, held: Mapping[str, Sequence[FileBlock]]) -> None:
         self._session = session
+        self._held = held
         self._tables = Tables(session)
 
     def of(self, table: str, files: Sequence[KnownFile]) -> str | None:
@@ -125,4 +126,5 @@ class Later:
         """The files of a dataset that a known run read and none wrote."""
         session = self._session
         named = session.store.catalog.datasets.called(session.tenant, dataset)
-        return session.store.catalog.unwritten(session.tenant, named[0].path) if named else []
+        read = session.store.catalog.unwritten(session.tenant, named[0].path) if named else []
+        return list(dict.fromkeys([*read, *self._held.get(dataset, ())]))

@@ -37,6 +37,14 @@ class Listed:
     left_out: Longs | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The files of a dataset as it is now; `label` is the snapshot that has them, where it is taken for the current one."""
+
+    files: Sequence[Listed]
+    label: str | None = None
+
+
 class Format:
     """A file format, by the name that manifests have for it."""
 
@@ -99,6 +107,14 @@ class Format:
         del shape
         found = look.listed(path)
         return None if found is None else [Listed(block) for block in found]
+
+    def held(self, look: Look, path: str, shape: Shape) -> Held | None:
+        """The files of a dataset at a path as it is now; of a table whose catalog knows that alone, those of its newest snapshot.
+
+        None where there is nothing. Raises as `listed` and `version` do.
+        """
+        found = self.listed(look, path, shape)
+        return None if found is None else Held(found)
 
     def version(self, look: Look, path: str, shape: Shape, *, name: str | None = None, until: int | None = None) -> TableVersion | None:
         """A table at a path as it was, at a version that it calls so or at an instant (ms); None where there is no such table.

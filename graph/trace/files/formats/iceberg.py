@@ -20,7 +20,7 @@ from headwater.graph.trace.database.sql import Untranslatable, quoted
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.files import iceberglog
 from headwater.graph.trace.files.footers import Footer, alike, footers
-from headwater.graph.trace.files.formats.base import Listed
+from headwater.graph.trace.files.formats.base import Held, Listed
 from headwater.graph.trace.files.formats.parquet import Parquet, places_of
 from headwater.graph.trace.files.icebergsnapshot import newest_snapshot, snapshot
 from headwater.graph.trace.files.reader import FILE, HIDDEN, LINE, ROW, Reader, ReadFile, Wanted, places
@@ -55,6 +55,11 @@ class Iceberg(Parquet):
             f"Which records {path.removeprefix('file:')} has now is not known here: its folder holds those of other snapshots too.",
             hint=f"Name records by file and row{at}.",
         )
+
+    def held(self, look: Look, path: str, shape: Shape) -> Held | None:
+        del shape
+        newest = snapshot(look, path)
+        return None if newest is None else Held(newest.files, newest.label)
 
     def version(self, look: Look, path: str, shape: Shape, *, name: str | None = None, until: int | None = None) -> TableVersion | None:
         del shape

@@ -211,6 +211,7 @@ const EFFECT: Record<string, string> = {
   superset: 'the answer may hold more than it should',
   missing: 'the answer may lack something',
   unreadable: 'values cannot be read any more',
+  version: 'the lineage is whole',
 };
 
 function Incomplete({ trace }: { trace: Trace }) {
