@@ -164,7 +164,9 @@ class Hop:
         )
 
 
-@strawberry.type(description="What to know of an answer. `effect` is superset or missing where it is not exact; unreadable for values; version for what a dataset holds now.")
+@strawberry.type(
+    description="What to know of an answer: `effect` is superset, missing, unreadable or version. The last two leave it exact."
+)
 class Incomplete:
     """`what` is an operator, a file or a run."""
 
