@@ -29,7 +29,7 @@ _OF_CAPTURE = {
     f"c.content, c.at, c.replaces FROM {{0}}.capture c JOIN {{0}}.job j ON j.number = c.job {_OUTPUT}",
     "use": "SELECT c.tenant, c.capture, d.namespace, d.name, u.role, u.shaped, u.ended, u.scanned FROM {0}.use u "
     "JOIN {0}.capture c ON c.number = u.capture JOIN {0}.dataset d ON d.number = u.dataset",
-    "written": "SELECT c.tenant, c.capture, p.uri, t.length, t.modified, t.ended, t.rows FROM {0}.written t "
+    "written": "SELECT c.tenant, c.capture, p.uri, t.length, t.modified, t.ended, t.rows, t.name FROM {0}.written t "
     "JOIN {0}.capture c ON c.number = t.capture JOIN {0}.path p ON p.number = t.path AND p.tenant = c.tenant",
     "consumed": "SELECT c.tenant, c.capture, p.uri, t.length, t.modified, t.ended, t.output = c.output FROM {0}.consumed t "
     "JOIN {0}.capture c ON c.number = t.capture JOIN {0}.path p ON p.number = t.path AND p.tenant = c.tenant",
@@ -41,6 +41,7 @@ _TOGETHER = {
     "alias": "SELECT a.tenant, a.name, d.namespace, d.name FROM {0}.alias a JOIN {0}.dataset d ON d.number = a.dataset",
     "flow": f"SELECT i.tenant, i.namespace, i.name, o.namespace, o.name, t.captures FROM {{0}}.flow t {_FLOW}",
     "handed": f"SELECT i.tenant, i.namespace, i.name, o.namespace, o.name FROM {{0}}.handed t {_FLOW}",
+    "sourced": "SELECT p.tenant, p.uri, t.length, t.modified, t.name FROM {0}.sourced t JOIN {0}.path p ON p.number = t.path",
     "taken": "SELECT d.tenant, d.namespace, d.name, j.namespace, j.name, t.captures, t.refused FROM {0}.taken t "
     "JOIN {0}.dataset d ON d.number = t.dataset JOIN {0}.job j ON j.number = t.job",
     "pruned": "SELECT tenant, capture FROM {0}.capture WHERE pruned > 0",

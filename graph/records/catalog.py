@@ -174,7 +174,7 @@ class Catalog:
             )
             known.enter_handed(database, number, output, manifest, uses)
             moved.enter_read(database, tenant, sorted(read))
-            moved.enter_flows(database, self.moves.flows(tenant, manifest.capture))
+            moved.enter_flows(database, self.moves.flows(tenant, manifest.capture, possible=True))
             if recomputed and not pruned:
                 database.execute("INSERT INTO unkept (tenant, capture) VALUES (?, ?)", [tenant, manifest.capture])
             # Whoever read these files before it was known that a run wrote them: what was left to be found again may get lost after all.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
@@ -99,10 +99,8 @@ class KnownMoves:
 
     def origins(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, Move]:
         """Return, for the blocks that no capture wrote, the written files elsewhere that each may be."""
-        found: dict[FileBlock, Move] = {}
-        for part in batched([block for block in dict.fromkeys(blocks) if name_key(tenant, block)], _BATCH):
-            found |= self._identified(_given(part), [value for block in part for value in _parameters(tenant, block)], tenant)
-        return found
+        moves = {block: identify(block, written) for block, written in self._alike(tenant, blocks).items()}
+        return {block: move for block, move in moves.items() if move is not None}
 
     def destinations(self, tenant: str, blocks: Collection[FileBlock]) -> dict[FileBlock, Move]:
         """Return the files that captures read and none wrote, if they may be one of these written blocks."""
@@ -114,35 +112,43 @@ class KnownMoves:
         wanted = set(blocks)
         return {block: move for block, move in self.origins(tenant, read).items() if wanted.intersection(move.written)}
 
-    def flows(self, tenant: str, capture: str) -> list[Flow]:
-        """Return the flows by moved files between a capture and others. Both captures of a flow return it."""
-        read = self._identified(_READ_BY, [tenant, capture], tenant)
-        wrote = self._rows(f"{_WROTE} {_READ_ELSEWHERE}", [tenant, capture, *[tenant] * 3])
-        found = self._between(tenant, read, readers=capture)
-        return list(found | self._between(tenant, self.origins(tenant, (FileBlock(*row) for row in wrote)), writers=capture))
+    def flows(self, tenant: str, capture: str, *, possible: bool = False) -> list[Flow]:
+        """Return the flows by moved files between a capture and others. Both captures of a flow return it.
 
-    def _between(self, tenant: str, moves: Mapping[FileBlock, Move], *, writers: str = "", readers: str = "") -> dict[Flow, None]:
-        """Return the flows by moved files. `writers` and `readers` are one capture to which they are limited, or empty."""
+        `possible`: also those by files that are not known to be one. Which these are does not depend on what else is known.
+        """
+        read = self._candidates(_READ_BY, [tenant, capture], tenant)
+        moved = self._rows(f"{_WROTE} {_READ_ELSEWHERE}", [tenant, capture, *[tenant] * 3])
+        wrote = self._alike(tenant, (FileBlock(*row) for row in moved))
         found: dict[Flow, None] = {}
-        known: dict[FileBlock, list[tuple[Any, ...]]] = {}
-        for block, move in moves.items():
-            if move.evidence is Evidence.UNKNOWN:
-                continue
-            (origin,) = move.written
-            if origin not in known:
-                known[origin] = self._writers(tenant, origin, writers)
-            for reader, read, dataset, read_at in self._readers(tenant, block, readers) if known[origin] else ():
-                flows = (Flow(job, writer, output, reader, read, dataset, max(at, read_at)) for job, writer, output, at in known[origin])
-                found |= dict.fromkeys(flows)
+        for candidates, ends in ((read, {"readers": capture}), (wrote, {"writers": capture})):
+            for block, written in candidates.items():
+                for origin in _possible(block, written) if possible else _sure(block, written):
+                    found |= self._between(tenant, origin, block, **ends)
+        return list(found)
+
+    def _between(self, tenant: str, origin: FileBlock, block: FileBlock, *, writers: str = "", readers: str = "") -> dict[Flow, None]:
+        """Return the flows by one moved file. `writers` and `readers` are one capture to which they are limited, or empty."""
+        wrote = self._writers(tenant, origin, writers)
+        return {
+            Flow(job, writer, output, reader, read, dataset, max(at, read_at)): None
+            for reader, read, dataset, read_at in (self._readers(tenant, block, readers) if wrote else ())
+            for job, writer, output, at in wrote
+        }
+
+    def _alike(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, list[FileBlock]]:
+        """Return the written files elsewhere that are like each block in two properties, for the blocks that no capture wrote."""
+        found: dict[FileBlock, list[FileBlock]] = {}
+        for part in batched([block for block in dict.fromkeys(blocks) if name_key(tenant, block)], _BATCH):
+            found |= self._candidates(_given(part), [value for block in part for value in _parameters(tenant, block)], tenant)
         return found
 
-    def _identified(self, asked: str, values: Sequence[object], tenant: str) -> dict[FileBlock, Move]:
-        """Return the moves of the blocks in a table `asked`, but for those that a capture wrote."""
-        written: dict[FileBlock, list[FileBlock]] = {}
+    def _candidates(self, asked: str, values: Sequence[object], tenant: str) -> dict[FileBlock, list[FileBlock]]:
+        """The same for the blocks of a table `asked`."""
+        found: dict[FileBlock, list[FileBlock]] = {}
         for row in self._rows(f"{asked} {_WRITTEN_ELSEWHERE}", [*values, *[tenant] * 4]):
-            written.setdefault(FileBlock(*row[:3]), []).append(FileBlock(*row[3:]))
-        moves = {block: identify(block, others) for block, others in written.items()}
-        return {block: move for block, move in moves.items() if move is not None}
+            found.setdefault(FileBlock(*row[:3]), []).append(FileBlock(*row[3:]))
+        return found
 
     def _writers(self, tenant: str, block: FileBlock, capture: str) -> list[tuple[tuple[str, str], str, int, str]]:
         """Return job, id, dataset and end of the captures that wrote a block. `capture` limits them to one, unless it is empty."""
@@ -171,9 +177,8 @@ class KnownMoves:
 def enter_read(database: sqlite3.Connection, tenant: str, blocks: Iterable[FileBlock]) -> None:
     """Enter blocks that a capture read, for the questions about those that none wrote. Their paths are entered already."""
     database.executemany(
-        "INSERT OR IGNORE INTO sourced SELECT p.number, ?, ?, ? FROM path p WHERE p.tenant = ? AND p.uri = ? "
-        "AND NOT EXISTS (SELECT 1 FROM written w WHERE w.path = p.number AND w.length = ? AND w.modified = ?)",
-        [(*block[1:], name, tenant, block.path, *block[1:]) for block in blocks if (name := name_key(tenant, block))],
+        "INSERT OR IGNORE INTO sourced SELECT p.number, ?, ?, ? FROM path p WHERE p.tenant = ? AND p.uri = ?",
+        [(*block[1:], name, tenant, block.path) for block in blocks if (name := name_key(tenant, block))],
     )
 
 
@@ -181,6 +186,15 @@ def enter_flows(database: sqlite3.Connection, flows: Iterable[Flow]) -> None:
     """Enter which datasets have files that were written as those of others, so that a trace between the two looks there."""
     pairs = sorted({(flow.output, flow.read) for flow in flows if flow.output != flow.read})
     database.executemany("INSERT OR IGNORE INTO handed VALUES (?, ?)", pairs)
+
+
+def _possible(block: FileBlock, written: Sequence[FileBlock]) -> Sequence[FileBlock]:
+    return written if _is_unique(block) else [other for other in written if other.modified == block.modified]
+
+
+def _sure(block: FileBlock, written: Sequence[FileBlock]) -> Sequence[FileBlock]:
+    move = identify(block, written)
+    return move.written if move is not None and move.evidence is not Evidence.UNKNOWN else ()
 
 
 _COLUMNS = "asked (uri, length, modified, name)"

@@ -77,8 +77,8 @@ _SCHEMA = (
       ended TEXT NOT NULL, capture INTEGER NOT NULL, PRIMARY KEY (path, length, modified, output, ended, capture)) WITHOUT ROWID""",
     "CREATE INDEX consumed_time ON consumed (path, ended)",
     "CREATE INDEX consumed_capture ON consumed (capture)",
-    # Blocks that captures read before it was known that a capture wrote them, which may be so by now. A row may stay when no capture
-    # reads the block any more: whoever asks looks for its readers.
+    # Each block that captures read once, to be found by its name, length and time (`moved`). A row may stay when no capture reads the
+    # block any more: whoever asks looks for its readers.
     """CREATE TABLE sourced (path INTEGER NOT NULL, length INTEGER NOT NULL, modified INTEGER NOT NULL, name INTEGER NOT NULL,
       PRIMARY KEY (path, length, modified)) WITHOUT ROWID""",
     "CREATE INDEX sourced_name ON sourced (name, modified)",
