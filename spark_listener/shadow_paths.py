@@ -12,9 +12,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from headwater.errors import UnsupportedError
-from headwater.paths import split_path
+from headwater.paths import path_of_pattern, pattern_of_path, split_path
 
-_PATTERN = re.compile(r"[*?\[{]")
+_PATTERN = re.compile(r"[*?\[{\\]")
 _STORES = {
     "s3": "s3",
     "s3a": "s3",
@@ -39,19 +39,19 @@ class ShadowPaths:
         return self._for_spark(path, self._shadow_of(path))
 
     def read(self, path: str) -> str:
-        """The shadow of a path that is read, or the path itself where this replay wrote nothing there.
+        """The shadow of a path that is read, or the path itself where this replay wrote nothing there. A reader takes both for patterns.
 
         Raises:
             UnsupportedError: only a part of what is below the path was written again, so neither place is right.
         """
-        if _PATTERN.search(path):
+        if _is_pattern(path):
             fixed = os.path.dirname(_PATTERN.split(path, maxsplit=1)[0]) or "/"
             if self._shadow_of(fixed).exists():
                 raise UnsupportedError(f"The pattern {path} reaches into data that this replay wrote again.", hint="Read the folder.")
             return path
-        shadow = self._shadow_of(path)
+        shadow = self._shadow_of(path_of_pattern(path))
         if self._is_dataset(shadow):
-            return self._for_spark(path, shadow)
+            return pattern_of_path(self._for_spark(path, shadow))
         if not shadow.exists():
             return path
         raise UnsupportedError(
@@ -80,10 +80,10 @@ class ShadowPaths:
 
     def reaches(self, path: str, place: str) -> bool:
         """Whether a path that is read may be, or hold, what lies at a place; of a pattern, all that it could stand for."""
-        fixed = _PATTERN.split(path, maxsplit=1)[0]
-        if fixed != path:
+        if _is_pattern(path):
+            fixed = _PATTERN.split(path, maxsplit=1)[0]
             return place.startswith(self.place(fixed).rstrip("/"))
-        return f"{place}/".startswith(self.place(path).rstrip("/") + "/")
+        return f"{place}/".startswith(self.place(path_of_pattern(path)).rstrip("/") + "/")
 
     def folder(self, path: str) -> Path:
         """Where the shadow of a path lies on this machine."""
@@ -112,3 +112,8 @@ class ShadowPaths:
         if folder.is_file():
             return True
         return any((place / "_SUCCESS").exists() for place in (folder, *folder.parents))
+
+
+def _is_pattern(path: str) -> bool:
+    """Whether what a reader is given may stand for several paths."""
+    return path_of_pattern(path) == path and _PATTERN.search(path) is not None

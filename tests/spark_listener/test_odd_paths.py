@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ PROGRAM = r"""
         rows.withColumn("p", F.concat(F.lit(name), F.lit("="), "id")).write.partitionBy("p").parquet(f"{base}/parts/{name}")
         spark.read.parquet(f"{base}/parts/{pattern}").drop("p").write.csv(f"{base}/csv/{name}")
         spark.read.schema("id long, v long").csv(f"{base}/csv/{pattern}").write.json(f"{base}/json/{name}")
-        if "," not in name:  # it would separate two paths
+        if not re.search("[,:]", name):  # the one separates two paths, the other a scheme
             spark.sparkContext.textFile(f"{base}/lines/{pattern}").map(str.upper).saveAsTextFile(f"{base}/text/{name}")
             spark.sparkContext.textFile(f"{base}/text/{pattern}").filter(len).saveAsTextFile(f"{base}/again/{name}")
 """
@@ -85,7 +86,9 @@ def _check_commands(folder: Path, home: Path, name: str) -> None:
 async def _check(home: Path, base: Path, names: list[str]) -> None:
     async with open_answers(home) as answers:
         known = {node.id async for node in _datasets(answers)}
-        assert known == {_id(f"{base}/{kind}/{name}") for name in names for kind in ("in", *WRITTEN, *(() if "," in name else OF_RDDS))}
+        assert known == {
+            _id(f"{base}/{kind}/{name}") for name in names for kind in ("in", *WRITTEN, *(() if re.search("[,:]", name) else OF_RDDS))
+        }
         for number, name in enumerate(names):
             ids = {number * 10, number * 10 + 1}
             for kind in WRITTEN:
@@ -100,7 +103,7 @@ async def _check(home: Path, base: Path, names: list[str]) -> None:
             page = (await answers.ask(_ROWS, dataset=_id(f"{base}/parts/{name}")))["rows"]
             column = [column["name"] for column in page["columns"]].index("p")
             assert {row["values"][column] for row in page["rows"]} == {f"{name}={one}" for one in ids}
-            if "," not in name:
+            if not re.search("[,:]", name):
                 found = await answers.trace(TraceRequest(dataset=f"{base}/again/{name}", where="true"))
                 assert {record.dataset for record in found.records} == {_id(f"{base}/lines/{name}")}, f"{name!r}: {found.incomplete}"
                 lines = {record.values.get("value") for record in found.records}

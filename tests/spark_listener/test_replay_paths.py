@@ -1,5 +1,6 @@
 """Where a replayed program's paths lead."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,17 @@ def test_a_folder_of_which_a_part_was_written_again_is_refused(shadow: ShadowPat
         shadow.read("/data/clean")
     with pytest.raises(UnsupportedError, match="pattern"):
         shadow.read("/data/clean/*")
+
+
+@pytest.mark.parametrize("name", ["run #1", "50%25", "a?b", "[x]*", "{a,b}", "b\\s", "a%2Fb", " ", "k=v", "new\nline", "ä"])
+def test_nothing_in_a_path_is_an_escape_but_what_makes_a_pattern_of_it_a_name(shadow: ShadowPaths, name: str) -> None:
+    folder = wrote(shadow, f"file:/data/{name}")
+    assert folder == shadow.shadow / "data" / name
+    pattern = re.sub(r"([{}\[\]*?\\])", r"\\\1", name)
+    assert shadow.read(f"/data/{pattern}") == f"{shadow.shadow}/data/{pattern}"
+    assert shadow.reaches(f"/data/{pattern}", f"/data/{name}/part-0")
+    assert not shadow.reaches(f"/data/{pattern}x", f"/data/{name}/part-0")
+    assert shadow.write(f"s3a://lake/{name}") == f"file:{shadow.shadow}/s3@lake/{name}"
 
 
 def test_what_is_written_to_an_object_store_goes_below_the_shadow_root_whatever_its_scheme(shadow: ShadowPaths) -> None:

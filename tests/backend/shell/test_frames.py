@@ -190,6 +190,19 @@ def test_a_source_is_called_by_the_last_folders_of_its_path(name: str, called: b
     assert _is_called(Source(source=0, dataset=dataset, path="file:/data/x/sales", format="parquet"), name) == called
 
 
+def test_folders_whose_names_look_like_patterns_are_read_alone(spark: SparkSession, tmp_path: Path) -> None:
+    for name, start in (("[x]*?", 0), ("xab", 100), ("50%25 #1", 200)):
+        spark.range(start, start + 4).write.parquet(str(tmp_path / name))
+    kept = tmp_path / "kept [1]*"
+    kept.mkdir()
+    read = spark.read.parquet(str(tmp_path / "\\[x\\]\\*\\?")).union(spark.read.parquet(str(tmp_path / "50%25 #1")))
+    lineage = headwater.lineage(read.where("id % 4 > 1"), folder=kept)
+    assert sorted(row.id for row in lineage.rows.collect()) == [2, 3, 202, 203]
+    for number, source in ((3, "[x]*?"), (202, "50%25 #1")):
+        assert [row.id for row in lineage.backward(f"id = {number}", source=source).collect()] == [number]
+    lineage.close()
+
+
 def test_two_answers_over_the_same_files_stay_apart(spark: SparkSession, parted: Path) -> None:
     lineage = headwater.lineage(spark.read.parquet(str(parted)).groupBy("place").count())
     one, other = lineage.backward("place = 1"), lineage.backward("place = 2")

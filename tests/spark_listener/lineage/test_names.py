@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.spark_listener.lineage.names import base_name, job_name, snake_case
+from headwater.spark_listener.lineage.names import JobNames, base_name, job_name, snake_case
 from headwater.spark_listener.lineage.naming import dataset_name, folder_of
 
 
@@ -46,3 +46,11 @@ def test_job_names_read_as_those_of_the_spark_integration() -> None:
     )
     assert job_name("clean", "Aggregate") == "clean.aggregate"
     assert base_name("/") == "root"
+
+
+def test_outputs_whose_names_differ_in_characters_that_jobs_lack_have_a_job_each() -> None:
+    outputs = [("file", path) for path in ("/a b", "/a_b", "/a-b", "/A B", "/a b ")]
+    names = JobNames()
+    first = [names.of("app", "write", output) for output in outputs]
+    assert len(set(first)) == len(outputs)
+    assert [names.of("app", "write", output) for output in outputs] == first
