@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.errors import UnsupportedError
+from headwater.paths import path_of_pattern, pattern_of_path
 from headwater.spark_listener.delivery.route import Report
 from headwater.spark_listener.replay import ReplayOrder
 from headwater.spark_listener.shadow_paths import ShadowPaths
@@ -24,7 +25,7 @@ class Shadow:
 
     def read(self, path: Path) -> Path:
         """The file that the replay wrote, where it did; else the file itself."""
-        return Path(self._paths.read(str(path)))
+        return Path(path_of_pattern(self._paths.read(pattern_of_path(str(path)))))
 
     def write(self, path: Path) -> Path:
         """The shadow of a file, in a folder that is there."""

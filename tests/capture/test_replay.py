@@ -112,3 +112,12 @@ def test_a_file_that_was_written_elsewhere_or_is_read_by_bytes_ends_the_replay(t
     assert target.read_path == target.write_path
     assert actor.commit() == 1
     session.close()
+
+
+@pytest.mark.parametrize("name", ["[x]*?", "run #1", "50%25", "b\\s", "{a,b}", "a\\[b"])
+def test_a_file_is_read_where_the_replay_wrote_it_whatever_its_name(tmp_path: Path, session: Session, name: str):
+    target = session.rows(tmp_path / name)
+    assert target.read_path == tmp_path / name
+    target.write_path.write_text("x\n")
+    assert target.read_path == target.write_path == tmp_path / "shadow" / str(tmp_path / name).lstrip("/")
+    session.close()
