@@ -1,11 +1,10 @@
-"""Paths as Hadoop writes them: what says where data lies, everywhere in Headwater.
+"""Paths as Hadoop writes them: where data lies, everywhere in Headwater.
 
-A path is the text of Hadoop's `Path.toString()`: `/a/b`, `file:/a/b`, `s3a://bucket/key`. It looks like a URI, and is none: nothing in it
-is escaped. `%`, `#`, `?`, spaces and line ends are characters of a name, so `run #1` and `run%20#1` are two folders. Whoever has a real
-URI must decode it first; whoever needs one must escape the path.
+A path is the text of Hadoop's `Path.toString()`: `/a/b`, `file:/a/b`, `s3a://bucket/key`. A path is not a URI, because nothing in it is
+escaped. The characters `%`, `#` and `?`, spaces and line ends are parts of names: `run #1` and `run%20#1` are two folders.
 
-The name of a dataset holds its path as it is, so different paths have different names. `dataset_name` (spark_listener/lineage/naming.py)
-makes the name of a path, `path_of_dataset` the path of a name; nothing else does either.
+The name of a dataset holds its path as it is. Different paths therefore have different names. `dataset_name` in
+spark_listener/lineage/naming.py makes the name of a path, and `path_of_dataset` makes the path of a name. No other code may do either.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-# A slash must follow: `run:1.csv` is a file. Of one letter it is a drive of Windows.
+# A slash follows a scheme: `run:1.csv` is a file. One letter is a drive of Windows.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=/)|(file):")
 _OF_PATTERNS = re.compile(r"\\(.)|[{}\[\]*?]", re.DOTALL)
 _OF_PATTERN = re.compile(r"[{}\[\]*?\\]")
@@ -21,7 +20,7 @@ _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
 class PathParts(NamedTuple):
-    """The parts of a path. `scheme` is in small letters, and empty where there is none; so is `authority`."""
+    """The parts of a path. `scheme` is in small letters. `scheme` and `authority` are empty if the path has none."""
 
     scheme: str
     authority: str
@@ -29,7 +28,7 @@ class PathParts(NamedTuple):
 
 
 def split_path(text: str) -> PathParts:
-    """The parts of a path, as Hadoop's `Path` tells them apart."""
+    """Return the parts of a path, as Hadoop's `Path` separates them."""
     found = _SCHEME.match(text)
     if found is None:
         return PathParts("", "", text)
@@ -41,24 +40,24 @@ def split_path(text: str) -> PathParts:
 
 
 def path_of_pattern(pattern: str) -> str:
-    """The one path that a pattern of Hadoop's stands for, without its backslashes; the pattern itself where it may stand for several."""
+    """Return the one path that a pattern of Hadoop's matches, without backslashes; the pattern itself if it may match several."""
     if any(found[1] is None for found in _OF_PATTERNS.finditer(pattern)):
         return pattern
     return _OF_PATTERNS.sub(r"\1", pattern)
 
 
 def pattern_of_path(path: str) -> str:
-    """A path for a reader of Spark, which takes it for a pattern."""
+    """Return the pattern that matches one path: readers of Spark expect patterns."""
     return _OF_PATTERN.sub(r"\\\g<0>", path)
 
 
 def partition_text(folder: str) -> str:
-    """The name or the value of a partition column as the name of a folder holds it: Spark escapes single characters there, as `%3A`."""
+    """Return the name or value of a partition column by its text in a folder's name, where Spark escapes characters as `%3A`."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), folder)
 
 
 def path_of_dataset(namespace: str, name: str) -> str:
-    """The path at which a dataset lies, by its name: `file:/a/b`, `s3://bucket/key`."""
+    """Return the path of a dataset, by its name: `file:/a/b`, `s3://bucket/key`."""
     if namespace == "file":
         return f"file:/{name.lstrip('/')}"
     return f"{namespace.rstrip('/')}/{name.lstrip('/')}"

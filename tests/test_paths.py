@@ -26,7 +26,7 @@ NAMES = [
     "u:p@h", "s3:", "~", "$x`y`|^", "user:secret@", "%", "%zz", "#", "?",
 ]  # fmt: skip
 
-# What Hadoop's `Path.toString()` may give: no part of a path is empty, `.` or `..`.
+# Texts that Hadoop's `Path.toString()` returns: no part of a path is empty, `.` or `..`.
 _names = st.sampled_from(NAMES) | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/\0"), min_size=1, max_size=12)
 _parts = st.lists(_names.filter(lambda name: name not in (".", "..")), min_size=1, max_size=4)
 

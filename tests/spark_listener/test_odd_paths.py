@@ -65,7 +65,7 @@ def test_every_odd_name_is_a_dataset_of_its_own(tmp_path: Path, root: Path, mode
 
 
 def _check_commands(folder: Path, home: Path, name: str) -> None:
-    """What the command line answers about a dataset that is named by a path relative to the working folder."""
+    """Ask the command line about a dataset, by a path relative to the working folder."""
 
     def ask(*arguments: str) -> Any:
         done = run(["-m", "headwater", *arguments, "--home", str(home), "--format", "json"], folder, environment(folder))
