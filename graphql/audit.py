@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
+from headwater.errors import HeadwaterError
+
 
 class Decision(StrEnum):
     """What became of a request."""
@@ -51,7 +53,7 @@ class Auditor(Protocol):
         """
 
     def note(self, act: Act, decision: Decision, reason: str) -> None:
-        """Write what was refused or failed, without waiting for it: nothing was told."""
+        """Write what was refused or failed; the answer to a request over HTTP waits for the line."""
 
 
 class Unaudited:
@@ -77,7 +79,8 @@ async def audited(auditor: Auditor, operation: str, *subjects: str, changes: boo
     try:
         yield act
     except BaseException as error:
-        auditor.note(act, Decision.FAILED, type(error).__name__)
+        is_refusal = isinstance(error, HeadwaterError) and error.is_refusal
+        auditor.note(act, Decision.REFUSED if is_refusal else Decision.FAILED, type(error).__name__)
         raise
     if not changes:
         await auditor.write(act)

@@ -32,9 +32,13 @@ if TYPE_CHECKING:
 
 
 class HeadwaterError(Exception):
-    """The root of the tree. `transient` tells whether a retry is worth while; `hint` tells what to do."""
+    """The root of the tree. `transient` tells whether a retry is worth while; `hint` tells what to do.
+
+    `is_refusal`: the caller may not have the answer, which others may. The audit log says so.
+    """
 
     transient: bool = False
+    is_refusal: bool = False
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)

@@ -5,7 +5,9 @@ It must never write a key, a ticket, a predicate or a value of a record.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 from starlette.requests import HTTPConnection
@@ -14,8 +16,10 @@ from starlette.types import Scope
 from headwater.backend.api.access import rule_of
 from headwater.backend.api.credentials import Principal
 from headwater.backend.audit.log import AuditLog
+from headwater.errors import HeadwaterError, UnavailableError
 from headwater.graphql.audit import Act, Decision
 
+_NOTES = "audit_notes"  # of a request's state
 _MOST_SUBJECTS = 50
 _LONGEST = 500
 
@@ -26,6 +30,7 @@ class RequestAuditor:
     def __init__(self, log: AuditLog, scope: Scope, principal: Principal | None) -> None:
         self._log = log
         self._known = principal is not None
+        self._state: dict[str, Any] = scope.setdefault("state", {}) if scope["type"] == "http" else {}
         client = scope.get("client")
         self._caller = {
             "who": principal.name if principal else "nobody",
@@ -43,8 +48,10 @@ class RequestAuditor:
         await self._log.write(self._entry(act, Decision.ALLOWED) | ({"reason": reason[:_LONGEST]} if reason else {}))
 
     def note(self, act: Act, decision: Decision, reason: str) -> None:
-        """Write what was refused or failed."""
-        self._log.note(self._entry(act, decision) | {"reason": reason[:_LONGEST]}, known=self._known)
+        """Write what was refused or failed. The head of the answer waits for the line (`notes_written`)."""
+        written = self._log.note(self._entry(act, decision) | {"reason": reason[:_LONGEST]}, known=self._known)
+        if written is not None:
+            self._state.setdefault(_NOTES, []).append(written)
 
     def _entry(self, act: Act, decision: Decision) -> dict[str, Any]:
         subjects = list(dict.fromkeys(act.subjects))
@@ -54,6 +61,13 @@ class RequestAuditor:
         if act.records is not None:
             entry["records"] = act.records
         return entry | {"decision": str(decision)}
+
+
+async def notes_written(scope: Scope) -> None:
+    """Wait until what was noted for a request is written, or cannot be: whoever is refused learns it all the same."""
+    for written in scope.get("state", {}).pop(_NOTES, ()):
+        with suppress(UnavailableError):
+            await asyncio.wrap_future(written)
 
 
 def note_refusal(log: AuditLog, scope: Scope, principal: Principal | None, reason: str, *, operation: str | None = None) -> None:
@@ -74,6 +88,7 @@ async def logged(chunks: AsyncIterator[bytes], log: RequestAuditor, act: Act) ->
         async for chunk in chunks:
             yield chunk
     except BaseException as error:
-        log.note(act, Decision.FAILED, type(error).__name__)
+        is_refusal = isinstance(error, HeadwaterError) and error.is_refusal
+        log.note(act, Decision.REFUSED if is_refusal else Decision.FAILED, type(error).__name__)
         raise
     await log.write(act)

@@ -38,6 +38,8 @@ _log = structlog.get_logger("headwater.api")
 class ForbiddenError(HeadwaterError):
     """The caller may not do this: a foreign name or page, or a session that was not opened for it."""
 
+    is_refusal = True
+
 
 class MethodNotAllowedError(HeadwaterError):
     """The endpoint does not take this method."""

@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.backend.api.access import Rule, methods_of, named_path, rule_of
-from headwater.backend.api.audit import note_refusal
+from headwater.backend.api.audit import note_refusal, notes_written
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.errors import (
     AmbiguousLengthError,
@@ -39,6 +39,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 RESPONSE_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),  # unless an answer says otherwise, as files of the page do
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     # Inline styles: the graph sets positions by them. Scripts come from this service alone.
@@ -93,10 +94,10 @@ class Guard:
                 note_refusal(self._audit, scope, principal, error.message)
             if isinstance(error, AmbiguousLengthError | HeadTooLargeError):
                 response.headers["Connection"] = "close"
-            await response(scope, receive, _with_headers(send))
+            await response(scope, receive, _with_headers(send, scope))
             return
         scope.setdefault("state", {}).update(principal=principal, body=share)
-        answer = _with_headers(send)
+        answer = _with_headers(send, scope)
         try:
             await self._app(scope, _bounded(receive, limit, share), answer)
         except BodiesInFlightError as error:  # of the first piece, which is read before the application is asked
@@ -151,7 +152,7 @@ class Guard:
         except HeadwaterError as error:
             if not isinstance(error, NotFoundError):
                 note_refusal(self._audit, {**scope, "method": "POST"}, principal, error.message)
-            await error_response(error)(scope, receive, _with_headers(send))
+            await error_response(error)(scope, receive, _with_headers(send, scope))
 
     def _share(self, principal: Principal | None, stated: int) -> BodyShare:
         tenant, caller = (principal.tenant, principal.holder) if principal is not None else ("", "")  # all strangers together
@@ -269,9 +270,10 @@ def _too_large(limit: int) -> BodyTooLargeError:
     )
 
 
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, scope: Scope) -> Send:
     async def with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
+            await notes_written(scope)
             headers = message["headers"] = list(message.get("headers", ()))
             named = {name.lower() for name, _ in headers}
             headers += [header for header in RESPONSE_HEADERS if header[0] not in named]

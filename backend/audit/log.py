@@ -75,14 +75,14 @@ class AuditLog:
         """
         await asyncio.wrap_future(self._append(entry))
 
-    def note(self, entry: Mapping[str, Any], *, known: bool) -> None:
-        """Append a line without waiting. Too many at once are counted, and the next line that is written says how many.
+    def note(self, entry: Mapping[str, Any], *, known: bool) -> Future[None] | None:
+        """Append a line without waiting; a future of the line, None if it is left out.
 
-        Each caller who is `known` is counted apart, and all others together: nobody hides anything of another's.
+        Too many at once are counted, and the next line that is written says how many. Each caller who is `known` is counted apart, and all
+        others together: nobody hides anything of another's.
         """
         left_out = self._bucket(f"known {entry.get('who')}" if known else "").take()
-        if left_out is not None:
-            self._append({**entry, "left_out": left_out} if left_out else entry)
+        return None if left_out is None else self._append({**entry, "left_out": left_out} if left_out else entry)
 
     def _bucket(self, who: str) -> _Bucket:
         with self._lock:

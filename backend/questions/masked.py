@@ -123,10 +123,8 @@ class MaskedQuestions:
         """Refuse a predicate and an order by columns that are masked on a page. Raises as `trace` does."""
         shown_only = await self._check(tenant, page, request.where)
         if request.order is not None and shown_only is not None and request.order.column.lower() not in shown_only:
-            raise InvalidQueryError(
-                f"The column {request.order.column} is masked or there is none, so it cannot be ordered by.", field="order",
-                hint="Order by a column that is shown.",
-            )  # fmt: skip
+            message = f"The column {request.order.column} is masked or there is none, so it cannot be ordered by."
+            raise _refused(message, field="order", hint="Order by a column that is shown.")
 
     async def _check(self, tenant: str, page: RowPage, where: str | None) -> set[str] | None:
         """The columns that are shown of a dataset, in lower case, where a rule is about it; refuses a predicate of other names."""
@@ -141,7 +139,7 @@ class MaskedQuestions:
         with tracer_of(self._records).session(tenant) as session:
             asked = mentioned(session.database, checked(session.database, where))
         if odd := sorted(asked - shown):
-            raise InvalidQueryError(
+            raise _refused(
                 f"The predicate names {odd[0]}, which is masked or is no column.", field="where", hint="Select by columns that are shown."
             )
         return shown
@@ -227,6 +225,12 @@ class MaskedQuestions:
                 return True
             self._tagged[known] = any(one.tag.casefold() == tag.casefold() and one.way is Way.DIRECT for one in tags)
         return self._tagged[known]
+
+
+def _refused(message: str, *, field: str, hint: str) -> InvalidQueryError:
+    error = InvalidQueryError(message, field=field, hint=hint)
+    error.is_refusal = True
+    return error
 
 
 def _may_be_renamed(files: Collection[ColumnNames]) -> bool:

@@ -6,21 +6,24 @@ For whoever decides which of the values may be told: a file may be called by sev
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import unquote
 
 from headwater.errors import HeadwaterError
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Origin, TraceRequest
 from headwater.graph.trace.datasets import Dataset, current_files, shape_of
-from headwater.graph.trace.files.columnnames import ColumnNames
+from headwater.graph.trace.files.columnnames import UNCERTAIN, ColumnNames
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.versions import find_asked
 
+_METADATA = re.compile(r"/_delta_log/|/metadata/[^/]*\.(?:avro|json|puffin|stats|parquet|orc)(?:\.gz)?$|/\.hoodie/|/_(?:common_)?metadata$")
 _UNREAD = ColumnNames(is_certain=True)
 
 
@@ -55,7 +58,13 @@ def origins_of(session: Session, files: Iterable[KnownFile], dataset: Dataset | 
         read = files if version is not None and shape == version.shape else [file for file in files if file.shape == shape]
         for file, found in zip(read, _names(session, shape, read), strict=True):
             names[file.number] = _both(names.get(file.number), found)
-    return [Origin(file.block.path, file.lies, names[file.number]) for file in files]
+    origins = [Origin(file.block.path, file.lies, names[file.number]) for file in files]
+    return [replace(origin, names=UNCERTAIN) if _is_metadata(origin) else origin for origin in origins]
+
+
+def _is_metadata(origin: Origin) -> bool:
+    """Whether a file is of a table's metadata: it holds the least and greatest values of columns, under names of its own."""
+    return any(_METADATA.search(unquote(uri)) for uri in (origin.file, origin.lies))
 
 
 def _names(session: Session, shape: Shape, files: Sequence[KnownFile]) -> list[ColumnNames]:

@@ -728,3 +728,19 @@ def test_values_of_several_types_in_one_column_are_text() -> None:
     table = Rows("d", [], records, 3, None).arrow()
     assert table.column(4).to_pylist() == ["1", "(masked)", None]
     assert table.schema.names == ["dataset", "file", "row", "line", "a", "dataset"]
+
+
+def test_a_refusal_by_a_mask_is_written_before_its_answer_and_no_answer_is_kept_by_others(masked: _Company) -> None:
+    ours = masked.ours
+    with masked.client(*ROLES["analyst"]) as client:
+        for number in range(12):
+            bodies = (
+                _asked(_ROWS, d=ours.sink, w=f"salary > '{number}'"), _asked(_ROWS, d=ours.sink, o={"column": "salary"}),
+                _asked(_TRACE, d=ours.sink, w=f"salary > '{number}'", f=False),
+            )  # fmt: skip
+            answer = client.post("/graphql", json=bodies[number % 3])
+            last = json.loads(masked.service.home.audit.read_text().splitlines()[-1])
+            assert _refusal(answer) == "InvalidQueryError"
+            assert (last["what"], last["decision"]) == ("trace" if number % 3 == 2 else "rows", "refused"), last
+        shown = client.post("/graphql", json=_asked(_ROWS, d=ours.sink))
+        assert {answer.headers["cache-control"] for answer in (shown, answer)} == {"no-store"}

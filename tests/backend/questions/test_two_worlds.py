@@ -16,6 +16,7 @@ BARE_CSV = File("in.csv", "text")
 JSON = File("in.json", "text", text='{{"id": "{id}", "salary": "{salary}", "city": "{city}"}}')
 XML = File("in.xml", "text", text='<ROW salary="{salary}"><id>{id}</id></ROW>')
 HONEST = ("id", "salary", "city")
+BELOW = {"delta, statistics": "_delta_log", "iceberg, bounds": "metadata"}
 # The graph knows the columns of these, which the files do not prove.
 KNOWN = {"parquet, renamed by ids", "csv, a row for a header"}
 HEADER = {"header": "true"}
@@ -77,6 +78,8 @@ CASES: dict[str, tuple[Sequence[File], Sequence[Claim], bool, Sequence[str]]] = 
     "delta, mapped": ([File("in.parquet", "parquet", header="ids")],
                       [Claim("delta", ("id", "city"), {"columnmapping": "name", "physicalname.city": "salary"})], True, []),
     "iceberg, mapped": ([File("in.parquet", "parquet", header="ids")], [Claim("iceberg", ("id", "city"))], True, []),
+    "delta, statistics": ([File("0.checkpoint.parquet", "parquet", ("id", "stats"))], [], True, []),
+    "iceberg, bounds": ([File("m0.avro", "avro")], [Claim("avro", ("id", "city"))], True, []),
     "orc": ([File("in.orc", "orc")], [Claim("orc", HONEST)], True, ["i0", "Ulm"]),
     "orc, another case": ([File("in.orc", "orc", ("id", "Salary"))], [Claim("orc", ("id", "SALARY"))], True, ["i0"]),
     "orc, nested": ([File("in.orc", "orc", ("id", "person"))], [Claim("orc", ("id", "person"))], False, ["i0"]),
@@ -90,6 +93,7 @@ CASES: dict[str, tuple[Sequence[File], Sequence[Claim], bool, Sequence[str]]] = 
 SELECTED = (
     "csv", "csv, quoted", "csv, another separator", "csv, another quote", "csv, without its header", "json as csv", "json, nested",
     "parquet, two cases", "parquet as binary", "parquet, renamed by ids", "delta, mapped",
+    "delta, statistics",
 )  # fmt: skip
 
 
@@ -113,7 +117,7 @@ async def _compare(folder: Path, case: str, mask: Mask, *, thorough: bool) -> No
     told, sizes = [], []
     for number, salaries in enumerate(WORLDS):
         known = HONEST if mask is BY_TAG or case in KNOWN else ()
-        world = World(folder / "home", claims, known, ("salary",))
+        world = World(folder / "home", claims, known, ("salary",), BELOW.get(case, ""))
         written = [write(world.lake, file, salaries) for file in files]
         sizes.append([path.stat().st_size for path in written])
         answers = await world.tell(written, mask, thorough=thorough)

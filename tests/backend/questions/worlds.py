@@ -96,9 +96,11 @@ def _write_columns(path: Path, file: File, rows: Sequence[Mapping[str, str]]) ->
 class World:
     """A home in which producers said some things of a folder, asked as an analyst who may not see salaries."""
 
-    def __init__(self, root: Path, claims: Sequence[Claim], known: Sequence[str] = (), tagged: Sequence[str] = ()) -> None:
+    def __init__(self, root: Path, claims: Sequence[Claim], known: Sequence[str] = (), tagged: Sequence[str] = (), below: str = "") -> None:
+        """`below`: the folder of the files in that of the dataset whose columns are known."""
         self._root, self._claims, self._known, self._tagged = root, claims, known, tagged
-        self.lake = root.parent / "lake" / "people"
+        self._table = root.parent / "lake" / "people"
+        self.lake = self._table / below
 
     async def tell(self, files: Sequence[Path], mask: Mask, *, thorough: bool) -> str:
         """All answers, one a line; with `thorough`, to many more questions."""
@@ -133,10 +135,10 @@ class World:
         job.write(Relation(1, names, [], [1]), self._root.parent / "out", "parquet", list(names), files=1)
 
     async def _state(self, graph: SqliteStore) -> None:
-        dataset = node_id(NodeKind.DATASET, "file", str(self.lake))
+        dataset = node_id(NodeKind.DATASET, "file", str(self._table))
         nodes, edges = [Node(dataset, NodeKind.DATASET, "people")], []
         for name in self._known:
-            column = node_id(NodeKind.COLUMN, "file", str(self.lake), name)
+            column = node_id(NodeKind.COLUMN, "file", str(self._table), name)
             nodes.append(Node(column, NodeKind.COLUMN, name, properties={"tag:pii": {}} if name in self._tagged else {}))
             edges.append(Edge(dataset, column, EdgeKind.CONTAINS))
         await graph.apply(TENANT, [GraphBatch(Stamp.at("2026-01-01T00:00:00Z", "1"), nodes=nodes, edges=edges)])
