@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,8 +17,9 @@ from headwater.backend.soundness.fault import Fault
 from headwater.backend.soundness.reading import open_to_read
 from headwater.errors import DamagedError
 from headwater.graph.records import AssociationStore
-from headwater.graph.records.catalog import Catalog
-from headwater.graph.records.layout import CATALOG, read_files, read_manifest
+from headwater.graph.records.catalog import Catalog, content_digest
+from headwater.graph.records.digests import is_sealed
+from headwater.graph.records.layout import CATALOG, FILES, MANIFEST, read_files, read_manifest
 from headwater.graph.records.pruned import is_pruned
 from headwater.graph.records.schema import VERSION
 
@@ -65,9 +66,12 @@ def catalog_faults(root: Path) -> Iterator[Fault]:
 
 def _compared(root: Path, catalog: sqlite3.Connection, draft: Path) -> Iterator[Fault]:
     catalog.execute("BEGIN")
-    known = set(catalog.execute("SELECT tenant, capture FROM capture").fetchall())  # from here on what others enter is not seen
-    made = _made_anew(root, draft)
+    entered = catalog.execute("SELECT tenant, capture, content FROM capture").fetchall()  # from here on what others enter is not seen
+    contents = {(tenant, capture): bytes(content) for tenant, capture, content in entered}
+    known, made = set(contents), _made_anew(root, draft, contents)
     catalog.execute("COMMIT")
+    for folder in made.differing:
+        yield Fault("associations", folder / _differing(catalog, folder), "it is not what the catalog knows of it, and it has no checksum")
     catalog.execute("ATTACH ? AS anew", [draft.as_uri() + "?mode=ro"])
     for tenant, capture in sorted(known - made.captures):
         if (fault := _absent(root, tenant, capture)) is not None:
@@ -94,9 +98,19 @@ class _Made:
     def __init__(self) -> None:
         self.captures: set[tuple[str, str]] = set()
         self.damaged: set[tuple[str, str]] = set()
+        self.differing: list[Path] = []  # folders of captures without checksums, which are no witness against the catalog
 
 
-def _made_anew(root: Path, draft: Path) -> _Made:
+def _differing(catalog: sqlite3.Connection, folder: Path) -> str:
+    """Which file of a capture without checksums is not what the catalog knows."""
+    rows = catalog.execute(
+        "SELECT p.uri, w.length, w.modified, w.rows FROM capture c JOIN written w ON w.capture = c.number "
+        "JOIN path p ON p.number = w.path WHERE c.capture = ?", [folder.name],
+    )  # fmt: skip
+    return MANIFEST if set(rows) == {(*file.block, file.rows) for file in read_files(folder)} else FILES
+
+
+def _made_anew(root: Path, draft: Path, contents: Mapping[tuple[str, str], bytes]) -> _Made:
     made, began = _Made(), time.time()
     with closing(Catalog(draft)) as catalog, catalog.brought_up_to_date():
         for tenant, folder in AssociationStore.kept_folders(root):
@@ -107,7 +121,12 @@ def _made_anew(root: Path, draft: Path) -> _Made:
             except (FileNotFoundError, DamagedError):
                 made.damaged.add((tenant, folder.name))
             else:
-                catalog.put(tenant, manifest, files, pruned=is_pruned(folder))
+                stated = contents.get((tenant, folder.name))
+                if stated is not None and not is_sealed(folder) and content_digest(manifest, files) != stated:
+                    made.damaged.add((tenant, folder.name))
+                    made.differing.append(folder)
+                else:
+                    catalog.put(tenant, manifest, files, pruned=is_pruned(folder))
             made.captures.add((tenant, folder.name))
     return made
 

@@ -25,6 +25,8 @@ from headwater.backend.worker.projector import Projector
 from headwater.backend.workspace import Workspace
 from headwater.errors import DamagedError, HeadwaterError
 from headwater.graph.integrity import violations
+from headwater.graph.records import AssociationStore
+from headwater.graph.records.digests import is_sealed
 from headwater.graph.stores.registry import open_store
 
 _SHOWN = 5
@@ -63,6 +65,7 @@ async def check_home(settings: Settings, tenant: str) -> list[Finding]:
     """
     faults = list(await asyncio.to_thread(lambda: list(all_faults(settings))))
     findings = [_of_part(part, [fault for fault in faults if fault.part == part]) for part in _PARTS]
+    findings.append(await asyncio.to_thread(_checksums, settings))
     if any(fault.part in {"log", "graph", "catalog", "disk"} for fault in faults):
         return findings
     try:
@@ -76,6 +79,16 @@ async def check_home(settings: Settings, tenant: str) -> list[Finding]:
 async def _settle(workspace: Workspace) -> None:
     with suppress(DamagedError):  # what is not projected for that is counted below
         await workspace.settle()
+
+
+def _checksums(settings: Settings) -> Finding:
+    """How many captures have no checksums: those of earlier releases, and those whose `digests.json` is gone."""
+    folders = [folder for _, folder in AssociationStore.kept_folders(settings.folder.associations)]
+    without = [folder for folder in folders if not is_sealed(folder)]
+    if not without:
+        return Finding("checksums", ok=True, detail=f"{len(folders):,} captures have them")
+    hint = "`headwater store rebuild` adds them; until then damage to one of these files may not show"
+    return Finding("checksums", ok=True, detail=f"{len(without):,} captures have none ({without[0]} is the first): {hint}")
 
 
 def _of_part(part: str, faults: Sequence[Fault]) -> Finding:

@@ -129,7 +129,7 @@ class Catalog:
 
     def put(self, tenant: str, manifest: Manifest, files: Sequence[KeptFile], *, size: int = 0, pruned: bool = False) -> None:
         """Enter a capture, in place of what was known of it. `size` are the bytes of its tables; `pruned`: they are to go, or gone."""
-        run, content = manifest.run, _content(manifest, files)
+        run, content = manifest.run, content_digest(manifest, files)
         with self._transaction() as database:
             database.execute("DELETE FROM lost WHERE tenant = ? AND capture = ?", [tenant, manifest.capture])
             if self._content(tenant, manifest.capture) == content:
@@ -437,7 +437,7 @@ def _asked(part: Sequence[FileBlock]) -> str:
     return f"WITH asked (uri, length, modified) AS (VALUES {', '.join(['(?, ?, ?)'] * len(part))})"
 
 
-def _content(manifest: Manifest, files: Sequence[KeptFile]) -> bytes:
+def content_digest(manifest: Manifest, files: Sequence[KeptFile]) -> bytes:
     """A hash of what is entered of a capture: its manifest and its files."""
     digest = hashlib.blake2b(manifest_text(manifest), digest_size=16)
     digest.update(files_text(files))

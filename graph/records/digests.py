@@ -2,7 +2,7 @@
 
 For whoever reads such a file, and for `headwater store check`. A damaged file is reported, and its content is never used. A file is divided
 into blocks with a checksum each, so that a reader of a part of a large table compares that part alone. Captures of earlier releases have no
-`digests.json`: `headwater store rebuild` and `headwater store repair` add it.
+`digests.json`: `headwater store rebuild` adds it.
 
 A file that is about to change has the entry `null` until it is written: a process that is killed meanwhile leaves no false alarm. A file
 without an entry is not compared.

@@ -4,9 +4,9 @@ For the intake (which stages segments and publishes captures) and for tracing (w
 the moment it is published, whole or not at all; publishing may be repeated, and may crash anywhere and be repeated. Nothing here
 is named by a user's text. The tenant is required everywhere.
 
-    <root>/<tenant>/<two>/<capture>/{manifest.json, files.json, b<boundary>.parquet}   what is kept
-    <root>/<tenant>/staging/<capture>/*.seg                                            what arrived and is not published yet
-    <root>/catalog.db                                                                  made of the kept captures alone
+    <root>/<tenant>/<two>/<capture>/{manifest.json, files.json, digests.json, b<boundary>.parquet}   what is kept
+    <root>/<tenant>/staging/<capture>/*.seg                                                          what arrived and is not published yet
+    <root>/catalog.db                                                                                made of the kept captures alone
 
 A capture with many files has `brief.json` and `lists.db` besides (see `lists`); one that was pruned has `pruned.json` and no tables.
 

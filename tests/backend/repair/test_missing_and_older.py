@@ -133,6 +133,42 @@ def test_a_catalog_that_lacks_rows_is_found_by_the_walk_and_mended(sound: Path, 
     checked(home, ok=True)
 
 
+def findings(home: Path) -> dict[str, str]:
+    return {finding.check: finding.detail for finding in asyncio.run(check_home(load_settings(home=home), TENANT))}
+
+
+def of_an_earlier_release(home: Path) -> None:
+    for folder in folders(home).values():
+        (folder / "digests.json").unlink()
+
+
+def test_captures_of_an_earlier_release_are_used_said_and_get_their_checksums(sound: Path, home: Path) -> None:
+    of_an_earlier_release(home)
+    assert all(no_wrong_answer(home, sound))
+    assert "3 captures have none" in findings(home)["checksums"]
+    headwater("store", "rebuild", "--home", str(home))
+    assert findings(home)["checksums"] == "3 captures have them"
+    assert all(no_wrong_answer(home, sound))
+
+
+def test_a_rebuild_does_not_make_damage_to_such_a_capture_permanent(sound: Path, home: Path) -> None:
+    of_an_earlier_release(home)
+    spoil_rows(folders(home)["second"] / "files.json")
+    headwater("store", "rebuild", "--home", str(home))
+    assert "files.json" in checked(home, ok=False)
+    assert not (folders(home)["second"] / "digests.json").exists()
+    headwater("store", "repair", "--home", str(home))
+    assert all(no_wrong_answer(home, sound))
+    checked(home, ok=True)
+
+
+def spoil_rows(path: Path) -> None:
+    """Have a list of files tell another length of one, and be JSON still."""
+    files = json.loads(path.read_text())
+    files[0][1] += 1
+    path.write_text(json.dumps(files))
+
+
 def test_an_older_copy_of_the_graph_catches_up(sound: Path, home: Path) -> None:
     async def take_in_more() -> None:
         async with await Workspace.open(load_settings(home=home)) as workspace:
