@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -43,6 +45,16 @@ class _Server:
                 self._process.kill()
             stop(self._process)
             self._process = None
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """While the server neither answers nor ends: its connections stay open."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
 
 @pytest.fixture
@@ -130,6 +142,36 @@ def test_a_graph_that_is_away_for_long_loses_nothing(server: _Server, tmp_path: 
         await_ready(client)
         assert client.get("/readyz").json()["checks"]["quarantine"] == "ok"
     _is_sound(server, tmp_path / "home")
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(0)
+def test_a_graph_that_is_stopped_for_long_and_a_rebuild_that_is_killed_lose_nothing(server: _Server, tmp_path: Path) -> None:
+    """HEADWATER_ROUNDS minutes in which the server does not answer, with events all the while; then rebuilds that are killed half-way."""
+    seconds = 60.0 * float(os.environ.get("HEADWATER_ROUNDS", "0.25"))
+    server.come()
+    home, sent = tmp_path / "home", 20
+    with ServiceProcess(home, **server.settings) as service, service.client() as client:
+        send(client, range(20))
+        await_runs(client, 20)
+        with server.stopped():
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                send(client, range(sent, sent + 10))
+                sent += 10
+                assert client.get("/healthz", timeout=10).status_code == 200
+        await_runs(client, sent)
+        await_ready(client)
+    command = [sys.executable, "-m", "headwater", "store", "rebuild", "--home", str(home)]
+    for seconds_until in (2.0, 3.0, 4.0):
+        rebuild = subprocess.Popen(command, env={**os.environ, **server.settings}, stderr=subprocess.DEVNULL)
+        with suppress(subprocess.TimeoutExpired):
+            rebuild.wait(seconds_until)
+        rebuild.kill()
+        rebuild.wait()
+    with ServiceProcess(home, **server.settings) as service, service.client() as client:
+        await_runs(client, sent)
+    _is_sound(server, home)
 
 
 def _is_sound(server: _Server, home: Path) -> None:
