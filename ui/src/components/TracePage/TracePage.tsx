@@ -216,7 +216,7 @@ const EFFECT: Record<string, string> = {
 
 function Incomplete({ trace }: { trace: Trace }) {
   return (
-    <Note tone="warn" title={trace.exact ? 'Something cannot be shown' : 'Why this is not exact'}>
+    <Note tone="warn" title={trace.exact ? 'What to know of this answer' : 'Why this is not exact'}>
       <ul className={styles.incomplete}>
         {trace.incomplete.map(({ what, reason, effect }) => (
           <li key={`${what} ${reason}`}>
