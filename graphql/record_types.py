@@ -217,6 +217,7 @@ class Trace:
     storage_requests: int = strawberry.field(description="Requests that it made to remote storage.")
     storage_bytes: float = strawberry.field(description="Bytes that it read from there.")
     as_of: AsOf | None = strawberry.field(description="The version that it began with, where one was asked for.")
+    notes: list[str] = strawberry.field(description="What a reader has to know although the answer may be exact.")
     answer: strawberry.Private[TraceAnswer]
     column: strawberry.Private[str | None]
     forward: strawberry.Private[bool]
@@ -243,6 +244,7 @@ class Trace:
             storage_requests=answer.storage_requests,
             storage_bytes=float(answer.storage_bytes),
             as_of=AsOf.of(answer.as_of) if answer.as_of else None,
+            notes=list(answer.notes),
         )
 
     @strawberry.field(description="The datasets and jobs on the path, and, where a column was asked for, the columns that it goes through.")

@@ -34,7 +34,7 @@ _ASKED = """dataset: $dataset, where: $where, rows: $rows, column: $column, sema
   limit: $limit, asOf: $asOf"""
 _ANSWER = f"""fragment answer on Trace {{
     asOf {{ at runs isRead }}
-    semantics exact total elapsedMs records {{ ...record }} selected {{ ...record }} incomplete {{ what reason effect }}
+    semantics exact total elapsedMs records {{ ...record }} selected {{ ...record }} incomplete {{ what reason effect }} notes
     foundAgain {{ capture operator estimatedMs tookMs }} storageRequests storageBytes
     path {{ job run output inputs operations records grain expressions {{ operator made {{ column expression }} by }}
         recaptured }} }} {_RECORD}"""
@@ -196,6 +196,7 @@ def _answer(found: Mapping[str, Any]) -> TraceAnswer:
         storage_requests=found["storageRequests"],
         storage_bytes=int(found["storageBytes"]),
         as_of=AsOf(then["at"], then["runs"], then["isRead"]) if (then := found["asOf"]) else None,
+        notes=found["notes"],
     )
 
 

@@ -100,6 +100,7 @@ def as_json(answer: TraceAnswer) -> dict[str, Any]:
     return {
         "semantics": answer.semantics.value,
         "exact": answer.exact,
+        **({"notes": list(answer.notes)} if answer.notes else {}),
         "records": [_record(record) for record in answer.records],
         "path": [
             {

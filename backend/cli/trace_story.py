@@ -41,6 +41,10 @@ def print_story(request: TraceRequest, answer: TraceAnswer, *, console: Console 
             out.print(gap, soft_wrap=True)
         if answer.total > len(answer.records):
             out.print(f"  • {answer.total - len(answer.records):,} records beyond --limit {request.limit}", highlight=False)
+    if answer.notes:
+        out.print(Text("\nNote", style="bold"))
+        for text in answer.notes:
+            out.print(f"  • {text}", highlight=False, soft_wrap=True, markup=False)
 
 
 def _question(request: TraceRequest) -> Text:

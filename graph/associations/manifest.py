@@ -32,7 +32,8 @@ _NAMED = 20  # of what there is, in a refusal: a manifest may hold a million ope
 class Manifest(Wire):
     """One capture. `sink` is absent only where the capture was refused before it was known.
 
-    `recaptured`: it was made by running the program of `run` again.
+    `recaptured`: it was made by running the program of `run` again. `collected`: the program had read results of queries before this one,
+    which has values that it may have taken from them.
     """
 
     format: int
@@ -52,6 +53,7 @@ class Manifest(Wire):
     execution: Any = None
     cost: Mapping[str, Any] | None = None
     recaptured: SecondRun | None = None
+    collected: bool | None = None
 
     @classmethod
     def from_json(cls, value: Any, path: str = "$") -> Self:

@@ -156,6 +156,7 @@ class AsOf:
 class TraceAnswer:
     """`records` is ordered by dataset, file and row; `total` counts them before `limit` cut the list. The trace began with `selected`.
 
+    `notes` are what a reader has to know although the answer may be exact: each is a sentence.
     `storage_requests` and `storage_bytes` are what it asked of remote storage and read from there.
     """
 
@@ -172,6 +173,7 @@ class TraceAnswer:
     storage_bytes: int = 0
     as_of: AsOf | None = None
     origins: Sequence[Origin] = ()
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,16 @@ class Hops:
         return [_hop(session, visit, needed.get(visit.capture.id)) for visit in self._visits.values()]
 
 
+def notes_of(captures: Iterable[Capture]) -> list[str]:
+    """Jobs on the way whose programs may have put values of earlier results into a query, which no plan shows."""
+    jobs = dict.fromkeys(capture.manifest.run.job for capture in captures if capture.manifest.collected)
+    return [
+        f"The program of {job} had read results of queries before. Values of these that it put into a query itself "
+        "(literals, rows, functions) are not traced."
+        for job in jobs
+    ]
+
+
 def say_problems(session: Session, capture: Capture, *, witness: bool = False) -> None:
     """Add to the answer what a capture says that it lacks, and which of its operators do not tell what they do."""
     for problem in capture.manifest.problems:

@@ -38,6 +38,7 @@ public final class Events extends SparkListener {
     private final AtomicLong dropped = new AtomicLong();
     private final ConcurrentHashMap jobs = new ConcurrentHashMap(); // Integer job outside of SQL -> String: the save that it is of, or NONE
     private final RunningStages stages = new RunningStages();
+    private final ProgramValues values = new ProgramValues();
     private final Captures captures;
     private final DStreams dstreams;
     private final List sessions = new CopyOnWriteArrayList(); // of SparkSession: their streams are asked for what they are
@@ -61,7 +62,7 @@ public final class Events extends SparkListener {
         } else if (event instanceof SparkListenerSQLExecutionEnd) {
             SparkListenerSQLExecutionEnd end = (SparkListenerSQLExecutionEnd) event;
             StageLog ran = stages.take(Long.valueOf(end.executionId()));
-            offer(new QueryEnd(end, captures.take(end.executionId()), ran, captures.context().hadoopConfiguration()));
+            offer(new QueryEnd(end, captures.take(end.executionId()), ran, values, captures.context().hadoopConfiguration()));
         } else if (event instanceof StreamingQueryListener.QueryStartedEvent) {
             offer(new StreamStart((StreamingQueryListener.QueryStartedEvent) event, sessions));
         } else if (event instanceof StreamingQueryListener.QueryProgressEvent) {

@@ -35,9 +35,11 @@ final class QueryEnd implements Described {
     private final Configuration conf;
     private final Capture capture; // null: its records are not captured
     private final StageLog stages; // null: they are not known
+    private final ProgramValues values;
     private final Map changed; // the table that a command made, changed or dropped; null: none
 
-    QueryEnd(SparkListenerSQLExecutionEnd event, Capture capture, StageLog stages, Configuration conf) {
+    QueryEnd(SparkListenerSQLExecutionEnd event, Capture capture, StageLog stages, ProgramValues values, Configuration conf) {
+        this.values = values;
         this.stages = stages;
         this.conf = conf;
         this.event = event;
@@ -99,10 +101,14 @@ final class QueryEnd implements Described {
         result.put("plan", plan);
         result.put("sql", sql());
         if (capture != null) {
+            boolean collected = false;
             if (capture.rewritten && error == null) {
                 lost();
+                collected = reportValues();
             }
-            result.put("capture", Manifest.of(capture, description, event.executionId(), conf));
+            Map manifest = Manifest.of(capture, description, event.executionId(), conf);
+            manifest.put("collected", Boolean.valueOf(collected));
+            result.put("capture", manifest);
         }
         if (error == null && executed instanceof DataWritingCommand) {
             Map metrics = metrics(event.qe().executedPlan());
@@ -120,6 +126,7 @@ final class QueryEnd implements Described {
             several((Union) executed, error == null, result);
         }
         if (error == null) {
+            noteValues(plan);
             result.put("read", read());
             result.put("observed", observed());
         }
@@ -163,6 +170,25 @@ final class QueryEnd implements Described {
             return SqlText.of(event.qe().analyzed());
         } catch (Throwable none) {
             return null; // it has no plan whose text could be told
+        }
+    }
+
+    /** Whether the program may have put in values that it had read. Never throws. */
+    private boolean reportValues() {
+        try {
+            return values.report(event.qe().analyzed(), capture);
+        } catch (Throwable fault) {
+            capture.problem("Program", "which values of variables it has could not be told: " + fault, "missing");
+            return false;
+        }
+    }
+
+    /** What a query gave to variables, or to the program where it wrote nothing. Never throws. */
+    private void noteValues(Map plan) {
+        try {
+            values.note(event.qe().analyzed(), plan.get("sink") == null ? (String) Scala.orNull(event.executionName()) : null);
+        } catch (Throwable fault) {
+            // a query without a plan gave nothing
         }
     }
 
