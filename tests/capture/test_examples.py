@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -24,6 +25,36 @@ def _run(root: Path, folder: Path, program: str, *arguments: str) -> None:
     environment = {**kept, "PYTHONPATH": str(root), "HEADWATER_HOME": str(folder / "home")}
     subprocess.run([sys.executable, str(root / "examples" / program), *arguments], cwd=folder, env=environment, check=True, timeout=300)
     taken(folder / "home")
+
+
+_FENCE = re.compile(r"^```(python|sh)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["docs/reference/actors.md"])
+def test_the_examples_of_a_page_run_one_after_the_other_in_an_empty_folder(root: Path, tmp_path: Path, page: str):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE_"))}
+    environment = {**kept, "PYTHONPATH": str(root), "HEADWATER_HOME": str(tmp_path / "home"), "COLUMNS": "200"}
+    outputs = []
+    for language, text in _FENCE.findall((root / page).read_text()):
+        commands = [[sys.executable, "-c", text]]
+        if language == "sh":
+            commands = [["sh", "-ec", re.sub(r"^headwater ", f"{sys.executable} -m headwater ", line)] for line in text.splitlines()]
+        for command in commands:
+            done = subprocess.run(
+                command,
+                cwd=tmp_path,
+                env=environment,
+                timeout=300,
+                check=False,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            assert done.returncode == 0, f"{command[-1]}\n{done.stdout}"
+            outputs += [done.stdout] if "trace " in command[-1] else []
+    assert len(outputs) == 5
+    assert all(", exact" in output and "not exact" not in output for output in outputs), outputs
+    assert re.search(r"row +2\b.*line +4\b.*amount +30\b", outputs[2], flags=re.DOTALL)  # what the second row of the result was made of
 
 
 def _write(path: Path, header: str, rows: Sequence[tuple[object, ...]]) -> None:

@@ -3,9 +3,12 @@ package headwater.listen;
 import headwater.rewrite.core.Capture;
 import headwater.shim.Scala;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -27,23 +30,34 @@ import org.apache.spark.sql.types.BooleanType;
  * Values that queries read and that come back into later queries, past their plans: by variables of SQL, and by the program itself, which
  * collects results and puts values of them into queries as literals, rows or closures. No plan shows where these came from.
  *
- * A query that names a variable whose value a query read lacks records. Of literals it is not known whether they are such values, so the
+ * A query that names a variable whose value a query read lacks records; the dataset that these are of is an input of it. Of literals it is not known whether they are such values, so the
  * capture only notes that the program had read results. Asked on the draining thread, in the order in which queries ended.
  */
 final class ProgramValues {
     private static final int MOST = 1000; // variables
 
-    private final Set variables = new HashSet(); // String: names of those that have ever held what a query read; values live on in plans
+    private final Map variables = new HashMap(); // String -> List of Map: what those that ever held what a query read have it from
     private boolean hasRead; // whether the program has read results of queries over data
 
-    /** Notes what a query that ended gave to the program or to a variable. `action` is the name of what the program called; null: it wrote. */
-    void note(LogicalPlan analyzed, String action) {
+    /**
+     * Notes what a query that ended gave to the program or to a variable. `action` is the name of what the program called; null: it wrote.
+     * `sources` are those of the query. What a variable held before stays: plans that were made before have its value.
+     */
+    void note(LogicalPlan analyzed, String action, List sources) {
         if (analyzed instanceof SetVariable) {
             SetVariable set = (SetVariable) analyzed;
-            if (variables.size() < MOST && (readsData(set.sourceQuery()) || !names(set.sourceQuery(), variables).isEmpty())) {
-                List targets = Scala.list(set.targetVariables());
-                for (int i = 0; i < targets.size(); i++) {
-                    collect((Expression) targets.get(i), variables);
+            Set used = names(set.sourceQuery());
+            if (variables.size() < MOST && (readsData(set.sourceQuery()) || !used.isEmpty())) {
+                List from = sources == null ? new ArrayList() : new ArrayList(sources);
+                from.addAll(sources(used));
+                Set targets = new TreeSet();
+                List references = Scala.list(set.targetVariables());
+                for (int i = 0; i < references.size(); i++) {
+                    collect((Expression) references.get(i), targets);
+                }
+                Iterator each = targets.iterator();
+                while (each.hasNext()) {
+                    add((String) each.next(), from);
                 }
                 hasRead = true;
             }
@@ -52,13 +66,45 @@ final class ProgramValues {
         }
     }
 
-    /** Tells a capture which variables reached its query; whether values may have, by the program itself. */
-    boolean report(LogicalPlan analyzed, Capture capture) {
-        Set used = variables.isEmpty() ? variables : names(analyzed, variables);
-        if (!used.isEmpty()) {
+    private void add(String name, List from) {
+        List known = variables.containsKey(name) ? (List) variables.get(name) : new ArrayList();
+        for (int i = 0; i < from.size() && known.size() < MOST; i++) {
+            Map one = new LinkedHashMap((Map) from.get(i));
+            one.put("files", null); // there may be many
+            if (!known.contains(one)) {
+                known.add(one);
+            }
+        }
+        variables.put(name, known);
+    }
+
+    /** The variables of a plan that have held what a query read; a capture says that records are missing. */
+    Set report(LogicalPlan analyzed, Capture capture) {
+        Set used = names(analyzed);
+        if (!used.isEmpty() && capture != null) {
             String which = (used.size() == 1 ? "the variable " : "the variables ") + String.join(", ", used);
             capture.problem("VariableReference", which + " had a value that a query had read; the records that it came from are not listed", "missing");
         }
+        return used;
+    }
+
+    /** Described sources of the values of variables. */
+    List sources(Set names) {
+        List found = new ArrayList();
+        Iterator each = names.iterator();
+        while (each.hasNext()) {
+            List from = (List) variables.get(each.next());
+            for (int i = 0; i < from.size(); i++) {
+                if (!found.contains(from.get(i))) {
+                    found.add(from.get(i));
+                }
+            }
+        }
+        return found;
+    }
+
+    /** Whether a plan may have values that the program read before. */
+    boolean mayHold(LogicalPlan analyzed) {
         return hasRead && takesValues(analyzed);
     }
 
@@ -114,9 +160,12 @@ final class ProgramValues {
         return false;
     }
 
-    /** The variables that a plan names, of those given. */
-    private static Set names(LogicalPlan plan, Set known) {
+    /** The variables that a plan names, of those that have held what a query read. */
+    private Set names(LogicalPlan plan) {
         Set found = new TreeSet();
+        if (variables.isEmpty()) {
+            return found;
+        }
         List plans = plans(plan);
         for (int i = 0; i < plans.size(); i++) {
             List expressions = Scala.list(((LogicalPlan) plans.get(i)).expressions());
@@ -124,7 +173,7 @@ final class ProgramValues {
                 collect((Expression) expressions.get(j), found);
             }
         }
-        found.retainAll(known);
+        found.retainAll(variables.keySet());
         return found;
     }
 

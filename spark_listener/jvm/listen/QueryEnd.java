@@ -100,16 +100,16 @@ final class QueryEnd implements Described {
         }
         result.put("plan", plan);
         result.put("sql", sql());
+        List ofVariables = error == null ? ofVariables() : new ArrayList();
         if (capture != null) {
-            boolean collected = false;
             if (capture.rewritten && error == null) {
                 lost();
-                collected = reportValues();
             }
             Map manifest = Manifest.of(capture, description, event.executionId(), conf);
-            manifest.put("collected", Boolean.valueOf(collected));
+            manifest.put("collected", Boolean.valueOf(mayHoldValues()));
             result.put("capture", manifest);
         }
+        add(plan, ofVariables); // after the manifest is made, which has the sources of records alone
         if (error == null && executed instanceof DataWritingCommand) {
             Map metrics = metrics(event.qe().executedPlan());
             result.put("metrics", metrics);
@@ -173,20 +173,44 @@ final class QueryEnd implements Described {
         }
     }
 
-    /** Whether the program may have put in values that it had read. Never throws. */
-    private boolean reportValues() {
+    /** The described sources of variables that the query names; its capture says that their records are missing. Never throws. */
+    private List ofVariables() {
         try {
-            return values.report(event.qe().analyzed(), capture);
+            return values.sources(values.report(event.qe().analyzed(), capture != null && capture.rewritten ? capture : null));
         } catch (Throwable fault) {
-            capture.problem("Program", "which values of variables it has could not be told: " + fault, "missing");
-            return false;
+            if (capture != null) {
+                capture.problem("VariableReference", "which values of variables it has could not be told: " + fault, "missing");
+            }
+            return new ArrayList();
         }
+    }
+
+    private boolean mayHoldValues() {
+        try {
+            return values.mayHold(event.qe().analyzed());
+        } catch (Throwable fault) {
+            return true;
+        }
+    }
+
+    /** Sources of the plan, and others that none of its operators reads. */
+    private static void add(Map plan, List others) {
+        if (others.isEmpty()) {
+            return;
+        }
+        List sources = plan.get("sources") == null ? new ArrayList() : new ArrayList((List) plan.get("sources"));
+        for (int i = 0; i < others.size(); i++) {
+            Map other = new LinkedHashMap((Map) others.get(i));
+            other.put("source", Integer.valueOf(sources.size()));
+            sources.add(other);
+        }
+        plan.put("sources", sources);
     }
 
     /** What a query gave to variables, or to the program where it wrote nothing. Never throws. */
     private void noteValues(Map plan) {
         try {
-            values.note(event.qe().analyzed(), plan.get("sink") == null ? (String) Scala.orNull(event.executionName()) : null);
+            values.note(event.qe().analyzed(), plan.get("sink") == null ? (String) Scala.orNull(event.executionName()) : null, (List) plan.get("sources"));
         } catch (Throwable fault) {
             // a query without a plan gave nothing
         }

@@ -9,8 +9,6 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from headwater.graph.trace import TraceAnswer
-
 pytestmark = pytest.mark.spark
 
 
@@ -50,7 +48,10 @@ def test_what_a_variable_holds_of_a_table_is_said_to_be_missing(spark: SparkSess
         spark.sql(f"DECLARE OR REPLACE VARIABLE {name} INT")
     for statement in SETS[how]:
         spark.sql(statement)
-    assert _missing(write(USES["filter"](spark, variables))) == ["the variable top"]
+    captured = write(USES["filter"](spark, variables))
+    assert _missing(captured) == ["the variable top"]
+    read = [source["path"].rpartition("/")[2] for source in captured.event["plan"]["sources"]]
+    assert (read[0], {*read[1:]}, len(captured.capture["sources"])) == ("values", {"limits"}, 1)
 
 
 @pytest.mark.parametrize("how", USES)
