@@ -42,7 +42,7 @@ PROGRAM = """
     save("parameter", spark.sql("EXECUTE IMMEDIATE 'SELECT * FROM parquet.`u` WHERE w > ?' USING top"))
     save("variable", spark.sql("SELECT * FROM {u} WHERE w > top", u=u))
 """
-CLEAN = {"no_filter", "no_look", "no_literal"}
+CLEAN = {"no_filter", "no_look", "no_literal", "variable"}  # of the last the capture says that records are missing
 
 
 @pytest.fixture(scope="module")
