@@ -32,6 +32,7 @@ from headwater.backend.ingest_log.registry import open_log
 from headwater.backend.memory import settle
 from headwater.backend.settings import Settings
 from headwater.backend.sharing import require_shared
+from headwater.backend.web_sockets import BoundedSocket
 from headwater.errors import ConfigurationError, UnavailableError
 from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.layout import CATALOG
@@ -78,7 +79,7 @@ class LocalService:
                 http=bounded_by(limits or Limits(connections=settings.max_connections), direct),
                 log_config=None,
                 access_log=False,
-                ws="websockets-sansio",
+                ws=BoundedSocket,
                 ws_max_size=_MESSAGE_BYTES,
                 ws_per_message_deflate=False,  # a small message would unpack to a large one
                 lifespan="on",

@@ -121,10 +121,12 @@ def _redact_object(members: Mapping[str, Any]) -> Mapping[str, Any]:
     if all(map(is_, children, members.values())) and all(map(eq, (fact.clean for fact in facts), members)):
         return members
     clean: dict[str, Any] = {}
+    counts: dict[str, int] = {}
     for fact, child in zip(facts, children, strict=True):
         name = fact.clean
-        while name in clean:
-            name += "'"  # two names that differ in their secret alone
+        while name in clean:  # names that differ in their secret alone: name, name', name'2 and so on
+            counts[fact.clean] = count = counts.get(fact.clean, 0) + 1
+            name = f"{fact.clean}'{count if count > 1 else ''}"
         clean[name] = child
     return clean
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
+import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.backend.api.credentials import Principal
@@ -19,13 +21,19 @@ from headwater.backend.processes.errors import TooManyQuestionsError
 from headwater.errors import HeadwaterError
 
 PATH = "/graphql"
+_log = structlog.get_logger("headwater.api")
 _MOST = 128
 _OF_ONE = 8  # a caller's at most; and a tenant's, where all together have reached the bound
 _LOOK_SECONDS = 1.0
 Identify = Callable[[], Awaitable[Principal | None]]
 
-_UNAUTHORIZED = 4401  # as graphql-transport-ws has it
+_UNAUTHORIZED, _INVALID = 4401, 4400  # as graphql-transport-ws has it
+_UNSUPPORTED = 1003  # as RFC 6455 has it
 _REASON_BYTES = 120  # a frame has room for 123
+
+
+class _BinaryError(ValueError):
+    """A message that is no text."""
 
 
 class Sockets:
@@ -61,12 +69,19 @@ async def _served(app: ASGIApp, scope: Scope, receive: Receive, send: Send, who:
         if not ended:
             await send(message)
 
-    work = asyncio.ensure_future(app(scope, receive, sends))
+    async def receives() -> Message:
+        message = await receive()
+        if message["type"] == "websocket.receive" and message.get("text") is None:
+            raise _BinaryError
+        return message
+
+    work = asyncio.ensure_future(app(scope, receives, sends))
     watch = asyncio.ensure_future(_until_other(who, identify))
     try:
         await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
         if work.done():
-            work.result()
+            ended = True
+            await _close_for(work, send)
             return
         ended = True
         await send({"type": "websocket.close", "code": _UNAUTHORIZED, "reason": watch.result()})
@@ -77,6 +92,22 @@ async def _served(app: ASGIApp, scope: Scope, receive: Receive, send: Send, who:
         for task in (watch, work):
             if not task.cancelled():
                 task.exception()
+
+
+async def _close_for(work: asyncio.Future[None], send: Send) -> None:
+    """Close a connection whose message could not be handled, with a line of the log."""
+    try:
+        work.result()
+    except Exception as error:  # noqa: BLE001 - a client may send anything, and whatever it is, the connection ends with a code
+        code, reason = (_UNSUPPORTED, "a message is no text") if isinstance(error, _BinaryError) else (_INVALID, _reason(error))
+        _log.warning("a WebSocket is closed", code=code, reason=reason)
+        with suppress(Exception):  # the client may have gone
+            await send({"type": "websocket.close", "code": code, "reason": reason})
+
+
+def _reason(error: Exception) -> str:
+    text = error.message if isinstance(error, HeadwaterError) else f"a message could not be handled: {type(error).__name__}"
+    return text.encode()[:_REASON_BYTES].decode("utf-8", "ignore")
 
 
 async def _until_other(who: Principal, identify: Identify) -> str:

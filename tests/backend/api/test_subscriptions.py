@@ -6,7 +6,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import UUID
 
@@ -226,3 +226,42 @@ def test_connections_and_subscriptions_are_bounded(service: ServiceProcess) -> N
                     return
             except InvalidStatus:
                 assert time.monotonic() < deadline
+
+
+def _frame(opcode: int, payload: bytes = b"", *, final: bool = True) -> bytes:
+    """A frame of a client, whose mask is zero."""
+    size = bytes([0x80 | len(payload)]) if len(payload) < 126 else bytes([0xFE]) + len(payload).to_bytes(2, "big")
+    return bytes([opcode | (0x80 if final else 0)]) + size + bytes(4) + payload
+
+
+_BEGIN = _frame(1, b"{", final=False)
+_BAD = {
+    "no UTF-8": (_frame(1, b"\xff\xfe"), 1007),
+    "binary": (_frame(2, b"{}"), 1003),
+    "no JSON": (_frame(1, b"{"), 4400),
+    "no object": (_frame(1, b"[]"), 4400),
+    "no type": (_frame(1, b"{}"), 4400),
+    "a payload that is a text": (_frame(1, b'{"type":"subscribe","id":"1","payload":"x"}'), 4400),
+    "an id that is a list": (_frame(1, b'{"type":"subscribe","id":[],"payload":{"query":"{a}"}}'), 4400),
+    "nested too deeply": (_frame(1, b"[" * 5_000), 4400),
+    "too large": (_frame(1, b"a" * 60_000, final=False) + _frame(0, b"a" * 60_000, final=False) * 5, 1009),
+    "a frame that goes on with nothing": (_frame(0, b"a"), 1002),
+    "an unknown opcode": (_frame(3), 1002),
+    "very many frames": (_BEGIN + _frame(0, final=False) * 2_000, 1008),
+    "very many frames, for long": (_BEGIN + _frame(0, final=False) * 600_000, 1008),
+}
+
+
+@pytest.mark.parametrize("name", _BAD)
+def test_a_bad_message_ends_its_connection_with_a_code_and_a_line(service: ServiceProcess, client: httpx.Client, name: str) -> None:
+    data, expected = _BAD[name]
+    before = service.log.read_text()
+    with _socket(service, _key(service)) as ws:
+        with suppress(OSError):  # it may be closed before all is sent
+            ws.socket.sendall(data)
+        _, code = _rest(ws)
+    assert code == expected or (code == 0 and len(data) > 1_000_000), "what comes behind may end the connection before the code is read"
+    began = time.monotonic()
+    assert client.get("/readyz").status_code == 200
+    assert time.monotonic() - began < 20, "others are answered"
+    assert "Traceback" not in service.log.read_text().removeprefix(before)
