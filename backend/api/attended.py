@@ -1,21 +1,31 @@
-"""Questions end when nobody waits for them: at their deadline, and when the client goes.
+"""Questions end when nobody waits for them: at their deadline, and when the client goes. They begin by turns.
 
 Starlette lets a handler run on after its client has gone. What asks (GraphQL, and every GET below `/api` and `/v3`) is cancelled instead,
 and has until the deadline to begin its answer; its client has ten times as long to take each piece of it. What brings data is left
 alone: its acknowledgement is the sender's to ask for again.
+
+One event loop answers all. A caller has some questions at work at a time, until their answers begin; the others wait, tenants and callers
+take turns, and a question whose client goes before its turn is never begun.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import error_response
-from headwater.backend.questions import QuestionEndedError
+from headwater.backend.processes.errors import QuestionEndedError
+from headwater.backend.processes.turns import Caller, Turns
+from headwater.errors import HeadwaterError
 
+_AT_WORK, _OF_ONE = 48, 16  # questions whose answers have not begun: of all callers, and of one
+_WAITING = 512  # of one caller
 _AFTER = 0.5  # seconds: a question that is ended by itself says better why
 _TAKEN = 10  # times the deadline for each piece of an answer: people look through an export page by page
 
@@ -26,6 +36,7 @@ class Attended:
     def __init__(self, app: ASGIApp, *, seconds: float) -> None:
         self._app = app
         self._seconds = seconds
+        self._turns = Turns(_AT_WORK, each=_OF_ONE, waiting=_WAITING)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not _asks(scope["method"], scope["path"]):
@@ -33,7 +44,7 @@ class Attended:
             return
         client = _Client(receive, send, self._seconds * _TAKEN)
         await client.begin()
-        work = asyncio.ensure_future(self._app(scope, client.receive, client.send))
+        work = asyncio.ensure_future(self._in_turn(scope, client))
         gone = asyncio.ensure_future(client.gone())
         try:
             done, _ = await asyncio.wait({work, gone}, timeout=self._seconds + _AFTER, return_when=asyncio.FIRST_COMPLETED)
@@ -49,6 +60,20 @@ class Attended:
             gone.cancel()
             await _ended(work)
 
+    async def _in_turn(self, scope: Scope, client: _Client) -> None:
+        who: Principal | None = scope.get("state", {}).get("principal")
+        caller = Caller(who.tenant, who.holder) if who is not None else Caller("", "")
+        try:
+            place = await self._turns.take(caller, self._seconds)
+        except HeadwaterError as error:
+            await error_response(error)(scope, client.receive, client.send)
+            return
+        client.on_begin = partial(self._turns.give_back, caller, place)
+        try:
+            await self._app(scope, client.receive, client.send)
+        finally:
+            client.begin_answer()
+
 
 class _Client:
     """The client's side of a request, which hears when the client goes: once the whole body is here, nothing else can come."""
@@ -61,6 +86,7 @@ class _Client:
         self._left = asyncio.Event()
         self._first: Message | None = None
         self.has_begun = False
+        self.on_begin: Callable[[], None] | None = None
 
     async def begin(self) -> None:
         """Take the first of the body, which is all of most: an endpoint that asks for none would never learn that the client goes."""
@@ -83,8 +109,15 @@ class _Client:
             self._all_here.set()
         return message
 
+    def begin_answer(self) -> None:
+        """Note that the answer begins, or that there will be none."""
+        begun, self.on_begin = self.on_begin, None
+        if begun is not None:
+            begun()
+
     async def send(self, message: Message) -> None:
         self.has_begun = True
+        self.begin_answer()
         try:
             async with asyncio.timeout(self._seconds):
                 await self._send(message)

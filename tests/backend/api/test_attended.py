@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from headwater.backend.api.attended import Attended
+from headwater.backend.api.credentials import Principal
 
 
 class _Exchange:
@@ -107,3 +109,59 @@ async def test_what_brings_data_is_left_alone() -> None:
     done, _ = await asyncio.wait({running}, timeout=1)
     assert not done
     running.cancel()
+
+
+class _Crowd:
+    """An application whose answers wait until they are let go, asked by many."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.go = asyncio.Event()
+        self._attended = Attended(self._answer, seconds=60)
+
+    def ask(self, tenant: str, name: str) -> tuple[asyncio.Queue[Message], asyncio.Task[None]]:
+        """Ask as somebody; what is to come from the client, and the request."""
+        to_come: asyncio.Queue[Message] = asyncio.Queue()
+        to_come.put_nowait({"type": "http.request", "body": b"{}", "more_body": False})
+        who = Principal(tenant, "key", name, holder=name)
+        scope: Scope = {"type": "http", "method": "POST", "path": "/graphql", "headers": [], "state": {"principal": who}}
+        return to_come, asyncio.create_task(self._attended(scope, to_come.get, self._send))
+
+    async def _answer(self, scope: Scope, _: Receive, send: Send) -> None:
+        self.begun.append(scope["state"]["principal"].name)
+        await self.go.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _send(self, _: Message) -> None:
+        pass
+
+
+async def test_many_questions_of_one_caller_wait_for_their_turn_and_those_whose_clients_go_never_begin() -> None:
+    crowd = _Crowd()
+    asked = [crowd.ask("a", "ann") for _ in range(300)]
+    await _settled(lambda: len(crowd.begun) >= 16)
+    _, other = crowd.ask("a", "bob")
+    await _settled(lambda: "bob" in crowd.begun)
+    for to_come, _ in asked:
+        to_come.put_nowait({"type": "http.disconnect"})
+    await asyncio.wait_for(asyncio.gather(*(task for _, task in asked)), 30)
+    crowd.go.set()
+    await asyncio.wait_for(other, 30)
+    assert (crowd.begun.count("ann"), crowd.begun.count("bob")) == (16, 1)
+
+
+async def test_a_place_is_free_once_the_answer_begins() -> None:
+    crowd = _Crowd()
+    crowd.go.set()
+    asked = [crowd.ask("a", "ann") for _ in range(50)]
+    await _settled(lambda: len(crowd.begun) == 50)
+    for to_come, _ in asked:
+        to_come.put_nowait({"type": "http.disconnect"})
+    await asyncio.wait_for(asyncio.gather(*(task for _, task in asked)), 30)
+
+
+async def _settled(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110 - what is waited for tells nobody
+            await asyncio.sleep(0)
