@@ -124,17 +124,17 @@ def _text_rules() -> tuple[Rule, ...]:
         *sql_secrets.rules(_BROAD, _TAIL, _QUOTED, _mask),
         named,
         (re.compile(rf"(?i)((?<![\w-])--?[\w.\-]{{0,64}}?{_BROAD}{_TAIL}\s{{1,8}})(?!-)[^\s\"'\[]+"), rf"\1{MARK}"),
-        # {"key": "password", "value": …}, in either order
+        # {"key": "password", "value": …}, in either order; from the first of many backslashes alone
         (
             re.compile(
-                rf"(?i)(\\*\"(?:key|name|property|option)\\*\"\s{{0,8}}:\s{{0,8}}\\*\"[^\"\\]{{0,64}}{_BROAD}[^\"\\]{{0,64}}\\*\"\s{{0,8}},"
+                rf"(?i)((?<!\\)\\*\"(?:key|name|property|option)\\*\"\s{{0,8}}:\s{{0,8}}\\*\"[^\"\\]{{0,64}}{_BROAD}[^\"\\]{{0,64}}\\*\"\s{{0,8}},"
                 rf"\s{{0,8}}\\*\"(?:value|val)\\*\"\s{{0,8}}:\s{{0,8}})({_VALUE})"
             ),
             _masked,
         ),
         (
             re.compile(
-                rf"(?i)(\\*\"(?:value|val)\\*\"\s{{0,8}}:\s{{0,8}})({_VALUE})(?=\s{{0,8}},\s{{0,8}}\\*\"(?:key|name|property|option)\\*\"\s{{0,8}}:\s{{0,8}}"
+                rf"(?i)((?<!\\)\\*\"(?:value|val)\\*\"\s{{0,8}}:\s{{0,8}})({_VALUE})(?=\s{{0,8}},\s{{0,8}}\\*\"(?:key|name|property|option)\\*\"\s{{0,8}}:\s{{0,8}}"
                 rf"\\*\"[^\"\\]{{0,64}}{_BROAD})"
             ),
             _masked,

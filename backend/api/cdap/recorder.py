@@ -14,7 +14,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import JSONResponse, Response
 
 from headwater.backend.api.audit import RequestAuditor, auditor
-from headwater.backend.api.bodies import SMALL, read_body
+from headwater.backend.api.bodies import read_body
 from headwater.backend.api.context import Service, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.marquez.names import Namespace, RunId, decoded
@@ -25,6 +25,7 @@ from headwater.errors import InvalidInputError, InvalidQueryError
 from headwater.graph.model import NodeKind, node_id, run_uuid
 from headwater.graphql.audit import audited
 
+_INLINE = 1024  # bytes of a recording that is read at once: each field may be made of each
 router = APIRouter(prefix="/v3/namespaces/{namespace}/apps", tags=["cdap"])
 
 
@@ -78,7 +79,7 @@ async def post_operations(
     """Record the operations on fields of one run: `{operations, time}`. The answer comes after they are on the disk."""
     _require_uuid(run)
     program_run = ProgramRun(namespace, application, program, kind.value, run)
-    subjects, read = await read_body(request, parts, who, read_packed_recording, program_run, limit=DECLARATION.size, inline=SMALL)
+    subjects, read = await read_body(request, parts, who, read_packed_recording, program_run, limit=DECLARATION.size, inline=_INLINE)
     async with audited(log, "declare", node_id(NodeKind.JOB, namespace, program), *subjects, changes=True):
         report = await parts.workspace.events.keep(who.tenant, read).durable()
         if report.rejected:

@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+
 import pytest
 
+from headwater.backend.intake.bodies import unpack
+from headwater.backend.intake.captures import read_manifest
+from headwater.backend.intake.declarations import read_packed_declaration
+from headwater.backend.intake.documents import read_document
 from headwater.backend.intake.prov import read_provenance
+from headwater.backend.intake.receive import read_events
+from headwater.backend.intake.recordings import ProgramRun, read_packed_recording
+from headwater.backend.intake.scan import QUERY
+from headwater.backend.intake.within import EventsWithin
+from headwater.graph.within.patterns import Namespaces
 from tests.backend.intake.families import PROV
 from tests.backend.intake.growth import MOST, Make, Read, growth
+from tests.backend.intake.json_families import DECLARATIONS, EVENTS, MANIFESTS, PACKED, RECORDINGS
 
-READERS: dict[str, tuple[Read, Make]] = {f"PROV: {name}": (read_provenance, make) for name, make in PROV.items()}
+_LAWFUL = {name: EVENTS[name] for name in ("inputs", "columns", "columns made of columns", "a column of many columns")}
+_RUN = ProgramRun("n", "a", "p", "spark", "0196e6a0-0000-7000-8000-000000000000")
+_LIMIT = 1 << 25
+_TABLE: dict[str, tuple[Read, Mapping[str, Make]]] = {
+    "PROV": (read_provenance, PROV),
+    "event": (read_events, EVENTS),
+    "event of one who sends for some namespaces": (lambda body: EventsWithin(Namespaces(["n"]), ())(json.loads(body), "$"), _LAWFUL),
+    "manifest": (read_manifest, MANIFESTS),
+    "declaration": (lambda body: read_packed_declaration(body, None, _LIMIT), DECLARATIONS),
+    "recording": (lambda body: read_packed_recording(body, None, _LIMIT, _RUN), RECORDINGS),
+    "query": (lambda body: read_document(body, QUERY), EVENTS),
+    "gzip": (lambda body: unpack(body, encoding="gzip", limit=_LIMIT), PACKED),
+}
+READERS: dict[str, tuple[Read, Make]] = {
+    f"{kind}: {name}": (read, make) for kind, (read, families) in _TABLE.items() for name, make in families.items()
+}
 _SIZE = 3_000  # bytes of the smaller body
 # Each of these took four times as long when it doubled, for a cause of its own. `make torture` tries the others, too.
 _TELLING = {
+    "event: names that differ in their secrets", "gzip: members without content",
     "PROV: one record, other attributes", "PROV: a chain of specialized entities", "PROV: a star of makers and readers",
     "PROV: a text that does not end", "PROV: comments that do not end", "PROV: bundles", "PROV: some prefixes, many bundles",
 }  # fmt: skip
