@@ -1,9 +1,9 @@
 """A program whose Headwater fails on purpose, at each method of the folders that change plans; for test_faults_on_purpose.py.
 
-    python -m tests.oracle.faults_on_purpose FOLDER MODE all|telling
+    python -m tests.oracle.faults_on_purpose FOLDER MODE all|telling queries|tables
 
-Its first argument is a folder of its own. It prints a line of JSON for each place that failed: what failed, in which query, what the query
-gave with the fault and without Headwater, and what the ledger has. A process of its own, since a JVM loads our classes once.
+FOLDER is the program's own. `tables`: of Delta and Iceberg. Each place that failed is a line of JSON on the output: the query, its result
+with the fault and without Headwater, and what the ledger has. The program is a process of its own, since a JVM loads our classes once.
 """
 
 from __future__ import annotations
@@ -22,16 +22,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from headwater.spark_listener.capture import Bridge, jar
+from tests import connectors
 from tests.jvm import PATIENTLY, start_with
 from tests.oracle.laboratory import INTERPRETED
+from tests.spark_listener.delta import SETTINGS
 
+Query = Callable[[SparkSession, Path], str]  # runs, writes to the path, and gives the rows
 BUDGETS = {"active": 0.0, "auto": 1.0, "lazy": float("inf"), "coarse": 0.0}
 _METHOD = re.compile(
     r"^    (?:public |private |protected |static |final |synchronized )*(?!(?:public|private|protected|return|new|else|throw)\b)"
     r"[\w.\[\]]+ (\w+)\([^;{}]*?\)(?: throws [\w., ]+)? \{\n",
     re.MULTILINE,
 )
-_ENTRIES = {"rewrite/core/CaptureRule.apply", "rewrite/core/AdaptiveGuard.apply"}  # each is nothing but a try
+# By these Spark calls us. Each is nothing but a try.
+_ENTRIES = {"rewrite/core/CaptureRule.apply", "rewrite/core/AdaptiveGuard.apply", "write/TrackedInsert.basicWriteJobStatsTracker"}
 _FOLDERS = (
     "headwater/rewrite/",
     "headwater/write/TrackedInsert",
@@ -153,23 +157,70 @@ def _sources(session: SparkSession, folder: Path) -> None:
         session.read.parquet(str(folder / "facts")).coalesce(1).write.format(kind).save(str(folder / kind))
 
 
-def _outcome(session: SparkSession, query: Callable[[SparkSession], DataFrame], out: Path) -> str:
+def _commands(delta: Path, iceberg: str) -> dict[str, list[str]]:
+    """Commands over a table of Delta and one of Iceberg that are new; the last one shows the rows."""
+    values = "SELECT id, k, n FROM facts WHERE n > 0"
+    result: dict[str, list[str]] = {}
+    for kind, table, made in (("delta", f"delta.`{delta}`", "USING delta"), ("iceberg", iceberg, "USING iceberg")):
+        merge = (
+            f"MERGE INTO {table} t USING (SELECT key, w FROM names WHERE w <> 2) s ON t.k = s.key AND t.id = s.w "
+            "WHEN MATCHED THEN UPDATE SET n = 9 WHEN NOT MATCHED THEN INSERT (id, k, n) VALUES (w + 100, key, w)"
+        )
+        for name, command in {
+            "append": f"INSERT INTO {table} SELECT id, k, n FROM facts WHERE n = 0",
+            "merge": merge,
+            "update": f"UPDATE {table} SET n = n + 1 WHERE k = 'b'",
+            "delete": f"DELETE FROM {table} WHERE id % 3 = 1",
+        }.items():
+            result[f"{kind} {name}"] = [f"CREATE TABLE {table} {made} AS {values}", command, f"SELECT * FROM {table}"]
+        grouped = f"CREATE TABLE {table}2 {made} AS SELECT k, count(*) c FROM {table} GROUP BY k".replace("`2", "2`")
+        result[f"{kind} read"] = [f"CREATE TABLE {table} {made} AS {values}", grouped, f"SELECT * FROM {table}2".replace("`2", "2`")]
+    made, rows = result["delta append"][0], result["delta append"][2]
+    result["delta compaction"] = [made, f"INSERT INTO delta.`{delta}` VALUES (1000, 'z', 1)", f"OPTIMIZE delta.`{delta}`", rows]
+    return result
+
+
+def _table_query(name: str) -> Query:
+    def run(session: SparkSession, out: Path) -> str:
+        *commands, rows = _commands(out, f"lake.db.{re.sub('[^a-z0-9]', '_', out.name)}")[name]
+        for command in commands:
+            session.sql(command)
+        return repr(sorted(map(tuple, session.sql(rows).collect())))
+
+    return run
+
+
+def _written(make: Callable[[SparkSession], DataFrame]) -> Query:
+    def run(session: SparkSession, out: Path) -> str:
+        make(session).write.parquet(str(out))
+        return repr([pq.ParquetFile(path).read().to_pylist() for path in sorted(out.glob("*.parquet"))])
+
+    return run
+
+
+def _outcome(session: SparkSession, query: Query, out: Path) -> str:
     try:
-        query(session).write.parquet(str(out))
+        return query(session, out)
     except Exception as error:  # noqa: BLE001  # whatever it is, the run without Headwater has to have it too
         java = getattr(error, "java_exception", None)
         return f"{type(error).__name__}: {str(java if java is not None else error)[:500]}"
     finally:
         session.catalog.clearCache()
-    return repr([pq.ParquetFile(path).read().to_pylist() for path in sorted(out.glob("*.parquet"))])
 
 
 class _Run:
     """The session without Headwater, and the means to run a query in a new one with it."""
 
-    def __init__(self, folder: Path, mode: str) -> None:
-        start_with()
+    def __init__(self, folder: Path, mode: str, *, tables: bool) -> None:
+        start_with(connectors.submitted() if tables else "")
         builder = SparkSession.builder.master("local[2]").appName("faults").config("spark.ui.enabled", "false")
+        if tables:
+            extensions = f"{SETTINGS['spark.sql.extensions']},org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+            builder = builder.config(map={**SETTINGS, **connectors.CONF, "spark.sql.extensions": extensions})
+            builder = builder.config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
+            builder = builder.config("spark.sql.catalog.lake.type", "hadoop").config(
+                "spark.sql.catalog.lake.warehouse", str(folder / "lake")
+            )
         self.plain = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
         self.plain.sparkContext.setLogLevel("OFF")
         self.folder, self.mode, self.number = folder, mode, 0
@@ -180,7 +231,7 @@ class _Run:
         jvm: Any = self.plain.sparkContext._jvm
         return jvm.headwater.broken.Switch
 
-    def captured(self, query: Callable[[SparkSession], DataFrame], place: str) -> tuple[str, list[str], list[str]]:
+    def captured(self, query: Query, place: str) -> tuple[str, list[str], list[str]]:
         """What a query gives, the places that it met, and what the ledger has to say."""
         self.number += 1
         session = self.plain.newSession()
@@ -206,13 +257,15 @@ class _Run:
         return outcome, places, said
 
 
-def main(folder: Path, mode: str, choice: str) -> None:
+def main(folder: Path, mode: str, choice: str, kind: str) -> None:
     """See the module."""
     sources = jar.java_sources
     jar.java_sources = lambda version: with_switches(sources(version))
-    run = _Run(folder, mode)
-    queries = _queries()
-    expected = {name: _outcome(run.plain, query, folder / f"plain-{name}") for name, query in queries.items()}
+    run = _Run(folder, mode, tables=kind == "tables")
+    queries = {name: _written(make) for name, make in _queries().items()}
+    if kind == "tables":
+        queries = {name: _table_query(name) for name in _commands(folder, "")}
+    expected = {name: _outcome(run.plain, query, folder / f"plain-{name.replace(' ', '-')}") for name, query in queries.items()}
     tried: set[str] = set()
     for name, query in queries.items():
         outcome, places, said = run.captured(query, "")
@@ -235,4 +288,4 @@ def _tell(place: str, name: str, outcome: str, expected: str, said: list[str]) -
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+    main(Path(sys.argv[1]), *sys.argv[2:])

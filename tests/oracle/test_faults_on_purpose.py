@@ -14,8 +14,8 @@ import pytest
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(7200)]
 
 
-def _faults(root: Path, folder: Path, mode: str, choice: str) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "tests.oracle.faults_on_purpose", str(folder), mode, choice]
+def _faults(root: Path, folder: Path, mode: str, choice: str, kind: str = "queries") -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "tests.oracle.faults_on_purpose", str(folder), mode, choice, kind]
     kept = {name: value for name, value in os.environ.items() if name != "PYSPARK_SUBMIT_ARGS"}
     done = subprocess.run(command, cwd=root, env={**kept, "PYTHONPATH": str(root)}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -37,3 +37,8 @@ def test_one_method_of_each_class_may_fail(root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("mode", "least"), [("active", 200), ("auto", 200), ("lazy", 200), ("coarse", 0)])
 def test_every_method_may_fail(root: Path, tmp_path: Path, mode: str, least: int) -> None:
     _check(_faults(root, tmp_path, mode, "all"), least=least)
+
+
+@pytest.mark.torture
+def test_every_method_may_fail_in_commands_of_tables(root: Path, tmp_path: Path) -> None:
+    _check(_faults(root, tmp_path, "active", "all", "tables"), least=150)

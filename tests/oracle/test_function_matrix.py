@@ -21,7 +21,7 @@ from pyspark.sql import types as t
 
 from headwater.spark_listener.capture import Bridge
 from tests.jvm import PATIENTLY, start_with
-from tests.oracle.function_matrix import Program, programs
+from tests.oracle.function_matrix import SOURCES, Program, programs
 from tests.oracle.java_functions import register_java_mean
 from tests.oracle.laboratory import INTERPRETED
 
@@ -53,9 +53,9 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matrix]:
     for mode, budget in MODES.items():
         session = plain.newSession()
         captured[mode] = session, Bridge.install(session, mode=mode, segments=str(folder / f"segments-{mode}"), budget=budget)
-    for session in (plain, *(session for session, _ in captured.values())):
+    for place, session in enumerate((plain, *(session for session, _ in captured.values()))):
         session.conf.set("spark.sql.shuffle.partitions", "2")
-        _prepare(session, folder)
+        _prepare(session, folder, place)
     try:
         yield Matrix(folder, plain, captured)
     finally:
@@ -77,10 +77,10 @@ def _write_sources(folder: Path) -> None:
         pq.write_table(pa.Table.from_pylist(rows), folder / name / "part.parquet")
 
 
-def _prepare(session: SparkSession, folder: Path) -> None:
+def _prepare(session: SparkSession, folder: Path, place: int) -> None:
     session.read.parquet(str(folder / "facts")).withColumn("m", f.expr("cast(v as decimal(10, 2))")).createOrReplaceTempView("facts")
     session.read.parquet(str(folder / "names")).createOrReplaceTempView("names")
-    cached = session.table("facts").cache()
+    cached = session.table("facts").where(f"id >= -{place}").cache()  # sessions share what is cached, so each has a plan of its own
     cached.count()
     cached.createOrReplaceTempView("cached")
     session.sql("CREATE OR REPLACE TEMP VIEW stored AS SELECT *, cast(v as decimal(10, 2)) m FROM spark_catalog.default.stored")
@@ -161,6 +161,16 @@ def test_a_telling_program_of_each_kind_gives_what_it_gives_without(matrix: Matr
     assert len(chosen) == 27
     assert [difference for program in chosen for difference in _differences(matrix, program, _TELLING)] == []
     assert _faults(matrix) == []
+
+
+def test_the_programs_are_captured(matrix: Matrix) -> None:
+    session, bridge = matrix.captured["lazy"]
+    _faults(matrix)
+    for source in SOURCES.values():
+        session.sql(f"SELECT k, count(*) c FROM {source} GROUP BY k").write.mode("overwrite").parquet(str(matrix.folder / "captured"))
+    assert bridge.flush(PATIENTLY)
+    captures = [event["capture"] for event in bridge.drain(1000) if event.get("capture")]
+    assert [capture["status"] for capture in captures] == ["complete"] * len(SOURCES)
 
 
 @pytest.mark.torture

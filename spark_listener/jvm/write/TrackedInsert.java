@@ -42,12 +42,16 @@ public final class TrackedInsert extends InsertIntoHadoopFsRelationCommand {
 
     public BasicWriteJobStatsTracker basicWriteJobStatsTracker(Configuration conf) {
         try {
-            RowCheck check = (RowCheck) Scala.orNull(getTagValue(CHECK));
-            return new FileRunsJobTracker(
-                new SerializableConfiguration(conf), metrics(), outputPath().toString(), check == null ? new RowCheck.Unknown() : check);
+            return tracker(conf);
         } catch (Throwable fault) { // each task will report that it cannot tell which row went to which file
             return super.basicWriteJobStatsTracker(conf);
         }
+    }
+
+    private BasicWriteJobStatsTracker tracker(Configuration conf) {
+        RowCheck check = (RowCheck) Scala.orNull(getTagValue(CHECK));
+        return new FileRunsJobTracker(
+            new SerializableConfiguration(conf), metrics(), outputPath().toString(), check == null ? new RowCheck.Unknown() : check);
     }
 
     public InsertIntoHadoopFsRelationCommand withNewChildInternal(LogicalPlan query) {

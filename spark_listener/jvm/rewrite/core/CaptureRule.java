@@ -4,6 +4,7 @@ import headwater.rewrite.kept.CacheRewrite;
 import headwater.rewrite.kept.Caches;
 import headwater.rewrite.kept.TappedFrame;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
@@ -34,15 +35,25 @@ public final class CaptureRule extends Rule {
 
     public TreeNode apply(TreeNode node) {
         try {
-            return node instanceof LogicalPlan && captures.open() ? captured((LogicalPlan) node) : node;
+            return node instanceof LogicalPlan && captures.open() ? planned((LogicalPlan) node) : node;
+        } catch (Refused theirs) { // Spark cannot plan the program's own plan
+            return node;
         } catch (Throwable fault) { // not of the rewriting, which says its own: no capture was begun, and the query's end says so
             captures.fault(fault);
             return node;
         }
     }
 
-    private LogicalPlan captured(LogicalPlan optimized) {
-        LogicalPlan plan = Caches.sized(optimized); // first, so that what is refused or not followed has it too
+    private LogicalPlan planned(LogicalPlan optimized) {
+        LogicalPlan sized = Caches.sized(optimized); // first, so that what is refused or not followed has it too
+        LogicalPlan result = captured(sized);
+        if (result == sized && sized != optimized && !(sized instanceof Subquery)) { // else it was tried with the rewritten plan
+            PlanTrial.run(optimized, sized);
+        }
+        return result;
+    }
+
+    private LogicalPlan captured(LogicalPlan plan) {
         if (!WriteRewrite.takes(plan)) {
             LogicalPlan own = commands.captured(plan);
             if (own != null) {
