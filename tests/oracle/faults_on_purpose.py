@@ -34,6 +34,7 @@ _METHOD = re.compile(
     r"[\w.\[\]]+ (\w+)\([^;{}]*?\)(?: throws [\w., ]+)? \{\n",
     re.MULTILINE,
 )
+_CONSTANT = re.compile(r'        return [\w."]+;[^\n]*\n    \}')
 # By these Spark calls us. Each is nothing but a try.
 _ENTRIES = {"rewrite/core/CaptureRule.apply", "rewrite/core/AdaptiveGuard.apply", "write/TrackedInsert.basicWriteJobStatsTracker"}
 _FOLDERS = (
@@ -75,12 +76,20 @@ public final class Switch {
 
 
 def with_switches(sources: Mapping[str, str]) -> dict[str, str]:
-    """The Java sources with a switch at the start of each method, by which it can be made to fail."""
+    """The Java sources with a switch at the start of each method that can fail. Those that return a name or a field have none."""
+
+    def switched(place: str) -> Callable[[re.Match[str]], str]:
+        def switch(found: re.Match[str]) -> str:
+            if _CONSTANT.match(found.string, found.end()):
+                return found[0]
+            return f'{found[0]}headwater.broken.Switch.at("{place}.{found[1]}");\n'
+
+        return switch
+
     result = dict(sources)
     for name, text in sources.items():
         if name.startswith(_FOLDERS):
-            place = name.removeprefix("headwater/").removesuffix(".java")
-            result[name] = _METHOD.sub(lambda found, place=place: f'{found[0]}headwater.broken.Switch.at("{place}.{found[1]}");\n', text)
+            result[name] = _METHOD.sub(switched(name.removeprefix("headwater/").removesuffix(".java")), text)
     result["headwater/broken/Switch.java"] = _SWITCH
     return result
 
@@ -271,12 +280,18 @@ def main(folder: Path, mode: str, choice: str, kind: str) -> None:
         outcome, places, said = run.captured(query, "")
         _tell("", name, outcome, expected[name], said)
         for place in sorted(set(places) - _ENTRIES):
-            key = place if choice == "all" else place.partition(".")[0]
+            key = place if choice == "all" else _part(place)
             if key not in tried:
                 tried.add(key)
                 outcome, _, said = run.captured(query, place)
                 _tell(place, name, outcome, expected[name], said)
     run.plain.stop()
+
+
+def _part(place: str) -> str:
+    """The class of a family of operators, else the folder."""
+    name = place.partition(".")[0]
+    return name if "/families/" in name else name.rpartition("/")[0]
 
 
 def _tell(place: str, name: str, outcome: str, expected: str, said: list[str]) -> None:
