@@ -16,7 +16,7 @@ from uuid import uuid4
 from headwater.spark_listener.application import Application
 from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.checkpoints import TappedFrame
-from headwater.spark_listener.delivery.route import Route
+from headwater.spark_listener.delivery.route import Report, Route
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.operations import DeclaredOperation
 from headwater.spark_listener.outcome import Outcome
@@ -212,6 +212,7 @@ class Agent:
         self._finished = True
         with self._breaker.guard("ending capture"):
             self._end_current(outcome)
+        with self._breaker.guard("saying what was captured"):
             self._ended_all(outcome)
 
     def _end_current(self, outcome: Outcome | None = None) -> None:
@@ -235,7 +236,10 @@ class Agent:
         sent = [application.transports for application in self._ended if application.transports is not None]
         for transports in sent:
             transports.finish(max(0.0, until - time.monotonic()))
-        delivered = self._route.finish()
+        try:
+            delivered = self._route.finish()
+        except OSError as error:  # the summary says what is lost
+            delivered = Report(str(self.settings.home), left=f"not all of it could be delivered: {error}.")
         tally.delivery_seconds = time.perf_counter() - began
         if not self.settings.quiet:
             sys.stderr.write(summary(tally, delivered, self.settings, self._breaker, [transports.summary() for transports in sent]) + "\n")

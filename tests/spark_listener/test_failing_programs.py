@@ -94,9 +94,9 @@ def _program(folder: Path, body: str) -> Path:
 
 
 def _ending(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
-    """Exit code, output, and the last line that the program says of an error."""
+    """Exit code, output, and the last line about an error if there is one that ended the program."""
     lines = [line for line in done.stderr.splitlines() if re.match(r"[\w.]*(Error|Exception|Interrupt)\b", line)]
-    return done.returncode, done.stdout, lines[-1][:60] if lines else ""
+    return done.returncode, done.stdout, lines[-1][:60] if lines and done.returncode else ""
 
 
 def _runs_as_without(folder: Path, root: Path, body: str) -> subprocess.CompletedProcess[str]:
