@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.backend.cli.answers import open_answers
+from headwater.backend.settings import load_settings
+from headwater.backend.workspace import Workspace
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.trace import TraceRequest
 from tests.spark_listener.spark import environment, run, script
@@ -84,6 +86,9 @@ def _check_commands(folder: Path, home: Path, name: str) -> None:
 
 
 async def _check(home: Path, base: Path, names: list[str]) -> None:
+    async with await Workspace.open(load_settings(home=home)) as workspace:
+        await asyncio.to_thread(workspace.take_spool)
+        assert not await workspace.settle(patience=600)  # on a busy machine a question does not wait so long
     async with open_answers(home) as answers:
         known = {node.id async for node in _datasets(answers)}
         assert known == {
