@@ -9,7 +9,9 @@ from fastapi import Request
 
 from headwater.backend.api.context import Service
 from headwater.backend.api.credentials import Principal
+from headwater.backend.intake.bodies import unpack
 from headwater.backend.processes.turns import Caller
+from headwater.errors import InvalidInputError
 
 SMALL = 4 * 1024  # bytes of a body that is read at once: a millisecond
 T = TypeVar("T")
@@ -20,11 +22,21 @@ async def read_body(
 ) -> T:
     """What `read` makes of a body. It is given the bytes, their content encoding, how many they may unpack to, and the `arguments`.
 
-    A body of less than `inline` bytes is read at once. Raises as `Readers.read` does.
+    A body of less than `inline` bytes, unpacked, is read at once. Raises as `Readers.read` does.
     """
     body = await request.body()
     encoding = request.headers.get("content-encoding")
     most = parts.settings.max_body_bytes if limit is None else min(limit, parts.settings.max_body_bytes)
-    if len(body) < inline and encoding is None:
-        return read(body, None, most, *arguments)
+    if (small := small_body(body, encoding, inline)) is not None:
+        return read(small, None, most, *arguments)
     return await parts.readers.read(Caller(who.tenant, who.holder), request.receive, read, body, encoding, most, *arguments)
+
+
+def small_body(body: bytes, encoding: str | None, inline: int) -> bytes | None:
+    """Return a body of less than `inline` bytes, unpacked; None of any other, and of one that is not what its encoding says."""
+    if encoding is None:
+        return body if len(body) < inline else None
+    try:
+        return unpack(body, encoding=encoding, limit=inline - 1) if len(body) < min(inline, SMALL) else None
+    except InvalidInputError:
+        return None

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response
 
-from headwater.backend.api.bodies import read_body
+from headwater.backend.api.bodies import read_body, small_body
 from headwater.backend.api.context import Service, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.ingest_log.on_loop import on_loop
@@ -48,7 +48,8 @@ async def post_lineage(
     """Take OpenLineage events. The answer comes after they are on the disk."""
     events = parts.workspace.events
     # An array may hold thousands of documents in a few kilobytes.
-    inline = ARRAY_INLINE if (await request.body()).lstrip()[:1] == b"[" else _INLINE
+    small = small_body(await request.body(), request.headers.get("content-encoding"), _INLINE)
+    inline = _INLINE if small is not None and small.lstrip()[:1] != b"[" else ARRAY_INLINE
     check: EventsWithin | None = None
     if Scope.INTAKE in who.within:
         runs = await read_body(request, parts, who, read_runs, inline=inline)
