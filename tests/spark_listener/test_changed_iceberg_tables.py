@@ -45,9 +45,10 @@ def test_a_table_of_iceberg(lake: Laboratory, command: str) -> None:
     lake.spark.sql(f"CREATE TABLE {name} (id BIGINT, v BIGINT) USING iceberg")
     lake.spark.sql(f"INSERT INTO {name} SELECT id, v FROM numbers")
     lake.spark.sql(statement.format(t=name))
-    if command == "expired":
+    captures = lake.take()
+    if command == "expired":  # after the captures looked at the files that go
         expire = f"CALL lake.system.expire_snapshots(table => '{name}', older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1)"
         lake.spark.sql(expire)
-    captures = lake.take()
+        lake.forget()
     path = Path(next(capture["sink"]["path"] for capture in captures if capture.get("sink")).removeprefix("file:"))
     check(lake, path, expected)
