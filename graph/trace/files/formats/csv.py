@@ -48,7 +48,8 @@ class Csv(LineFormat):
         del database
         if not self.tells_columns(shape):
             return [UNCERTAIN] * len(files)
-        return [reader.column_names.get((shape, file.block), partial(find_names, file, shape, _cells)) for file in files]
+        known = reader.column_names
+        return [known.get((shape, file.stored.identity, file.block), partial(find_names, file, shape, _cells)) for file in files]
 
     def numbering(self, options: Mapping[str, Any]) -> Hashable:
         if not is_multiline(options):

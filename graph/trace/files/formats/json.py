@@ -35,7 +35,7 @@ class JsonLines(LineFormat):
             return [UNCERTAIN] * len(files)
         multiline = is_multiline(dict(shape.options))
         make = partial(_names, multiline=multiline)
-        return [reader.column_names.get((self.name, multiline, file.block), partial(make, file)) for file in files]
+        return [reader.column_names.get((self.name, multiline, file.stored.identity, file.block), partial(make, file)) for file in files]
 
     def numbering(self, options: Mapping[str, Any]) -> Hashable:
         return "multiline" if is_multiline(options) else super().numbering(options)

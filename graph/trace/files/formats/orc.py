@@ -51,7 +51,7 @@ class Orc(Format):
         del database
         if not self.tells_columns(shape):
             return [UNCERTAIN] * len(files)
-        return [reader.column_names.get((self.name, file.block), partial(_names, file)) for file in files]
+        return [reader.column_names.get((self.name, file.stored.identity, file.block), partial(_names, file)) for file in files]
 
     def query(
         self,
