@@ -79,11 +79,15 @@ async def audited(auditor: Auditor, operation: str, *subjects: str, changes: boo
     try:
         yield act
     except BaseException as error:
-        is_refusal = isinstance(error, HeadwaterError) and error.is_refusal
-        auditor.note(act, Decision.REFUSED if is_refusal else Decision.FAILED, type(error).__name__)
+        auditor.note(act, decision_on(error), type(error).__name__)
         raise
     if not changes:
         await auditor.write(act)
+
+
+def decision_on(error: BaseException) -> Decision:
+    """The decision that the audit log states for an act that ended with an error."""
+    return Decision.REFUSED if isinstance(error, HeadwaterError) and error.is_refusal else Decision.FAILED
 
 
 def subjects_of(declaration: Mapping[str, Any]) -> list[str]:

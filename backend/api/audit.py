@@ -16,8 +16,8 @@ from starlette.types import Scope
 from headwater.backend.api.access import rule_of
 from headwater.backend.api.credentials import Principal
 from headwater.backend.audit.log import AuditLog
-from headwater.errors import HeadwaterError, UnavailableError
-from headwater.graphql.audit import Act, Decision
+from headwater.errors import UnavailableError
+from headwater.graphql.audit import Act, Decision, decision_on
 
 _NOTES = "audit_notes"  # of a request's state
 _MOST_SUBJECTS = 50
@@ -88,7 +88,6 @@ async def logged(chunks: AsyncIterator[bytes], log: RequestAuditor, act: Act) ->
         async for chunk in chunks:
             yield chunk
     except BaseException as error:
-        is_refusal = isinstance(error, HeadwaterError) and error.is_refusal
-        log.note(act, Decision.REFUSED if is_refusal else Decision.FAILED, type(error).__name__)
+        log.note(act, decision_on(error), type(error).__name__)
         raise
     await log.write(act)

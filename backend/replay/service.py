@@ -247,9 +247,9 @@ def _check_unchanged(replay: Replay, sources: DataRoots) -> None:
     Raises:
         SourceChangedError: one is not: its records have other numbers now.
     """
+    found = _states(replay.states, sources)
     for file, then in replay.states.items():
-        now = _states([file], sources).get(file)
-        if now != then:
+        if (now := found.get(file)) != then:
             reason = "is gone" if now is None else f"had {then[0]} bytes, modified at {then[1]} ms; it has {now[0]}, at {now[1]}"
             raise SourceChangedError(f"{file} has changed since records of it were chosen: it {reason}.", hint="Start the replay again.")
 

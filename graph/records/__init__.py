@@ -7,7 +7,6 @@ from headwater.graph.records.names import FileBlock, block_at, block_of, uri_of
 from headwater.graph.records.roots import ANYWHERE, DataRoots, Look
 from headwater.graph.records.store import AssociationStore
 from headwater.graph.records.wanted import Wanted
-from headwater.graph.storage import open_resolved
 
 __all__ = [
     "ANYWHERE",
@@ -23,6 +22,5 @@ __all__ = [
     "Wanted",
     "block_at",
     "block_of",
-    "open_resolved",
     "uri_of",
 ]

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import UnsupportedError
-from headwater.graph.records import AssociationStore, DataRoots, open_resolved, uri_of
+from headwater.graph.records import AssociationStore, DataRoots, uri_of
+from headwater.graph.storage import open_resolved
 from headwater.graph.trace import TraceRequest, trace
 from headwater.graph.trace.preview import preview
 from tests.graph.jobs import TENANT, write_csv

@@ -37,8 +37,8 @@ def records_of(text: str, options: Mapping[str, Any], name: str) -> list[Record]
         UnsupportedError: how Spark cut the text is not certain.
     """
     dialect = Dialect.of(options)
-    check_comment({key.lower(): str(value) for key, value in options.items()}.get("comment", ""))
     given = {key.lower(): str(value) for key, value in options.items()}
+    check_comment(given.get("comment", ""))
     _check(text, dialect, given, name)
     end = "\r\n" if "\r" in text else "\n"
     cell, comment = _cell(dialect), given.get("comment", "")
