@@ -11,6 +11,7 @@ import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from headwater.backend.ingest_log import EntryKind, IngestLog, Stage
@@ -20,7 +21,7 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.records.staging import FOLDER as STAGING
 
 _BATCH = 1_000
-_CAPTURES = """SELECT offset, tenant, body FROM entry e WHERE kind = ? AND NOT EXISTS
+_CAPTURES = """SELECT offset, body FROM entry e WHERE tenant = ? AND kind = ? AND NOT EXISTS
   (SELECT 1 FROM dead_letter d WHERE d.tenant = e.tenant AND d.offset = e.offset AND d.stage IN (?, ?)) ORDER BY offset"""
 _log = logging.getLogger("headwater.soundness")
 
@@ -53,22 +54,17 @@ def absence_faults(log: Path, associations: Path) -> Iterator[Fault]:
     """The folders that a home lacks by its own log."""
     if not log.exists():
         return
-    rows: dict[str, list[tuple[int, bytes]]] = {}
+    absent: dict[Path, dict[str, int]] = {}
     try:
         with closing(open_to_read(log)) as database:
-            found = database.execute(_CAPTURES, [EntryKind.CAPTURE, Stage.PROJECTION, Stage.QUARANTINE])
-            for offset, tenant, body in found:
-                rows.setdefault(tenant, []).append((offset, body))
+            for (tenant,) in database.execute("SELECT DISTINCT tenant FROM entry").fetchall():
+                rows = database.execute(_CAPTURES, [tenant, EntryKind.CAPTURE, Stage.PROJECTION, Stage.QUARANTINE])
+                folder = associations / tenant
+                absent[folder] = absent_captures(rows, partial(_is_in, folder), 0)
     except sqlite3.Error:
         return  # which the check of the log's own file says
-    for tenant, of_tenant in rows.items():
-        folder = associations / tenant
-
-        def is_there(capture: str, folder: Path = folder) -> bool:
-            places = (folder / STAGING / capture, folder / capture[-2:] / capture, folder / capture)  # in the order of publishing
-            return any(place.is_dir() for place in places)
-
-        for capture, offset in absent_captures(of_tenant, is_there, 0).items():
+    for folder, captures in absent.items():
+        for capture, offset in captures.items():
             yield Fault("associations", folder / capture[-2:] / capture, f"it is missing; entry {offset} of the log states this capture")
 
 
@@ -77,6 +73,12 @@ def note_absent_captures(log: IngestLog, records: AssociationStore, tenant: str,
     for capture, offset in absent_of(log, records, tenant, projected).items():
         _log.error("capture %s of entry %d is not kept any more", capture, offset)
         records.catalog.note_lost(tenant, capture, f"entry {offset} of the log states it, and its folder is missing.")
+
+
+def _is_in(folder: Path, capture: str) -> bool:
+    """Whether a capture is in the folder of a tenant, or still waits to be published there."""
+    places = (folder / STAGING / capture, folder / capture[-2:] / capture, folder / capture)  # in the order of publishing
+    return any(place.is_dir() for place in places)
 
 
 def _captures(log: IngestLog, tenant: str) -> Iterator[tuple[int, bytes]]:
