@@ -30,13 +30,14 @@ import org.apache.spark.sql.types.BooleanType;
  * Values that queries read and that come back into later queries, past their plans: by variables of SQL, and by the program itself, which
  * collects results and puts values of them into queries as literals, rows or closures. No plan shows where these came from.
  *
- * A query that names a variable whose value a query read lacks records; the dataset that these are of is an input of it. Of literals it is not known whether they are such values, so the
- * capture only notes that the program had read results. Asked on the draining thread, in the order in which queries ended.
+ * A query that names a variable lacks records if a query read the variable's value; the dataset of these records is an input of it. Of
+ * literals it is not known whether they are such values, so the capture only notes that the program had read results. Asked on the draining
+ * thread, in the order in which queries ended.
  */
 final class ProgramValues {
     private static final int MOST = 1000; // variables
 
-    private final Map variables = new HashMap(); // String -> List of Map: what those that ever held what a query read have it from
+    private final Map variables = new HashMap(); // String -> List of Map: the described sources of a variable's values
     private boolean hasRead; // whether the program has read results of queries over data
 
     /**
