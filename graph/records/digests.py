@@ -72,12 +72,12 @@ class Digests(dict[str, FileDigest | None]):
         return found
 
 
-def digest_of_bytes(data: bytes) -> FileDigest:
+def _digest_of_bytes(data: bytes) -> FileDigest:
     """The digest of a file with some content."""
     return FileDigest(len(data), block := _block_of(len(data)), _digest(data, block))
 
 
-def digest_of_file(path: Path) -> FileDigest:
+def _digest_of_file(path: Path) -> FileDigest:
     """The digest of a file as it is now."""
     length = path.stat().st_size
     block = _block_of(length)
@@ -86,12 +86,12 @@ def digest_of_file(path: Path) -> FileDigest:
 
 def seal(folder: Path, capture: str, contents: Mapping[str, bytes] | None = None) -> None:
     """Write the digests of all files in a folder. `contents` are those of files that are written there afterwards."""
-    entries = Digests({path.name: digest_of_file(path) for path in sealable(folder)})
-    entries |= {name: digest_of_bytes(data) for name, data in (contents or {}).items()}
+    entries = Digests({path.name: _digest_of_file(path) for path in _sealable(folder)})
+    entries |= {name: _digest_of_bytes(data) for name, data in (contents or {}).items()}
     write_durably(folder / DIGESTS, entries.text(capture))
 
 
-def sealable(folder: Path) -> list[Path]:
+def _sealable(folder: Path) -> list[Path]:
     """The files of a capture that get a digest: not drafts, and not what is kept of a place that services share."""
     names = {DIGESTS, "kept.json"}
     return [
@@ -120,7 +120,7 @@ def changing(folder: Path, names: Collection[str]) -> Iterator[None]:
             return
         write_durably(folder / DIGESTS, Digests(before | dict.fromkeys(names)).text(folder.name))
         yield
-        made = {name: digest_of_file(folder / name) for name in names if (folder / name).exists()}
+        made = {name: _digest_of_file(folder / name) for name in names if (folder / name).exists()}
         kept = {name: one for name, one in before.items() if name not in names}
         write_durably(folder / DIGESTS, Digests(kept | made).text(folder.name))
 

@@ -7,10 +7,11 @@ A reader may rename columns, too: DuckDB calls the second of `salary` and `Salar
 from __future__ import annotations
 
 import re
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+
+from headwater.graph.records.bounded import Bounded
 
 _NUMBERED = re.compile(r"(?:[_:][0-9]+)+")  # what DuckDB puts behind a name that is taken
 _MOST = 2_000
@@ -50,20 +51,14 @@ class NamesCache:
     """Names of the columns of files as they are now. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[Hashable, ColumnNames] = OrderedDict()
-        self._lock = threading.Lock()
+        self._known: Bounded[Hashable, ColumnNames] = Bounded(_MOST)
 
     def get(self, key: Hashable, make: Callable[[], ColumnNames]) -> ColumnNames:
         """The names that are known by a key, or are made now."""
-        with self._lock:
-            found = self._known.get(key)
+        found = self._known.get(key)
         if found is None:
             found = make()
-        with self._lock:
-            self._known[key] = found
-            self._known.move_to_end(key)
-            while len(self._known) > _MOST:
-                self._known.popitem(last=False)
+            self._known.put(key, found, 1)
         return found
 
 
