@@ -117,5 +117,5 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _unreadable(path: Path, error: Exception) -> UnavailableError:
     return UnavailableError(
         f"The file of named keys {path} cannot be used: {error}.",
-        hint="The home's own key (file `key`) works without it. Stop the service and run `headwater store repair`; then make named keys anew.",
+        hint="The home's own key (file `key`) works without it. Stop the service and run `headwater store repair`, then make them anew.",
     )
