@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -29,10 +30,11 @@ def filled(client: Any) -> Any:
 
 
 def until(client: Any, there: Any) -> Any:
-    for _ in range(200):
-        if there():
-            return client
-    raise AssertionError("the graph has it not")
+    deadline = time.monotonic() + 60
+    while not there():
+        assert time.monotonic() < deadline, "the graph has it not"
+        time.sleep(0.02)
+    return client
 
 
 def test_a_column_tells_who_touched_it_and_what_it_is_made_of(filled: Any) -> None:

@@ -1,6 +1,7 @@
 """`GET /api/v1/prov`: the notation that is asked for, and refusals before the document begins."""
 
 import json
+import time
 
 import pytest
 
@@ -23,10 +24,11 @@ def filled(client):
         for kind, minute in (("START", 3), ("COMPLETE", 4))
     ]
     assert client.post("/api/v1/lineage", json=stated).status_code == 201
-    for _ in range(200):
-        if client.get(PATH, params={"target": RUN}).status_code == 200:
-            return client
-    raise AssertionError("the run was not projected")
+    until = time.monotonic() + 60
+    while client.get(PATH, params={"target": RUN}).status_code != 200:
+        assert time.monotonic() < until, "the run was not projected"
+        time.sleep(0.02)
+    return client
 
 
 @pytest.mark.parametrize("notation", ProvFormat)
