@@ -218,8 +218,10 @@ async def _note_absent_captures(log: IngestLog, graph: GraphStore, records: Asso
     from headwater.backend.soundness.absence import note_absent_captures
 
     for tenant in log.tenants():
-        with suppress(UnavailableError, DamagedError):  # without the graph it is not known what was published
-            await asyncio.to_thread(note_absent_captures, log, records, tenant, await graph.offset(tenant))
+        projected = 0  # without the graph it is known of captures with segments alone that they were published
+        with suppress(UnavailableError, DamagedError):
+            projected = await graph.offset(tenant)
+        await asyncio.to_thread(note_absent_captures, log, records, tenant, projected)
 
 
 def role_of(settings: HomeSettings, log: IngestLog) -> Role:

@@ -8,11 +8,13 @@ until they are changed.
 from __future__ import annotations
 
 import sqlite3
+import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS seal (digest BLOB NOT NULL)"
+_TICK = 50_000_000  # nanoseconds in which two changes of a file may have one time
 _Identity = tuple[int, int, int, int]
 
 
@@ -35,7 +37,8 @@ class SealedRows:
             rows = self.rows(database)
         finally:
             database.execute("ROLLBACK")
-        self._seen = before if _identity(path) == before else None
+        is_settled = before is not None and time.time_ns() - before[3] > _TICK
+        self._seen = before if is_settled and _identity(path) == before else None
         return rows
 
     def rows(self, database: sqlite3.Connection) -> list[tuple[Any, ...]]:

@@ -5,14 +5,17 @@ For the projector. Each pair of captures states the same with the same stamp, so
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from headwater.backend.projection.statement import Statement
+from headwater.errors import HeadwaterError
 from headwater.graph.associations import Manifest, Sink
 from headwater.graph.model import EdgeKind, GraphBatch, Stamp
 from headwater.graph.records.moved import Flow
 
+_log = logging.getLogger("headwater.projector")
 _AS_IT_IS = {"type": "DIRECT", "subtype": "IDENTITY"}
 
 
@@ -23,9 +26,16 @@ def project_moves(flows: Iterable[Flow], manifest_of: Callable[[str], Manifest])
         statement = Statement(Stamp.at(flow.at, ""))
         job = statement.job(*flow.job)
         statement.link(job, statement.dataset(*flow.dataset), EdgeKind.WRITES, {"moved": True})
-        sink = manifest_of(flow.writer).sink
-        if sink is not None:
-            _state_columns(statement, job, sink, flow.dataset, manifest_of(flow.reader))
+        try:
+            sink, reader = manifest_of(flow.writer).sink, manifest_of(flow.reader)
+        except HeadwaterError as error:
+            if error.transient:
+                raise
+            # `headwater store check` names the damaged capture; the entry that is projected now is sound, and its job is stated.
+            _log.warning("columns of %s are not linked to those of a moved file: %s", flow.dataset[1], error)
+        else:
+            if sink is not None:
+                _state_columns(statement, job, sink, flow.dataset, reader)
         batches.append(statement.batch())
     return batches
 

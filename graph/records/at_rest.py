@@ -74,7 +74,9 @@ class FileAtRest:
             after = self._identity()
             if after is not None and after[1] <= _MOST_BYTES:
                 with suppress(OSError):
-                    self._digest.write_bytes(self._found())
+                    draft = self._digest.with_suffix(".tmp")  # a process that is killed must leave no half of a digest
+                    draft.write_bytes(self._found())
+                    draft.replace(self._digest)
 
     def _is_as_stated(self) -> bool:
         if self._identity() in (None, self._sound):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -57,12 +58,18 @@ def note_refusals(spool: Path, refusals: Sequence[str]) -> None:
 
 def take_refusals(spool: Path) -> list[str]:
     """Return the reasons that were kept, and forget them."""
+    mine = spool / f"{_NOTE}.{os.getpid()}"
     try:
-        lines = (spool / _NOTE).read_text(encoding="utf-8").splitlines()
-        (spool / _NOTE).unlink()
-        return [str(json.loads(line)) for line in lines]
-    except (OSError, ValueError):
+        (spool / _NOTE).rename(mine)  # what is noted from now on is for the next, and no other program has these
+        lines = mine.read_text(encoding="utf-8", errors="replace").splitlines()
+        mine.unlink()
+    except OSError:
         return []
+    reasons = []
+    for line in lines:
+        with suppress(ValueError):  # a line that was cut
+            reasons.append(str(json.loads(line)))
+    return reasons
 
 
 def deliver_folder(folder: SpoolFolder, delivery: Delivery) -> Delivered:
