@@ -50,6 +50,7 @@ async def lift(
 ) -> Lifted:
     """Go on from datasets at the grain of datasets. `taken_by` tells the jobs that the records of a dataset have been followed through."""
     lifted = Lifted()
+    beyond: dict[str, set[str]] = {}
     waiting, seen = sorted(datasets), set(datasets)
     while waiting:
         dataset = waiting.pop(0)
@@ -61,15 +62,42 @@ async def lift(
             continue
         if dataset in datasets:
             lifted.left.add(dataset)
+        beyond[dataset] = set().union(*(others for _, others in found))
         for job, others in found:
             inputs, output = ([dataset], others) if forward else (sorted(others), {dataset})
             lifted.hops += [Hop(job, "", end, inputs, (), 0, Grain.DATASET) for end in sorted(output)]
             lifted.passed |= others
             waiting += sorted(others - seen)
             seen |= others
+    circles = _without_end(beyond)
+    lifted.left -= circles  # their records are all that is known of where the answer ends
+    lifted.datasets |= circles - set(datasets)
     if lifted.hops:
         lifted.reasons = await _reasons(graph, tenant, {hop.job for hop in lifted.hops})
     return lifted
+
+
+def _without_end(beyond: Mapping[str, Collection[str]]) -> set[str]:
+    """The datasets of circles that no way leaves: a job that reads what it writes, or several that feed each other."""
+    before: dict[str, list[str]] = {}
+    for dataset, others in beyond.items():
+        for other in others:
+            before.setdefault(other, []).append(dataset)
+    ends = [other for other in before if other not in beyond]
+    with_end = set(ends)
+    while ends:
+        further = [dataset for dataset in before.get(ends.pop(), ()) if dataset not in with_end]
+        with_end.update(further)
+        ends += further
+    trapped = {dataset: sum(one not in with_end for one in before.get(dataset, ())) for dataset in beyond if dataset not in with_end}
+    first = [dataset for dataset, count in trapped.items() if not count]
+    while first:  # those that lead into a circle and are in none
+        dataset = first.pop()
+        del trapped[dataset]
+        for other in beyond[dataset]:
+            trapped[other] -= 1
+            first += [other] if not trapped[other] else []
+    return set(trapped)
 
 
 async def _beyond(graph: GraphStore, tenant: str, dataset: str, followed: Collection[str], *, forward: bool) -> list[tuple[str, set[str]]]:

@@ -153,3 +153,34 @@ async def test_a_job_whose_every_run_failed_is_no_hop(store, ask, graph, raw, tm
     answer = await ask(graph, dataset=str(raw), rows=[(str(raw), 0)], forward=True)
     assert [record.dataset for record in answer.records if record.grain is Grain.DATASET] == ["dataset:file:/elsewhere"] * is_hop
     assert answer.exact is not is_hop
+
+
+async def test_records_stay_in_an_answer_where_a_job_reads_what_it_writes(store, ask, graph, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    before = await ask(graph, dataset=str(tmp_path / "out"), where="v = 5")
+    await state(graph, "in place", [str(raw)], str(raw))
+    after = await ask(graph, dataset=str(tmp_path / "out"), where="v = 5")
+    assert (records(after), len(after.records)) == (records(before), 1)
+    assert not after.exact
+
+
+async def test_a_circle_of_jobs_ends_at_all_of_its_datasets(store, ask, graph, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    await state(graph, "there", [str(raw)], "/between")
+    await state(graph, "back", ["/between"], str(raw))
+    answer = await ask(graph, dataset=str(tmp_path / "out"), where="v = 5")
+    assert records(answer) >= {("t.csv", 0)}
+    assert [record.dataset for record in answer.records if record.grain is Grain.DATASET] == ["dataset:file:/between"]
+    assert not answer.exact
+
+
+async def test_a_circle_further_away_is_where_the_answer_ends(store, ask, graph, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    await state(graph, "load", ["/a"], str(raw))
+    await state(graph, "there", ["/a"], "/b")
+    await state(graph, "back", ["/b"], "/a")
+    answer = await ask(graph, dataset=str(tmp_path / "out"), where="v = 5")
+    assert answer.records == [TracedRecord(f"dataset:file:/{name}", None, None, Grain.DATASET) for name in "ab"]
+    await state(graph, "fetch", ["/far"], "/b")
+    answer = await ask(graph, dataset=str(tmp_path / "out"), where="v = 5")
+    assert answer.records == [TracedRecord("dataset:file:/far", None, None, Grain.DATASET)]
