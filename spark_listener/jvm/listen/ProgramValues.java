@@ -132,7 +132,7 @@ final class ProgramValues {
         List plans = plans(plan);
         for (int i = 0; i < plans.size(); i++) {
             LogicalPlan one = (LogicalPlan) plans.get(i);
-            if (one instanceof LocalRelation || one instanceof LogicalRDD || one instanceof ExternalRDD) {
+            if (one instanceof LocalRelation || one instanceof LogicalRDD || one instanceof ExternalRDD || one instanceof Range) {
                 return true;
             }
             List expressions = Scala.list(one.expressions());
