@@ -23,6 +23,7 @@ from typing import Any
 
 from headwater.errors import ConfigurationError
 from headwater.graph.model import parse_id
+from headwater.graph.views import names_above
 
 _log = logging.getLogger("headwater.masks")
 _KEYS = {"columns", "datasets", "tag", "tenant"}
@@ -44,8 +45,8 @@ class Mask:
         return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in self.datasets)
 
     def names(self, columns: Iterable[str]) -> set[str]:
-        """Those of a dataset's columns that the rule names."""
-        return {column for column in columns if any(fnmatch.fnmatchcase(column.casefold(), pattern) for pattern in self.columns)}
+        """Those of a dataset's columns that the rule names, or of which it names a field or a column that they are within."""
+        return {column for column in columns if any(_is_about(pattern, column) for pattern in self.columns)}
 
 
 EVERYTHING = Mask(columns=("*",))
@@ -103,6 +104,13 @@ class Masks:
         except ConfigurationError as error:
             _log.error("all columns are masked until this is mended: %s", error)
             return (EVERYTHING,)
+
+
+def _is_about(pattern: str, column: str) -> bool:
+    above = names_above(column)
+    # A pattern for fields of any column (`*.zip`) is about the names of fields alone, which the file has.
+    of_column = [part for part in names_above(pattern)[:-1] if part.strip("*?.")]
+    return any(fnmatch.fnmatchcase(name, pattern) for name in above) or any(fnmatch.fnmatchcase(above[-1], part) for part in of_column)
 
 
 def _mask(rule: object, where: str) -> Mask:

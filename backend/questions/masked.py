@@ -16,7 +16,7 @@ from typing import Any
 
 from headwater.backend.masks import Mask
 from headwater.backend.questions.covering import datasets_with
-from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
@@ -26,7 +26,7 @@ from headwater.graph.trace.origins import asked_of
 from headwater.graph.trace.predicate import checked, mentioned
 from headwater.graph.trace.questions import Questions, RowsRequest
 from headwater.graph.trace.tracer import tracer_of
-from headwater.graph.views import Way, reaching_tags
+from headwater.graph.views import TagReach, is_same_or_within, names_above
 
 SHOWN = "(masked)"
 _COLUMNS = 5_000  # of a dataset, which are looked at: of one with more, all are masked where a rule needs to know them
@@ -46,6 +46,7 @@ class MaskedQuestions:
         self._records = records
         self._masks = masks
         self._keeps_origins = keeps_origins
+        self._reach: TagReach | None = None
         self._tagged: dict[tuple[str, str], bool] = {}
         self._known: dict[str, list[Node] | None] = {}
         self._covered: dict[tuple[Mask, str], bool] = {}
@@ -173,20 +174,22 @@ class MaskedQuestions:
             if not is_certain or known is None:
                 return None
             hidden_names = mask.names({name for of_column in names.values() for name in of_column})
+            hidden_names |= {column for column, of_column in names.items() if mask.names(f"{column}.{name}" for name in of_column)}
             hidden_nodes = [node.name for node in known if mask.names([node.name])]
         else:
             if known is None:
                 return None
             asked = {name.casefold() for of_column in names.values() for name in of_column}
             is_asked = not is_certain or _may_be_renamed(files)
-            bearers = [node for node in known if is_asked or asked & _folded(node.name)]
+            bearers = [node for node in known if is_asked or is_same_or_within(asked, node.name)]
             hidden_nodes = [node.name for node in bearers if await self._bears(tenant, node.id, mask.tag)]
             if hidden_nodes and not is_certain:
                 return None
-            folded = {name for node in hidden_nodes for name in _folded(node)}
-            hidden_names = {name for of_column in names.values() for name in of_column if name.casefold() in folded}
+            folded = {name.casefold() for name in hidden_nodes}
+            hidden_names = {name for of_column in names.values() for name in of_column if is_same_or_within(folded, name)}
         for file in files:
-            if file.may_be_renamed and not {name.casefold() for name in hidden_nodes} <= {name.casefold() for name in file.known}:
+            of_file = {name.casefold() for name in file.known}
+            if file.may_be_renamed and any(of_file.isdisjoint(names_above(name)) for name in hidden_nodes):
                 return None  # the table has a column that is masked, and the file may have it under any name
         return {column for column, of_column in names.items() if of_column & hidden_names}
 
@@ -216,14 +219,11 @@ class MaskedQuestions:
         """Whether a column bears a tag, or values of one that does flow into it unhidden."""
         known = (column, tag)
         if known not in self._tagged:
+            self._reach = self._reach or TagReach(self._graph, tenant)
             try:
-                tags = await reaching_tags(self._graph, tenant, column, ever=True)
-            except NotFoundError:
-                tags = []
+                self._tagged[known] = await self._reach.bears(column, tag)
             except InvalidQueryError:  # made of too many to look at: hidden rather than shown
                 self._tagged[known] = True
-                return True
-            self._tagged[known] = any(one.tag.casefold() == tag.casefold() and one.way is Way.DIRECT for one in tags)
         return self._tagged[known]
 
 
@@ -235,11 +235,6 @@ def _refused(message: str, *, field: str, hint: str) -> InvalidQueryError:
 
 def _may_be_renamed(files: Collection[ColumnNames]) -> bool:
     return any(file.may_be_renamed for file in files)
-
-
-def _folded(name: str) -> set[str]:
-    """A column's name, and that of the column within which it lies, if it is a path to a field."""
-    return {name.casefold(), name.casefold().partition(".")[0]}
 
 
 def _without(values: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from headwater.graph.views.difference import Difference, difference
 from headwater.graph.views.fields import FieldEdge, FieldLineage, FieldOperation, ReachingTag, Way, field_lineage, reaching_tags
 from headwater.graph.views.impact import Affected, Impact, impact, impact_of_records
 from headwater.graph.views.options import ViewOptions, levels_named
+from headwater.graph.views.protection import TagReach, is_same_or_within, names_above
 from headwater.graph.views.request import Mask, MaskBy, ViewRequest
 from headwater.graph.views.viewing import View, view
 
@@ -24,6 +25,7 @@ __all__ = [
     "Members",
     "ReachingTag",
     "Sight",
+    "TagReach",
     "Totals",
     "View",
     "ViewOptions",
@@ -36,7 +38,9 @@ __all__ = [
     "field_lineage",
     "impact",
     "impact_of_records",
+    "is_same_or_within",
     "levels_named",
+    "names_above",
     "reaching_tags",
     "view",
 ]

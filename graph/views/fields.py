@@ -12,7 +12,6 @@ from typing import Any
 
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
-from headwater.graph.stores.derivations import OPEN
 from headwater.graph.stores.protocol import Direction, GraphStore, Subgraph
 from headwater.graph.views.columns import dataset_of
 from headwater.graph.views.levels import kind_of
@@ -103,15 +102,13 @@ async def field_lineage(
     reached = await _reach(graph, tenant, column, direction, depth, limit)
     beyond = await _beyond(graph, tenant, reached, direction, depth)
     if detailed:
-        edges = [FieldEdge(edge.src, edge.dst, operations_of(edge), 1, _way(edge)) for edge in reached.edges]
+        edges = [FieldEdge(edge.src, edge.dst, operations_of(edge), 1, way_of(edge)) for edge in reached.edges]
         return FieldLineage(reached.nodes, edges, reached.truncated, beyond, reached.hidden)
     return replace(_simple(reached, column, direction), beyond=beyond, hidden=reached.hidden)
 
 
-async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, limit: int = MAX_REACHED, ever: bool = False) -> list[ReachingTag]:
+async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, limit: int = MAX_REACHED) -> list[ReachingTag]:
     """The tags that reach a column, by the best way of each, nearest first: all of them, since one that is left out may be a person's.
-
-    `ever`: a way by which values flowed unhidden once counts, whatever its job says now.
 
     Raises:
         NotFoundError: the column is not known.
@@ -124,7 +121,7 @@ async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, limit: i
         )
     nodes = {node.id: node for node in reached.nodes}
     datasets = {node.id: node for node in await graph.get(tenant, sorted({dataset_of(identifier) for identifier in nodes}))}
-    best = _best_ways(reached.edges, column, Direction.UPSTREAM, ever=ever)
+    best = _best_ways(reached.edges, column, Direction.UPSTREAM)
     found = [
         ReachingTag(tag, identifier, reached.distance[identifier], way)
         for identifier, way in best.items()
@@ -195,10 +192,10 @@ def _simple(reached: Subgraph, column: str, direction: Direction) -> FieldLineag
     return FieldLineage([*focus, *ends], edges, reached.truncated)
 
 
-def _best_ways(edges: Sequence[Edge], column: str, direction: Direction, *, ever: bool = False) -> dict[str, Way]:
+def _best_ways(edges: Sequence[Edge], column: str, direction: Direction) -> dict[str, Way]:
     """For each column that leads to one, or is led to, the best of all ways."""
     best: dict[str, Way] = {}
-    ways = [Way.DIRECT if ever and any(name.startswith(OPEN) for name in edge.properties) else _way(edge) for edge in edges]
+    ways = [way_of(edge) for edge in edges]
     for way in Way:
         steps: dict[str, list[str]] = {}
         for edge, own in zip(edges, ways, strict=True):
@@ -214,7 +211,7 @@ def _best_ways(edges: Sequence[Edge], column: str, direction: Direction, *, ever
     return best
 
 
-def _way(edge: Edge) -> Way:
+def way_of(edge: Edge) -> Way:
     """The best way of a derivation. Where nobody says how, values flow: a tag is kept rather than lost."""
     ways = [
         Way.INDIRECT if operation.type == "INDIRECT" else Way.MASKED if operation.masking else Way.DIRECT

@@ -97,3 +97,52 @@ async def test_a_column_that_is_only_hashed_is_shown(graph: GraphStore, tmp_path
     page = await MaskedQuestions(_Rows(), graph, records, [Mask(tag="class")]).rows(TENANT, RowsRequest(node_id("dataset", "file", _OUT)))  # type: ignore[arg-type]
     assert [row.values for row in page.rows] == [["900", "1"]]
     records.close()
+
+
+_SPELT = {
+    "in another case": ("salary", "SALARY", "PAY", True),
+    "tag in another case": ("Salary", "salary", "pay", True),
+    "of a field": ("salary", "salary.euros", "pay", True),
+    "of a field in another case": ("salary", "SALARY.Euros", "pay", True),
+    "tag of a field": ("salary.euros", "salary", "pay", True),
+    "into a field": ("salary", "salary", "Pay.euros", True),
+    "of another field": ("salary.euros", "salary.month", "pay", False),
+    "of a longer name": ("salary", "salary_month", "pay", False),
+    "into a longer name": ("salary", "salary", "pay_month", False),
+}
+
+
+@pytest.mark.parametrize("spelt", _SPELT)
+async def test_a_tag_reaches_a_column_however_events_spell_its_name(graph: GraphStore, tmp_path: Path, spelt: str) -> None:
+    tagged, source, made, is_hidden = _SPELT[spelt]
+    records = AssociationStore(tmp_path / "associations", sources=ANYWHERE)
+    tags = {"tags": [{"key": "class", "value": "pii", "field": tagged, "source": "x"}]}
+    between = {"fields": {"Between": {"inputFields": [_input(_RAW, source)]}}}
+    lineage = {"fields": {made: {"inputFields": [_input("mid", "BETWEEN.x")]}}}
+    schema = {"fields": [{"name": "pay"}, {"name": "id"}]}
+    for key, event in enumerate((
+        _event(1, [_dataset(_RAW, tags=tags)], [_dataset("mid", columnLineage=between)]),
+        _event(2, [_dataset("mid")], [_dataset(_OUT, schema=schema, columnLineage=lineage)], job="copy"),
+    )):  # fmt: skip
+        await graph.apply(TENANT, [project_event(event, event_stamp(event, str(key)))])
+    masked = MaskedQuestions(_Rows(), graph, records, [Mask(tag="class")])  # type: ignore[arg-type]
+    page = await masked.rows(TENANT, RowsRequest(node_id("dataset", "file", _OUT)))
+    assert [row.values for row in page.rows] == [["(masked)" if is_hidden else "900", "1"]]
+    records.close()
+
+
+def _input(dataset: str, field: str) -> dict[str, Any]:
+    return {"namespace": "file", "name": dataset, "field": field, "transformations": [_COPY]}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "named"),
+    [
+        ("pay", {"pay", "PAY", "pay.euros"}),
+        ("pay.euros", {"pay", "PAY", "pay.euros"}),
+        ("p*.*", {"pay", "PAY", "pay.euros"}),
+        ("*.euros", {"pay.euros"}),
+    ],
+)
+def test_a_rule_for_a_column_is_about_its_fields_and_a_rule_for_a_field_about_its_column(pattern: str, named: set[str]) -> None:
+    assert Mask(columns=(pattern,)).names(["pay", "PAY", "pay.euros", "id"]) == named
