@@ -42,7 +42,8 @@ _TOGETHER = {
     "alias": "SELECT a.tenant, a.name, d.namespace, d.name FROM {0}.alias a JOIN {0}.dataset d ON d.number = a.dataset",
     "flow": f"SELECT i.tenant, i.namespace, i.name, o.namespace, o.name, t.captures FROM {{0}}.flow t {_FLOW}",
     "handed": f"SELECT i.tenant, i.namespace, i.name, o.namespace, o.name FROM {{0}}.handed t {_FLOW}",
-    "sourced": "SELECT p.tenant, p.uri, t.length, t.modified, t.name FROM {0}.sourced t JOIN {0}.path p ON p.number = t.path",
+    "sourced": "SELECT p.tenant, p.uri, t.length, t.modified, t.name, d.namespace, d.name FROM {0}.sourced t "
+    "JOIN {0}.path p ON p.number = t.path JOIN {0}.dataset d ON d.number = t.dataset",
     "taken": "SELECT d.tenant, d.namespace, d.name, j.namespace, j.name, t.captures, t.refused FROM {0}.taken t "
     "JOIN {0}.dataset d ON d.number = t.dataset JOIN {0}.job j ON j.number = t.job",
     "pruned": "SELECT tenant, capture FROM {0}.capture WHERE pruned > 0",

@@ -161,7 +161,13 @@ class Catalog:
                 "INSERT INTO use VALUES (?, ?, ?, ?, ?, ?)",
                 [(dataset, use.role, use.shaped, ended, number, use.scanned) for use, dataset in uses.items()],
             )
-            read = {block_at(file.path, file.length, file.modified) for source in manifest.sources for file in source.files}
+            datasets = {(use.namespace, use.name): dataset for use, dataset in uses.items()}
+            read_as = {
+                (block_at(file.path, file.length, file.modified), datasets[source.dataset.namespace, source.dataset.name])
+                for source in manifest.sources
+                for file in source.files
+            }
+            read = {block for block, _ in read_as}
             paths = {block.path for block in read} | {file.block.path for file in files}
             database.executemany("INSERT OR IGNORE INTO path (tenant, uri) VALUES (?, ?)", [(tenant, path) for path in sorted(paths)])
             database.executemany(
@@ -172,9 +178,8 @@ class Catalog:
                 "INSERT INTO consumed SELECT number, ?, ?, ?, ?, ? FROM path WHERE tenant = ? AND uri = ?",
                 [(*block[1:], output, ended, number, tenant, block.path) for block in sorted(read)],
             )
-            known.enter_handed(database, number, output, manifest, uses)
-            moved.enter_read(database, tenant, sorted(read))
-            moved.enter_flows(database, self.moves.flows(tenant, manifest.capture, possible=True))
+            moved.enter_read(database, tenant, sorted(read_as))
+            moved.enter_handed(database, number, output)
             if recomputed and not pruned:
                 database.execute("INSERT INTO unkept (tenant, capture) VALUES (?, ?)", [tenant, manifest.capture])
             # Whoever read these files before it was known that a run wrote them: what was left to be found again may get lost after all.

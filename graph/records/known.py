@@ -7,7 +7,7 @@ no part in what it costs. It never opens the folder of a capture.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -218,33 +218,6 @@ def enter(database: sqlite3.Connection, tenant: str, manifest: Manifest, uses: I
         if use.scanned and output:
             database.execute("INSERT INTO flow VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET captures = captures + 1", [number, output])
     return numbers, output
-
-
-def enter_handed(database: sqlite3.Connection, capture: int | None, output: int, manifest: Manifest, uses: Mapping[Use, int]) -> None:
-    """Enter which datasets' files a capture read as those of others, and others read that it wrote; its files are known already."""
-    wrote: dict[str, set[int]] = {}
-    same = "path = r.path AND {0}.length = r.length AND {0}.modified = r.modified"
-    rows = database.execute(
-        f"SELECT DISTINCT p.uri, c.output FROM consumed r CROSS JOIN written w ON w.{same.format('w')} "
-        "CROSS JOIN capture c ON c.number = w.capture AND c.output <> 0 CROSS JOIN path p ON p.number = r.path WHERE r.capture = ?",
-        [capture],
-    )
-    for path, writer in rows:
-        wrote.setdefault(path, set()).add(writer)
-    numbers = {(use.namespace, use.name): number for use, number in uses.items() if use.role == "source"}
-    pairs: set[tuple[int, int]] = set()
-    for source in manifest.sources if wrote else ():
-        own = numbers.get((source.dataset.namespace, source.dataset.name))
-        for file in source.files:
-            pairs |= {(writer, own) for writer in wrote.get(uri_of(file.path), ()) if own not in (None, writer)}
-    # Of what was read before it was known who wrote it, the captures tell all that they read: a pair too many changes no answer.
-    late = database.execute(
-        f"SELECT DISTINCT u.dataset FROM written r CROSS JOIN consumed c ON c.{same.format('c')} "
-        "CROSS JOIN use u ON u.capture = c.capture AND u.role = 'source' WHERE r.capture = ?",
-        [capture],
-    )
-    pairs |= {(output, dataset) for (dataset,) in late if output not in (0, dataset)}
-    database.executemany("INSERT OR IGNORE INTO handed VALUES (?, ?)", sorted(pairs))
 
 
 def strike(database: sqlite3.Connection, capture: int) -> None:

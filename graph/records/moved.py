@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import takewhile
+from itertools import product, takewhile
 from typing import Any
 
 from headwater.graph.records.batches import batched
@@ -112,29 +112,31 @@ class KnownMoves:
         wanted = set(blocks)
         return {block: move for block, move in self.origins(tenant, read).items() if wanted.intersection(move.written)}
 
-    def flows(self, tenant: str, capture: str, *, possible: bool = False) -> list[Flow]:
-        """Return the flows by moved files between a capture and others. Both captures of a flow return it.
-
-        `possible`: also those by files that are not known to be one. Which these are does not depend on what else is known.
-        """
-        read = self._candidates(_READ_BY, [tenant, capture], tenant)
+    def flows(self, tenant: str, capture: str) -> list[Flow]:
+        """Return the flows by moved files between a capture and others. Both captures of a flow return it."""
         moved = self._rows(f"{_WROTE} {_READ_ELSEWHERE}", [tenant, capture, *[tenant] * 3])
-        wrote = self._alike(tenant, (FileBlock(*row) for row in moved))
-        found: dict[Flow, None] = {}
-        for candidates, ends in ((read, {"readers": capture}), (wrote, {"writers": capture})):
-            for block, written in candidates.items():
-                for origin in _possible(block, written) if possible else _sure(block, written):
-                    found |= self._between(tenant, origin, block, **ends)
-        return list(found)
+        read = _sure(self._candidates(_READ_BY, [tenant, capture], tenant))
+        wrote = _sure(self._alike(tenant, (FileBlock(*row) for row in moved)))
+        return list(self._between(tenant, read, readers=capture) | self._between(tenant, wrote, writers=capture))
 
-    def _between(self, tenant: str, origin: FileBlock, block: FileBlock, *, writers: str = "", readers: str = "") -> dict[Flow, None]:
-        """Return the flows by one moved file. `writers` and `readers` are one capture to which they are limited, or empty."""
-        wrote = self._writers(tenant, origin, writers)
-        return {
-            Flow(job, writer, output, reader, read, dataset, max(at, read_at)): None
-            for reader, read, dataset, read_at in (self._readers(tenant, block, readers) if wrote else ())
-            for job, writer, output, at in wrote
-        }
+    def _between(self, tenant: str, origins: Mapping[FileBlock, FileBlock], *, writers: str = "", readers: str = "") -> dict[Flow, None]:
+        """Return the flows by moved files. `writers` and `readers` are one capture to which they are limited, or empty."""
+        wrote = self._ends(_WRITERS, tenant, origins.values(), writers)
+        read_by = self._ends(_READERS, tenant, [block for block, origin in origins.items() if origin in wrote], readers)
+        found: dict[Flow, None] = {}
+        for block, readings in read_by.items():
+            for (reader, read, *dataset, read_at), (writer, output, *job, at) in product(readings, wrote[origins[block]]):
+                found[Flow((job[0], job[1]), writer, output, reader, read, (dataset[0], dataset[1]), max(at, read_at))] = None
+        return found
+
+    def _ends(self, asked: str, tenant: str, blocks: Iterable[FileBlock], capture: str) -> dict[FileBlock, list[tuple[Any, ...]]]:
+        """Return what a statement answers about each block. `capture` limits it to one capture, unless it is empty."""
+        found: dict[FileBlock, list[tuple[Any, ...]]] = {}
+        for part in batched(dict.fromkeys(blocks), _BATCH):
+            values = [value for block in part for value in _parameters(tenant, block)]
+            for row in self._rows(f"{_given(part)} {asked}", [*values, tenant, capture]):
+                found.setdefault(FileBlock(*row[:3]), []).append(row[3:])
+        return found
 
     def _alike(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, list[FileBlock]]:
         """Return the written files elsewhere that are like each block in two properties, for the blocks that no capture wrote."""
@@ -150,56 +152,43 @@ class KnownMoves:
             found.setdefault(FileBlock(*row[:3]), []).append(FileBlock(*row[3:]))
         return found
 
-    def _writers(self, tenant: str, block: FileBlock, capture: str) -> list[tuple[tuple[str, str], str, int, str]]:
-        """Return job, id, dataset and end of the captures that wrote a block. `capture` limits them to one, unless it is empty."""
-        rows = self._rows(
-            "SELECT DISTINCT j.namespace, j.name, c.capture, c.output, c.at FROM path p CROSS JOIN written w ON w.path = p.number "
-            "AND w.length = ? AND w.modified = ? CROSS JOIN capture c ON c.number = w.capture AND c.output <> 0 AND ? IN ('', c.capture) "
-            "CROSS JOIN job j ON j.number = c.job WHERE p.tenant = ? AND p.uri = ?", [*block[1:], capture, tenant, block.path],
-        )  # fmt: skip
-        return [((namespace, name), writer, output, at) for namespace, name, writer, output, at in rows]
 
-    def _readers(self, tenant: str, block: FileBlock, capture: str) -> list[tuple[str, int, tuple[str, str], str]]:
-        """Return id, dataset and end of the captures that read a block. The dataset is the one in whose folder the block lies."""
-        rows = self._rows(
-            "SELECT DISTINCT c.capture, d.number, d.namespace, d.name, d.path, c.at FROM path p CROSS JOIN consumed r ON r.path = p.number "
-            "AND r.length = ? AND r.modified = ? CROSS JOIN capture c ON c.number = r.capture AND ? IN ('', c.capture) "
-            "CROSS JOIN use u ON u.capture = c.number AND u.role = 'source' CROSS JOIN dataset d ON d.number = u.dataset "
-            "WHERE p.tenant = ? AND p.uri = ?", [*block[1:], capture, tenant, block.path],
-        )  # fmt: skip
-        return [
-            (reader, number, (namespace, name), at)
-            for reader, number, namespace, name, path, at in rows
-            if block.path == path or block.path.startswith(f"{path.rstrip('/')}/")
-        ]
-
-
-def enter_read(database: sqlite3.Connection, tenant: str, blocks: Iterable[FileBlock]) -> None:
-    """Enter blocks that a capture read, for the questions about those that none wrote. Their paths are entered already."""
+def enter_read(database: sqlite3.Connection, tenant: str, read: Iterable[tuple[FileBlock, int]]) -> None:
+    """Enter blocks that a capture read, each with the number of the dataset that it was read as. Their paths are entered already."""
     database.executemany(
-        "INSERT OR IGNORE INTO sourced SELECT p.number, ?, ?, ? FROM path p WHERE p.tenant = ? AND p.uri = ?",
-        [(*block[1:], name, tenant, block.path) for block in blocks if (name := name_key(tenant, block))],
+        "INSERT OR IGNORE INTO sourced SELECT p.number, ?, ?, ?, ? FROM path p WHERE p.tenant = ? AND p.uri = ?",
+        [(*block[1:], dataset, name_key(tenant, block), tenant, block.path) for block, dataset in read],
     )
 
 
-def enter_flows(database: sqlite3.Connection, flows: Iterable[Flow]) -> None:
-    """Enter which datasets have files that were written as those of others, so that a trace between the two looks there."""
-    pairs = sorted({(flow.output, flow.read) for flow in flows if flow.output != flow.read})
-    database.executemany("INSERT OR IGNORE INTO handed VALUES (?, ?)", pairs)
+def enter_handed(database: sqlite3.Connection, capture: int | None, output: int) -> None:
+    """Enter which datasets have files that were written as those of others, so that a trace between the two looks there.
+
+    For the files that a capture read, and for those that it wrote as `output`. All its files are entered already. A pair depends on two
+    files alone: whichever capture comes first, the pairs are the same.
+    """
+    for alike in _ALIKE_READ:
+        database.execute(
+            f"INSERT OR IGNORE INTO handed SELECT DISTINCT c.output, s.dataset FROM consumed r CROSS JOIN sourced s ON s.path = r.path "
+            f"AND s.length = r.length AND s.modified = r.modified {alike} "
+            "CROSS JOIN capture c ON c.number = w.capture AND c.output NOT IN (0, s.dataset) WHERE r.capture = ?", [capture],
+        )  # fmt: skip
+    for alike in _ALIKE_WRITTEN if output else ():
+        database.execute(
+            f"INSERT OR IGNORE INTO handed SELECT DISTINCT ?, s.dataset FROM written w {alike} WHERE w.capture = ? AND s.dataset <> ?",
+            [output, capture, output],
+        )
 
 
-def _possible(block: FileBlock, written: Sequence[FileBlock]) -> Sequence[FileBlock]:
-    return written if _is_unique(block) else [other for other in written if other.modified == block.modified]
-
-
-def _sure(block: FileBlock, written: Sequence[FileBlock]) -> Sequence[FileBlock]:
-    move = identify(block, written)
-    return move.written if move is not None and move.evidence is not Evidence.UNKNOWN else ()
+def _sure(candidates: Mapping[FileBlock, Sequence[FileBlock]]) -> dict[FileBlock, FileBlock]:
+    """Return the written file that each file is, as far as it is known."""
+    moves = {block: identify(block, written) for block, written in candidates.items()}
+    return {block: move.written[0] for block, move in moves.items() if move is not None and move.evidence is not Evidence.UNKNOWN}
 
 
 _COLUMNS = "asked (uri, length, modified, name)"
-_SCHEMES = " OR ".join(f"a.uri LIKE '{scheme}%'" for scheme in FINE_SCHEMES)
-_FINE = f"({_SCHEMES})"  # stores in which a rename keeps the time
+_SCHEMES = " OR ".join(f"{{0}}.uri LIKE '{scheme}%'" for scheme in FINE_SCHEMES)
+_FINE = f"({_SCHEMES.format('a')})"  # stores in which a rename keeps the time
 _COPIED = f"(a.name & 1 OR NOT {_FINE})"  # files that may be the same with another time
 _UNWRITTEN = (
     "NOT EXISTS (SELECT 1 FROM path o CROSS JOIN written x ON x.path = o.number AND x.length = {0}.length AND x.modified = {0}.modified "
@@ -216,20 +205,56 @@ _WRITTEN_ELSEWHERE = (
 )
 _READ_ELSEWHERE = (
     "SELECT uri, length, modified FROM ("
-    "SELECT p.uri, s.length, s.modified FROM asked a CROSS JOIN sourced s ON s.name = a.name AND s.modified >= a.modified "
+    "SELECT p.uri, s.length, s.modified FROM asked a CROSS JOIN sourced s ON s.name = a.name AND s.name > 0 AND s.modified >= a.modified "
     f"CROSS JOIN path p ON p.number = s.path AND p.tenant = ? AND p.uri <> a.uri WHERE s.modified = a.modified OR {_COPIED} "
     "UNION SELECT p.uri, s.length, s.modified FROM asked a CROSS JOIN sourced s ON s.modified = a.modified AND s.length = a.length "
-    f"CROSS JOIN path p ON p.number = s.path AND p.tenant = ? AND p.uri <> a.uri WHERE {_FINE}) f WHERE {_UNWRITTEN.format('f')}"
+    f"AND s.name > 0 CROSS JOIN path p ON p.number = s.path AND p.tenant = ? AND p.uri <> a.uri WHERE {_FINE}) f "
+    f"WHERE {_UNWRITTEN.format('f')}"
 )
 _READ_BY = (
     f"WITH {_COLUMNS} AS (SELECT p.uri, s.length, s.modified, s.name FROM capture c CROSS JOIN consumed r ON r.capture = c.number "
-    "CROSS JOIN sourced s ON s.path = r.path AND s.length = r.length AND s.modified = r.modified "
+    "CROSS JOIN sourced s ON s.path = r.path AND s.length = r.length AND s.modified = r.modified AND s.name > 0 "
     "CROSS JOIN path p ON p.number = r.path WHERE c.tenant = ? AND c.capture = ?)"
 )
 _WROTE = (
     f"WITH {_COLUMNS} AS (SELECT p.uri, w.length, w.modified, w.name FROM capture c CROSS JOIN written w ON w.capture = c.number "
     "AND w.name > 0 CROSS JOIN path p ON p.number = w.path WHERE c.tenant = ? AND c.capture = ?)"
 )
+_ASKED_BLOCK = (
+    "FROM asked a CROSS JOIN path p ON p.tenant = ? AND p.uri = a.uri CROSS JOIN {0} t ON t.path = p.number AND t.length = a.length "
+    "AND t.modified = a.modified CROSS JOIN capture c ON c.number = t.capture AND ? IN ('', c.capture)"
+)
+_WRITERS = (
+    f"SELECT DISTINCT a.uri, a.length, a.modified, c.capture, c.output, j.namespace, j.name, c.at {_ASKED_BLOCK.format('written')} "
+    "AND c.output <> 0 CROSS JOIN job j ON j.number = c.job"
+)
+_READERS = (
+    f"SELECT DISTINCT a.uri, a.length, a.modified, c.capture, d.number, d.namespace, d.name, c.at {_ASKED_BLOCK.format('consumed')} "
+    "CROSS JOIN sourced s ON s.path = t.path AND s.length = t.length AND s.modified = t.modified "
+    "CROSS JOIN use u ON u.capture = c.number AND u.role = 'source' AND u.dataset = s.dataset CROSS JOIN dataset d ON d.number = s.dataset"
+)
+# The written files `w` that a read file `s` is or may be, and the other way round: the same file, one of its name, one of its time.
+_SAME_TIME = f"p.tenant = q.tenant AND ({_SCHEMES.format('p')})"  # `p` is the path that was read
+_SAME_WRITTEN = "CROSS JOIN written w ON w.path = s.path AND w.length = s.length AND w.modified = s.modified"
+_NAMED_WRITTEN = (
+    "CROSS JOIN written w ON w.name = s.name AND w.name > 0 AND w.path <> s.path "
+    "AND w.modified >= iif(s.name & 1, 0, s.modified) AND w.modified <= s.modified"
+)
+_TIMED_WRITTEN = (
+    "CROSS JOIN path p ON p.number = s.path CROSS JOIN written w ON w.modified = s.modified AND w.length = s.length AND w.name > 0 "
+    f"AND w.path <> s.path CROSS JOIN path q ON q.number = w.path AND {_SAME_TIME}"
+)
+_ALIKE_READ = (_SAME_WRITTEN, _NAMED_WRITTEN, _TIMED_WRITTEN)
+_SAME_READ = "CROSS JOIN sourced s ON s.path = w.path AND s.length = w.length AND s.modified = w.modified"
+_NAMED_READ = (
+    "CROSS JOIN sourced s ON s.name = w.name AND s.name > 0 AND s.path <> w.path "
+    f"AND s.modified >= w.modified AND s.modified <= iif(w.name & 1, {2**63 - 1}, w.modified)"
+)
+_TIMED_READ = (
+    "CROSS JOIN path q ON q.number = w.path CROSS JOIN sourced s ON s.modified = w.modified AND s.length = w.length AND s.name > 0 "
+    f"AND s.path <> w.path CROSS JOIN path p ON p.number = s.path AND {_SAME_TIME}"
+)
+_ALIKE_WRITTEN = (_SAME_READ, _NAMED_READ, _TIMED_READ)
 
 
 def _given(part: Sequence[FileBlock]) -> str:

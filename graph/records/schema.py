@@ -13,8 +13,8 @@ from headwater.errors import ConfigurationError
 
 # 1: one row for each capture and dataset, which a trace read through; 2: no names of tables, nothing of versions; 3: no journal;
 # 4: files by whatever scheme a program called their store; 5: nothing of files that are read as another dataset than they were written as;
-# 6: nothing of moved files
-VERSION = 7
+# 6: nothing of moved files; 7: not as which datasets files were read
+VERSION = 8
 _OPENING_SECONDS = 3600.0  # how long a process that starts waits for another that fills the catalog anew
 
 # `ended` stands beside each number of a capture, so that the latest of many is the first row of an index and never sorted out of all.
@@ -77,12 +77,12 @@ _SCHEMA = (
       ended TEXT NOT NULL, capture INTEGER NOT NULL, PRIMARY KEY (path, length, modified, output, ended, capture)) WITHOUT ROWID""",
     "CREATE INDEX consumed_time ON consumed (path, ended)",
     "CREATE INDEX consumed_capture ON consumed (capture)",
-    # Each block that captures read once, to be found by its name, length and time (`moved`). A row may stay when no capture reads the
-    # block any more: whoever asks looks for its readers.
-    """CREATE TABLE sourced (path INTEGER NOT NULL, length INTEGER NOT NULL, modified INTEGER NOT NULL, name INTEGER NOT NULL,
-      PRIMARY KEY (path, length, modified)) WITHOUT ROWID""",
-    "CREATE INDEX sourced_name ON sourced (name, modified)",
-    "CREATE INDEX sourced_alike ON sourced (modified, length)",
+    # Each block that captures read once for each dataset that it was read as, to be found by its name, length and time (`moved`). A row
+    # may stay when no capture reads the block any more: whoever asks looks for its readers.
+    """CREATE TABLE sourced (path INTEGER NOT NULL, length INTEGER NOT NULL, modified INTEGER NOT NULL, dataset INTEGER NOT NULL,
+      name INTEGER NOT NULL, PRIMARY KEY (path, length, modified, dataset)) WITHOUT ROWID""",
+    "CREATE INDEX sourced_name ON sourced (name, modified) WHERE name > 0",
+    "CREATE INDEX sourced_alike ON sourced (modified, length) WHERE name > 0",
     # The last entries that were read of the journal of a place that services share, and from where to look for others.
     "CREATE TABLE journal (tenant TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (tenant, entry)) WITHOUT ROWID",
     # Captures that left groups to be found again and were not looked at since (trace/recomputed/keep); a number is never given twice.
