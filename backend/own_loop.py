@@ -14,11 +14,24 @@ from threading import Thread
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater.errors import UnavailableError
+
 _SMALL = 64 * 1024  # bytes of a body whose first piece is taken before the loops are changed, to change them once less
 
 
+class ServiceEndingError(UnavailableError):
+    """The service ends, and the request was cancelled before an answer began."""
+
+    def __init__(self) -> None:
+        super().__init__("The service ended before the request was answered.", hint="Send it again when the service has started.")
+
+
 class OwnLoop:
-    """ASGI middleware: what is inside runs on a loop of its own between start-up and shut-down, but for the paths `here`."""
+    """ASGI middleware: what is inside runs on a loop of its own between start-up and shut-down, but for the paths `here`.
+
+    A server cancels requests only when it ends. A request that has no answer by then raises `ServiceEndingError`; one whose answer has
+    begun ends without the rest of it.
+    """
 
     def __init__(self, app: ASGIApp, *, here: Collection[str]) -> None:
         self._app = app
@@ -33,9 +46,23 @@ class OwnLoop:
         elif scope["type"] == "websocket":
             await self._there(scope, receive, send)
         else:
-            size = Headers(scope=scope).get("content-length", "")
-            is_small = int(size) <= _SMALL if size.isdecimal() else scope["method"] in ("GET", "HEAD")
-            await self._there(scope, receive, send, [await receive()] if is_small else [])
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_begun = False
+
+        async def send_noted(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        size = Headers(scope=scope).get("content-length", "")
+        is_small = int(size) <= _SMALL if size.isdecimal() else scope["method"] in ("GET", "HEAD")
+        try:
+            await self._there(scope, receive, send_noted, [await receive()] if is_small else [])
+        except asyncio.CancelledError:
+            if not has_begun:
+                raise ServiceEndingError from None
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         last: list[Message] = []

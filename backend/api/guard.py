@@ -32,6 +32,7 @@ from headwater.backend.audit.log import AuditLog
 from headwater.backend.connections import HEAD_BYTES
 from headwater.backend.intake.bodies import BodyTooLargeError
 from headwater.backend.intake.body_budget import BodiesInFlightError, BodyBudget, BodyShare
+from headwater.backend.own_loop import ServiceEndingError
 from headwater.errors import HeadwaterError, InvalidInputError, KeyRequiredError, NotFoundError
 from headwater.graphql.access import Answering
 
@@ -100,7 +101,7 @@ class Guard:
         answer = _with_headers(send, scope)
         try:
             await self._app(scope, _bounded(receive, limit, share), answer)
-        except BodiesInFlightError as error:  # of the first piece, which is read before the application is asked
+        except (BodiesInFlightError, ServiceEndingError) as error:  # of the first piece, or at the end: the application did not answer
             await error_response(error)(scope, receive, answer)
         finally:
             if share is not None:

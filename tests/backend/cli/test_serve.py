@@ -8,7 +8,9 @@ import socket
 import sqlite3
 import subprocess
 import sys
+from http.client import HTTPResponse
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -48,6 +50,30 @@ def test_it_ends_when_it_is_asked_to_and_takes_its_announcement_back(tmp_path: P
         said = service.log.read_text()
         assert "Traceback" not in said
         assert "leaked" not in said
+
+
+def test_an_upload_that_the_end_of_the_service_cuts_off_may_be_sent_again(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path) as service:
+        uploads = [_unfinished(service, path, size) for path, size in (("lineage", 1_000_000), ("prov", 1_000_000), ("lineage", 1_000))]
+        service.process.send_signal(signal.SIGTERM)
+        for upload in uploads:
+            with upload:
+                answer = HTTPResponse(upload)
+                answer.begin()
+                assert (answer.status, json.loads(answer.read())["transient"]) == (503, True)
+        assert service.process.wait(60) == 0
+        assert "Traceback" not in service.log.read_text()
+
+
+def _unfinished(service: ServiceProcess, path: str, size: int) -> socket.socket:
+    """A connection on which a request has begun, whose body does not end."""
+    address = urlsplit(service.url)
+    connection = socket.create_connection((address.hostname, address.port), timeout=60)
+    head = f"POST /api/v1/{path} HTTP/1.1\r\nHost: {address.netloc}\r\nAuthorization: Bearer {service.home.key()}\r\n"
+    kind = "application/json" if path == "lineage" else "text/provenance-notation"
+    connection.sendall(f"{head}Content-Type: {kind}\r\nContent-Length: {size}\r\nExpect: 100-continue\r\n\r\n".encode())
+    assert connection.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n"  # the body is being read
+    return connection
 
 
 def test_a_port_that_is_taken_is_said_and_the_usual_one_makes_way(tmp_path: Path) -> None:
