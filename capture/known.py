@@ -84,7 +84,7 @@ class Known:
     ) -> Rows:
         """The records of a file."""
         given = {name.lower(): _option(value) for name, value in options.items()}
-        return self._file(Rows, path, _format(format_, Path(path), given), given, columns, dataset)
+        return self._file(Rows, path, _format(format_, Path(path), given), given, _checked_columns(columns), dataset)
 
     def bytes(self, path: str | Path, dataset: str | Path | None) -> Bytes:
         """The ranges of bytes of a file."""
@@ -232,6 +232,27 @@ def _format(asked: str | None, path: Path, options: Mapping[str, str]) -> str:
         return _SPELT.get(asked.lower(), asked)
     suffix = Path(path.stem).suffix if path.suffix in PACKED else path.suffix
     return _FORMATS.get(suffix.lower()) or ("csv" if _OF_CSV & options.keys() else "text")
+
+
+def _checked_columns(columns: object) -> Columns:
+    """The columns that a program states.
+
+    Raises:
+        InvalidInputError: they are no pairs of a name and a type.
+    """
+    listed: list[object] = [columns] if isinstance(columns, str | bytes | Mapping) or not isinstance(columns, Iterable) else [*columns]
+    checked: list[tuple[str, str]] = []
+    for column in listed if columns is not None else ():
+        match column:
+            case (str(name), str(kind)) if kind:
+                checked.append((name, kind))
+            case _:
+                raise InvalidInputError(
+                    f"{column!r} is no column.",
+                    field="columns",
+                    hint='Write a list of pairs of a name and a type of Spark: [("city", "string")].',
+                )
+    return tuple(checked)
 
 
 def _option(value: object) -> str:

@@ -116,7 +116,11 @@ class Session:
     ) -> Rows:
         """The records of a file, by number from 0. `format` is by the path's ending, else `text`: its lines.
 
-        `options` are those of Spark's reader (`header`). `dataset` is the folder that the file is a part of, if it is one of many.
+        `options` are those of Spark's reader (`header`). `columns` are pairs of a name and a type of Spark. `dataset` is the folder that
+        the file is a part of, if it is one of many.
+
+        Raises:
+            InvalidInputError: `columns` have another form.
         """
         self._check_process()
         return self._known.rows(path, format, options or {}, columns, dataset)

@@ -65,7 +65,7 @@ class Readers(ProcessPool[_Reader]):
     def __init__(self, settings: Settings) -> None:
         self._limits = Limits(settings.body_seconds, settings.question_bytes)
         places = settings.body_processes
-        turns = Turns(places, each=max(1, places - 1), waiting=_WAITING, keeps_one=True, too_many=TooManyBodiesError)
+        turns = Turns(places, each=max(1, places - 1), waiting=_WAITING, keeps_one=True, too_many=TooManyBodiesError, what="requests")
         super().__init__(turns, self._begin, "bodies")
         self._failed = float("-inf")  # when a body was last not read in time
 

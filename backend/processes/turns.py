@@ -35,7 +35,7 @@ class Turns:
     """Gives out the places 0 … `places` − 1.
 
     A caller has at most `each` of them at a time, and at most `waiting` questions that wait. Once a second tenant has asked, or from the
-    beginning (`keeps_one`), no tenant has all places, unless there is only one.
+    beginning (`keeps_one`), no tenant has all places, unless there is only one. Messages call what waits by `what`.
     """
 
     def __init__(
@@ -46,10 +46,12 @@ class Turns:
         waiting: int,
         keeps_one: bool = False,
         too_many: type[TooManyQuestionsError] = TooManyQuestionsError,
+        what: str = "questions",
     ) -> None:
         self.places = places
         self._keeps_one = keeps_one
         self._too_many = too_many
+        self._what = what
         self._free = list(range(places))
         self._each = each
         self._most = waiting
@@ -68,7 +70,7 @@ class Turns:
             UnavailableError: none became free in `patience` seconds.
         """
         if sum(one.caller == caller for one in self._waiting) >= self._most:
-            raise self._too_many(f"{self._most} of your questions wait already.", hint="Wait for their answers, then ask again.")
+            raise self._too_many(f"{self._most} of your {self._what} wait already.", hint="Wait for their answers, then try again.")
         self._tenants.add(caller.tenant)
         waiting = _Waiting(caller, time.monotonic(), asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
@@ -82,7 +84,7 @@ class Turns:
             elif waiting.place.done() and not waiting.place.cancelled():  # given in the moment in which the caller left
                 self.give_back(caller, waiting.place.result())
             if isinstance(error, TimeoutError):
-                raise UnavailableError("The service is busy with other questions.", hint="Ask again.") from None
+                raise UnavailableError(f"The service is busy with other {self._what}.", hint="Try again.") from None
             raise
 
     @property

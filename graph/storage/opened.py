@@ -21,6 +21,7 @@ from headwater.errors import SourceChangedError, UnsupportedError
 
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # opening a pipe would wait for a writer
+_PUT = frozenset({errno.ELOOP, errno.ENOTDIR, errno.ENXIO})  # of a link, of what is no folder, of a socket
 _DESCRIPTORS = "/proc/self/fd" if Path("/proc/self/fd").is_dir() else "/dev/fd"
 _NAME = re.compile(rf"{_DESCRIPTORS}/\d+")
 _FREE = 0.75  # share of the descriptors of a process beyond which it asks for more
@@ -146,7 +147,8 @@ def _open(name: str, flags: int, holding: int, path: Path) -> int:
         descriptor = os.open(name, flags, dir_fd=holding)
     except OSError as error:
         if error.errno != errno.EMFILE:
-            raise OSError(error.errno, f"{error.strerror}: a link, or what is no file, was put into its path", str(path)) from None
+            put = ": a link, or what is no file, was put into its path" if error.errno in _PUT else ""
+            raise OSError(error.errno, f"{error.strerror}{put}", str(path)) from None
         if not _allow_more():
             raise UnsupportedError(
                 f"This question reads more files at once than the process may open: {resource.getrlimit(resource.RLIMIT_NOFILE)[1]}.",

@@ -340,6 +340,18 @@ def test_what_is_wrong_with_a_call_is_said_at_once(tmp_path: Path, home: Path):
             session.register("map", "mapper").capture("x", 1)  # type: ignore[arg-type]
 
 
+_NO_COLUMNS: list[Any] = [["a", "b"], ["ab"], "ab", {"a": "int"}, [("a",)], [("a", "int", "b")], [("a", 1)], [("a", "")], 3]
+
+
+@pytest.mark.parametrize("columns", _NO_COLUMNS, ids=repr)
+def test_columns_in_another_form_than_pairs_are_refused_at_once(tmp_path: Path, home: Path, columns: Any):
+    with Session("etl", home=home) as session:
+        with pytest.raises(InvalidInputError, match=r"is no column.*pairs"):
+            session.rows(tmp_path / "a.csv", options={"header": True}, columns=columns)
+        session.rows(tmp_path / "a.csv", options={"header": True}, columns=[["a", "int"]])  # type: ignore[list-item]
+    assert session.report is not None
+
+
 def test_a_forked_child_is_told_to_make_its_own_session(home: Path):
     with Session("etl", home=home) as session:
         child = os.fork()
