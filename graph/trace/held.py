@@ -6,7 +6,7 @@ overwritten. An answer about a dataset is about its content now. If that is not 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,7 @@ from headwater.errors import HeadwaterError
 from headwater.graph.model import parse_id
 from headwater.graph.records import FileBlock
 from headwater.graph.records.decode import Longs
+from headwater.graph.records.moved import Evidence
 from headwater.graph.records.replacing import instant
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.datasets import Dataset, shape_of
@@ -170,7 +171,11 @@ def _say_gone(session: Session, holding: Holding, gone: Mapping[int, int]) -> No
     total = sum(gone.values())
     records = "one record that was reached is" if total == 1 else f"{total} records that were reached are"
     there = "it was" if total == 1 else "they were"
-    session.say(_name(holding), f"{records} not in it any more; {there} there {_versions(session, gone)}", "version")
+    by_capture: dict[str | None, int] = {}
+    writers = _writers(session, gone)
+    for number, count in gone.items():
+        by_capture[writers.get(number)] = by_capture.get(writers.get(number), 0) + count
+    session.say(_name(holding), f"{records} not in it any more; {there} there {_versions(session, by_capture)}", "version")
     if holding.foreign and not format_of(session.files[next(iter(gone))].shape.format).is_table:
         files = f"{len(holding.foreign)} of its files" if len(holding.foreign) > 1 else "one of its files"
         session.say(_name(holding), f"no known run wrote {files}; whether records that were reached are in there is not known", "missing")
@@ -180,22 +185,45 @@ def _say_versions(session: Session, holding: Holding, tables: Sequence[str]) -> 
     numbers = session.files_of(tables) if tables else set()
     if not numbers:
         return
-    writers = set(session.store.catalog.writers(session.tenant, [session.files[number].block for number in numbers]).values())
+    writers = set(_writers(session, numbers).values())
     reason = f"which records it holds now is not known ({holding.unknown}); those of the answer are as it had them"
-    session.say(_name(holding), f"{reason} {_versions(session, numbers)}", "superset" if len(writers) > 1 else "version")
+    versions = _versions(session, dict.fromkeys(writers, 0))
+    session.say(_name(holding), f"{reason} {versions}", "superset" if len(writers) > 1 else "version")
 
 
-def _versions(session: Session, numbers: Mapping[int, int] | set[int]) -> str:
-    """Name the versions in which a dataset had some files, by the runs that wrote them."""
-    blocks = [session.files[number].block for number in numbers]
-    captures = [session.capture(writer) for writer in set(session.store.catalog.writers(session.tenant, blocks).values())]
+def _writers(session: Session, numbers: Iterable[int]) -> dict[int, str]:
+    """Return the captures that wrote files, there or elsewhere, by the numbers of the files."""
+    files = [session.files[number] for number in numbers]
+    catalog = session.store.catalog
+    known = catalog.writers(session.tenant, [file.block for file in files])
+    moves = catalog.moves.origins(session.tenant, [file.block for file in files if file.block not in known])
+    origins = {block: move.written[0] for block, move in moves.items() if move.evidence is not Evidence.UNKNOWN}
+    known |= catalog.writers(session.tenant, origins.values())
+    wrote = {file.number: known.get(origins.get(file.block, file.block)) for file in files}
+    return {number: capture for number, capture in wrote.items() if capture is not None}
+
+
+def _versions(session: Session, counts: Mapping[str | None, int]) -> str:
+    """Name the versions in which a dataset had records, by the captures that wrote them.
+
+    `counts` are the records of each capture, 0 if they are not counted. None stands for runs that are not known.
+    """
+    captures = [(session.capture(writer), count) for writer, count in counts.items() if writer is not None]
     if not captures:
         return "earlier"
     texts = []
-    for capture in sorted(captures, key=lambda capture: capture.manifest.ended):
+    for capture, count in sorted(captures, key=lambda entry: entry[0].manifest.ended):
         sink, run = capture.manifest.sink, capture.manifest.run
         version = sink.extra.get("version") if sink is not None else None
         stated = f"version {version}, " if version is not None else ""
-        texts.append(f"{stated}run {run.run_id} of {run.job}, {instant(capture.manifest.ended).partition('.')[0]}Z")
-    shown = "; ".join(texts[-_SHOWN:])
-    return f"as of {shown}" + (f"; and in {len(texts) - _SHOWN} versions before" if len(texts) > _SHOWN else "")
+        records = _counted(count) if len(counts) > 1 else ""
+        texts.append((f"{stated}run {run.run_id} of {run.job}, {instant(capture.manifest.ended).partition('.')[0]}Z{records}", count))
+    shown, before = texts[-_SHOWN:], texts[:-_SHOWN]
+    named = f"as of {'; '.join(text for text, _ in shown)}"
+    if before:
+        named += f"; and in {len(before)} versions before{_counted(sum(count for _, count in before))}"
+    return named + (f"; and earlier{_counted(counts[None])}" if None in counts else "")
+
+
+def _counted(count: int) -> str:
+    return f" ({count} record{'' if count == 1 else 's'})" if count else ""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from headwater.graph.records import FileBlock
+from headwater.graph.records.moved import Evidence
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns
 from headwater.graph.trace.files.rowids import RowNumbers, TableRows
@@ -24,6 +25,7 @@ class Later:
     def __init__(self, session: Session, held: Mapping[str, Sequence[FileBlock]]) -> None:
         self._session = session
         self._held = held
+        self._foreign_files: dict[str, list[FileBlock]] = {}  # by dataset
         self._tables = Tables(session)
 
     def of(self, table: str, files: Sequence[KnownFile]) -> str | None:
@@ -123,8 +125,13 @@ class Later:
         return any(entry is None or entry.is_rewrite is not False for entry in entries)
 
     def _foreign(self, dataset: str) -> list[FileBlock]:
-        """The files of a dataset that a known run read and none wrote."""
-        session = self._session
-        named = session.store.catalog.datasets.called(session.tenant, dataset)
-        read = session.store.catalog.unwritten(session.tenant, named[0].path) if named else []
-        return list(dict.fromkeys([*read, *self._held.get(dataset, ())]))
+        """The files of a dataset that a known run read and none wrote, here or elsewhere."""
+        if dataset not in self._foreign_files:
+            session = self._session
+            catalog = session.store.catalog
+            named = catalog.datasets.called(session.tenant, dataset)
+            read = catalog.unwritten(session.tenant, named[0].path) if named else []
+            moves = catalog.moves.origins(session.tenant, read)
+            unknown = [block for block in read if block not in moves or moves[block].evidence is Evidence.UNKNOWN]
+            self._foreign_files[dataset] = list(dict.fromkeys([*unknown, *self._held.get(dataset, ())]))
+        return self._foreign_files[dataset]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -10,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from headwater.graph.model import NodeKind, node_id
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import AssociationStore, block_of
 from headwater.graph.trace import TraceAnswer
-from tests.graph.jobs import TENANT, Job, write_csv
+from tests.graph.jobs import TENANT, Job, Relation, write_csv
 from tests.graph.trace.conftest import records
 from tests.graph.trace.small import COLUMNS, RAW
 
@@ -245,3 +246,77 @@ async def test_a_folder_that_nobody_read_since_is_found_by_its_files(lake: Lake,
     before = await ask(dataset=str(lake / "raw/t.csv"), where="v = 3", to=str(lake / "hist"), forward=True)
     assert (records(before), before.exact) == (set(), True)
     assert "one record that was reached is not in it any more" in _reasons(before)
+
+
+async def test_each_run_is_named_with_the_records_that_are_gone(lake: Lake, ask) -> None:
+    """A folder is written, and then replaced by folders that other jobs made of it elsewhere."""
+    lake.copy("raw/t.csv", "hist", part="p0")
+    for number in range(1, 6):
+        lake.copy("hist", "tmp", part=f"p{number}")
+        _rename(lake)
+    two = await ask(dataset=str(lake / "raw/t.csv"), where="v IN (3, 4)", to=str(lake / "hist"), forward=True)
+    assert (records(two), two.exact) == ({("p5-00000.parquet", 2), ("p5-00000.parquet", 3)}, True), _reasons(two)
+    (note,) = [entry.reason for entry in two.incomplete if "not in it any more" in entry.reason]
+    assert note.startswith("10 records that were reached are not in it any more; they were there as of run ")
+    assert (note.count("run "), note.count("of to tmp"), note.count("Z (2 records)")) == (3, 3, 3), note
+    assert note.endswith("; and in 2 versions before (4 records)")
+
+
+async def test_one_version_is_named_without_a_count(lake: Lake, ask) -> None:
+    lake.copy("raw/t.csv", "tmp", part="first")
+    _rename(lake)
+    lake.copy("hist", "tmp", part="second")
+    _rename(lake)
+    answer = await ask(dataset=str(lake / "raw/t.csv"), where="v = 3", to=str(lake / "hist"), forward=True)
+    assert (records(answer), answer.exact) == ({("second-00000.parquet", 2)}, True), _reasons(answer)
+    (note,) = [entry.reason for entry in answer.incomplete if "not in it any more" in entry.reason]
+    assert note.startswith("one record that was reached is not in it any more; it was there as of run ")
+    assert "of to tmp" in note
+    assert "record" not in note.partition("as of")[2]
+
+
+class DeltaTable:
+    """A table of Delta in a folder, with a log of its own; each commit replaces the file of the commit before."""
+
+    def __init__(self, lake: Lake) -> None:
+        self.lake, self.version, self.file = lake, 0, ""
+
+    def commit(self, folder: Path, scan_of: Path, part: str) -> None:
+        job = Job(self.lake.store, f"writes {part}", self.lake.clock, part=part, said={"format": "delta"})
+        self.lake.clock += 1
+        job.write(self.scan(job, folder, scan_of), folder, "parquet", list(COLUMNS), files=1)
+        path = folder / f"{part}-00000.parquet"
+        _, length, modified = block_of(path)
+        add = {"path": path.name, "size": length, "dataChange": True, "modificationTime": modified, "partitionValues": {}}
+        actions: list[dict[str, object]] = [{"commitInfo": {"operation": "UPDATE"}}, {"add": add}]
+        if self.version == 0:
+            actions.append({"metaData": {"configuration": {}, "partitionColumns": []}})
+        if self.file:
+            actions.append({"remove": {"path": self.file, "dataChange": True}})
+        (folder / "_delta_log").mkdir(exist_ok=True)
+        (folder / "_delta_log" / f"{self.version:020}.json").write_text("\n".join(map(json.dumps, actions)))
+        self.version, self.file = self.version + 1, path.name
+
+    def scan(self, job: Job, folder: Path, of: Path) -> Relation:
+        if of.suffix == ".csv":
+            return job.scan(of, "csv", COLUMNS, RAW)
+        scan = job.scan(of, "parquet", COLUMNS)
+        job.sources[-1] |= {"format": "delta", "path": f"file:{folder}", "dataset": {"namespace": "file", "name": str(folder)}}
+        return scan
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+async def test_a_table_whose_folder_was_renamed_is_followed_to_what_it_holds(lake: Lake, ask, is_changed: bool) -> None:
+    table = DeltaTable(lake)
+    table.commit(lake / "tmp", lake / "raw/t.csv", "first")
+    _rename(lake)
+    if is_changed:
+        table.commit(lake / "hist", lake / "hist/first-00000.parquet", "second")
+    else:
+        job = Job(lake.store, "reads", lake.clock)
+        job.write(table.scan(job, lake / "hist", lake / "hist/first-00000.parquet"), lake / "out", "parquet", list(COLUMNS), files=1)
+    answer = await ask(dataset=str(lake / "raw/t.csv"), where="v = 3", to=str(lake / "hist"), forward=True)
+    assert (records(answer), answer.exact) == ({(table.file, 2)}, True), _reasons(answer)
+    assert ("as of run" in _reasons(answer)) == is_changed
+    back = await ask(dataset=str(lake / "hist"), where="v = 3")
+    assert (records(back), back.exact) == ({("t.csv", 2)}, True), _reasons(back)
