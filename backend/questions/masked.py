@@ -181,8 +181,8 @@ class MaskedQuestions:
                 return None
             asked = {name.casefold() for of_column in names.values() for name in of_column}
             is_asked = not is_certain or _may_be_renamed(files)
-            bearers = [node for node in known if is_asked or is_same_or_within(asked, node.name)]
-            hidden_nodes = [node.name for node in bearers if await self._bears(tenant, node.id, mask.tag)]
+            asked_nodes = [node for node in known if is_asked or is_same_or_within(asked, node.name)]
+            hidden_nodes = [node.name for node in await self._bearers(tenant, asked_nodes, mask.tag)]
             if hidden_nodes and not is_certain:
                 return None
             folded = {name.casefold() for name in hidden_nodes}
@@ -215,16 +215,17 @@ class MaskedQuestions:
                 self._covered[mask, identifier] = mask.covers(identifier)
         return [identifier for identifier in called if self._covered[mask, identifier]]
 
-    async def _bears(self, tenant: str, column: str, tag: str) -> bool:
-        """Whether a column bears a tag, or values of one that does flow into it unhidden."""
-        known = (column, tag)
-        if known not in self._tagged:
-            self._reach = self._reach or TagReach(self._graph, tenant)
+    async def _bearers(self, tenant: str, columns: Sequence[Node], tag: str) -> list[Node]:
+        """Those of some columns that bear a tag, or into which values of one that does flow unhidden."""
+        self._reach = reach = self._reach or TagReach(self._graph, tenant)
+        unknown = [column.id for column in columns if (column.id, tag) not in self._tagged]
+        await reach.read(unknown)
+        for column in unknown:
             try:
-                self._tagged[known] = await self._reach.bears(column, tag)
+                self._tagged[column, tag] = await reach.bears(column, tag)
             except InvalidQueryError:  # made of too many to look at: hidden rather than shown
-                self._tagged[known] = True
-        return self._tagged[known]
+                self._tagged[column, tag] = True
+        return [column for column in columns if self._tagged[column.id, tag]]
 
 
 def _refused(message: str, *, field: str, hint: str) -> InvalidQueryError:

@@ -45,6 +45,16 @@ class TagReach:
         self._datasets: dict[str, _Columns] = {}
         self._sources: dict[str, list[str]] = {}
 
+    async def read(self, columns: Collection[str]) -> None:
+        """Read what some columns derive from, level by level for all of them: `bears` then asks the store nothing about these."""
+        reached, waiting = set(columns), [*columns]
+        while waiting and len(reached) <= MAX_REACHED:
+            try:
+                waiting = await self._step(await self._related(waiting), reached)
+            except InvalidQueryError:
+                return  # as `bears` says of the column concerned
+            reached.update(waiting)
+
     async def bears(self, column: str, tag: str) -> bool:
         """Whether a column bears a tag, in any case, or values of a column that does ever flowed into it unhidden.
 
@@ -57,12 +67,16 @@ class TagReach:
             related = await self._related(waiting)
             if any(asked in self._datasets[dataset_of(each)].tags.get(each, ()) for each in related):
                 return True
-            await self._read_sources(related)
-            waiting = list(dict.fromkeys(source for each in related for source in self._sources[each] if source not in reached))
+            waiting = await self._step(related, reached)
             reached.update(waiting)
             if len(reached) > MAX_REACHED:
                 raise InvalidQueryError(f"{column} derives from more than {MAX_REACHED:,} columns.", field="column")
         return False
+
+    async def _step(self, columns: Sequence[str], reached: Collection[str]) -> list[str]:
+        """The columns whose values flow into some, without those that were reached before."""
+        await self._read_sources(columns)
+        return list(dict.fromkeys(source for column in columns for source in self._sources[column] if source not in reached))
 
     async def _related(self, columns: Sequence[str]) -> list[str]:
         missing = list(dict.fromkeys(dataset for column in columns if (dataset := dataset_of(column)) not in self._datasets))
