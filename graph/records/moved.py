@@ -29,7 +29,7 @@ class Evidence(StrEnum):
     """How surely a file is one that a capture wrote elsewhere."""
 
     CERTAIN = "certain"  # one written file alone has its name, length and time
-    LIKELY = "likely"  # one written file has two of the three
+    LIKELY = "likely"  # one written file has its name, which is unique, and its length
     UNKNOWN = "unknown"  # several files have them, or a change of the file would look the same
 
 
@@ -68,8 +68,8 @@ def identify(block: FileBlock, written: Collection[FileBlock]) -> Move | None:
         sure = len(same) == 1 and (keeps_milliseconds(block.path) or _is_unique(block))
         return Move(Evidence.CERTAIN if sure else Evidence.UNKNOWN, same, "name, length and time")
     renamed = same_time if keeps_milliseconds(block.path) else []
-    if renamed:
-        return Move(Evidence.LIKELY if len(renamed) == 1 else Evidence.UNKNOWN, renamed, "length and time")
+    if renamed:  # small files of one length, written in one millisecond, are no rarity
+        return Move(Evidence.UNKNOWN, renamed, "length and time")
     copied = [other for other in written if leaf_of(other) == leaf_of(block) and other.modified < block.modified]
     if not copied:
         return None
@@ -148,7 +148,7 @@ class KnownMoves:
     def _candidates(self, asked: str, values: Sequence[object], tenant: str) -> dict[FileBlock, list[FileBlock]]:
         """The same for the blocks of a table `asked`."""
         found: dict[FileBlock, list[FileBlock]] = {}
-        for row in self._rows(f"{asked} {_WRITTEN_ELSEWHERE}", [*values, *[tenant] * 4]):
+        for row in self._rows(f"{asked} {_WRITTEN_ELSEWHERE}", [*values, *[tenant] * 6]):
             found.setdefault(FileBlock(*row[:3]), []).append(FileBlock(*row[3:]))
         return found
 
@@ -194,14 +194,19 @@ _UNWRITTEN = (
     "NOT EXISTS (SELECT 1 FROM path o CROSS JOIN written x ON x.path = o.number AND x.length = {0}.length AND x.modified = {0}.modified "
     "WHERE o.tenant = ? AND o.uri = {0}.uri)"
 )
+# A capture that read the file did not write it.
+_READ_BEFORE = (
+    "NOT EXISTS (SELECT 1 FROM path o CROSS JOIN consumed r ON r.path = o.number AND r.length = a.length AND r.modified = a.modified "
+    "AND r.capture = w.capture WHERE o.tenant = ? AND o.uri = a.uri)"
+)
 # CROSS JOIN keeps SQLite from beginning elsewhere. Each part begins with an index of `written` or `sourced`.
 _WRITTEN_ELSEWHERE = (
     "SELECT a.uri, a.length, a.modified, p.uri, w.length, w.modified FROM asked a CROSS JOIN written w ON w.name = a.name AND w.name > 0 "
     f"AND w.modified <= a.modified AND w.modified >= iif({_COPIED}, 0, a.modified) "
-    f"CROSS JOIN path p ON p.number = w.path AND p.tenant = ? AND p.uri <> a.uri WHERE {_UNWRITTEN.format('a')} "
+    f"CROSS JOIN path p ON p.number = w.path AND p.tenant = ? AND p.uri <> a.uri WHERE {_UNWRITTEN.format('a')} AND {_READ_BEFORE} "
     "UNION SELECT a.uri, a.length, a.modified, p.uri, w.length, w.modified FROM asked a CROSS JOIN written w ON w.modified = a.modified "
     "AND w.length = a.length AND w.name > 0 CROSS JOIN path p ON p.number = w.path AND p.tenant = ? AND p.uri <> a.uri "
-    f"WHERE {_FINE} AND {_UNWRITTEN.format('a')}"
+    f"WHERE {_FINE} AND {_UNWRITTEN.format('a')} AND {_READ_BEFORE}"
 )
 _READ_ELSEWHERE = (
     "SELECT uri, length, modified FROM ("

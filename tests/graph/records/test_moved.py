@@ -22,7 +22,7 @@ def _block(path: str, modified: int = 5_000, length: int = 100) -> FileBlock:
     (_block("file:/b/x.csv"), [_block("file:/a/x.csv"), _block("file:/c/x.csv")], UNKNOWN),
     (_block("file:/b/k=1/x.csv"), [_block("file:/a/k=1/x.csv"), _block("file:/a/k=2/x.csv")], CERTAIN),
     (_block("file:/b/k=1/x.csv"), [_block("file:/a/k=1/x.csv"), _block("file:/c/k=1/x.csv")], UNKNOWN),
-    (_block("file:/b/y.csv"), [_block("file:/a/x.csv")], LIKELY),
+    (_block("file:/b/y.csv"), [_block("file:/a/x.csv")], UNKNOWN),
     (_block("file:/b/y.csv"), [_block("file:/a/x.csv"), _block("file:/a/z.csv")], UNKNOWN),
     (_block(f"file:/b/{_UNIQUE}", 9_000), [_block(f"file:/a/{_UNIQUE}")], UNKNOWN),
     (_block(f"s3://b/b/{_UNIQUE}", 9_000), [_block(f"s3://b/a/{_UNIQUE}")], LIKELY),
