@@ -44,7 +44,8 @@ _NEXT_PORTS = 50
 _QUEUE = 2048  # connections that the system keeps until they are accepted
 _MESSAGE_BYTES = 256 * 1024  # of a subscription
 _GRACE = 4  # seconds for requests that are at work when the service is told to end
-_END = 8.5  # seconds after which it ends, whatever is at work
+_END = 8.5  # seconds after which a thread of ours ends it, whatever is at work
+_LAST = 9.25  # seconds after which the system ends it, where that thread cannot
 _AT_ONCE = 64  # of which so many are accepted before those that are open have their turn
 
 
@@ -91,6 +92,7 @@ class LocalService:
             )
         )
         self._thread: Thread | None = None
+        self._is_told = False  # by a signal, to end
 
     def link(self, scopes: Collection[Scope] = READING) -> str:
         """An address that opens the page, once, for a session that may do what `scopes` say."""
@@ -98,6 +100,8 @@ class LocalService:
 
     def run(self) -> None:
         """Serve until SIGINT or SIGTERM.
+
+        The process is then to end within seconds, and is ended where it does not.
 
         Raises:
             UnavailableError: the service could not start; its log says why.
@@ -113,22 +117,29 @@ class LocalService:
             self._server.run(sockets=[self._socket])
         except KeyboardInterrupt:
             pass  # the usual end
+        except SystemExit:  # of SIGTERM, as above
+            if not self._is_told:
+                raise
         finally:
             gc.unfreeze()  # what stays frozen at the end of the process, extension modules take for a leak, and say so at length
             self._home.retract(os.getpid())
             self._socket.close()
             self._end_tracing()
-        if not self._server.started:
+        if not self._server.started and not self._is_told:
             raise UnavailableError("The service could not start.", hint="The lines above say why; `headwater doctor` checks this machine.")
 
     def _end_in_time(self) -> None:
         """Begin to end. What is acknowledged is durable, so the process may end at any time; its other processes end with it."""
 
         def end() -> None:
-            _log.warning("the service did not end within %g s, and is ended: something was at work that does not stop", _END)
             self._home.retract(os.getpid())
+            _log.warning("the service did not end within %g s, and is ended: something was at work that does not stop", _END)
             os._exit(0)
 
+        self._is_told = True
+        # A thread needs the interpreter: an extension module may hold it, and no thread gets it while the interpreter takes itself apart.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, _LAST)
         watchdog = Timer(_END, end)
         watchdog.daemon = True
         watchdog.start()

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from headwater.backend.api.credentials import ADMINISTERING, READING, WRITING
+from headwater.backend.cli.brief import end_at_once
 from headwater.backend.cli.options import Home
 from headwater.backend.cli.output import note
 from headwater.backend.logs import configure
@@ -54,6 +55,7 @@ def serve(
         note("others on the network can reach this address, and the key travels unencrypted: put TLS in front.", label="warning")
     _show(service.link(scopes), f"Serving {settings.folder.path} at {service.url}. Stop with Ctrl-C.", open_page)
     service.run()
+    end_at_once()  # the interpreter may take seconds to take itself apart on a busy machine
 
 
 def _show(link: str, story: str, open_page: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from tests.backend.service import ServiceProcess
 
 _PROVN = {"Content-Type": "text/provenance-notation"}
 _ENDS = 10.0  # seconds
+_SIZE, _WAITING = 4_000_000, 3
 _LARGE = {
     "eventType": "COMPLETE", "eventTime": "2026-01-01T00:00:00Z", "producer": "p", "schemaURL": "s",
     "run": {"runId": "0196e6a0-0000-7000-8000-000000000000"}, "job": {"namespace": "n", "name": "j"},
@@ -42,7 +44,7 @@ def _client(service: ServiceProcess, tenant: str, **options: float) -> httpx.Cli
 @contextmanager
 def _worst(client: httpx.Client, *, senders: int) -> Iterator[None]:
     """Large documents sent by many at once, whose clients hang up, from the first that is on its way until the block ends."""
-    body, is_over = sized(PROV["a chain of specialized entities"], 4_000_000), False
+    body, is_over = sized(PROV["a chain of specialized entities"], _SIZE), False
 
     def send() -> None:
         while not is_over:
@@ -62,7 +64,7 @@ def test_another_tenant_is_answered_and_the_service_ends_in_time(service: Servic
     with _client(service, "worst", timeout=3) as worst, _client(service, "other") as other:
         other.post("/api/v1/lineage", json=_LARGE).raise_for_status()  # its process is warm
         with _worst(worst, senders=8):
-            time.sleep(2)  # until they fill their places
+            _until_they_wait(service)
             for number in range(5):
                 document = _LARGE | {"job": {"namespace": "n", "name": f"j{number}"}}
                 assert other.post("/api/v1/lineage", json=document).status_code == 201
@@ -79,6 +81,15 @@ def test_another_tenant_is_answered_and_the_service_ends_in_time(service: Servic
         assert client.get("/readyz").status_code == 200
         answers = [other.post("/api/v1/lineage", json=_LARGE | {"job": {"namespace": "n", "name": f"j{n}"}}).json() for n in range(5)]
         assert [answer["duplicates"] for answer in answers] == [1] * 5, "what was acknowledged is there"
+
+
+def _until_they_wait(service: ServiceProcess) -> None:
+    """Wait until there are more large bodies than one tenant has places."""
+    until = time.monotonic() + 120
+    with service.client() as client:
+        while float(re.findall(r"^headwater_body_bytes (\S+)", client.get("/metrics").text, re.MULTILINE)[0]) < _WAITING * _SIZE:
+            assert time.monotonic() < until
+            time.sleep(0.02)
 
 
 def _client_again(service: ServiceProcess) -> httpx.Client:
