@@ -2,7 +2,8 @@
 
 For `Readers`, which starts it as `python -m headwater.backend.bodies.child`. It has no store and no file. A body is handed to a function of
 `backend.intake`, in this thread alone, so that a signal can end the reading between any two steps of it: the caller's leaving (SIGUSR1), or
-the processor time that it may take (SIGPROF). Its memory has a limit.
+the processor time that it may take (SIGPROF). Its memory has a limit. Its priority is that of the service, as a request waits for it: with
+less, a body of two seconds of processor time takes half a minute on a busy machine.
 """
 
 from __future__ import annotations
@@ -18,10 +19,9 @@ from headwater.backend.bodies.wire import Limits, Task
 from headwater.backend.intake import captures, declarations, prov, within  # noqa: F401 - what tasks name is there before the first
 from headwater.backend.messages import packed, read
 from headwater.backend.processes.errors import QuestionEndedError
-from headwater.backend.processes.process import Reply, give_way, limit_memory
+from headwater.backend.processes.process import Reply, limit_memory
 from headwater.errors import HeadwaterError
 
-_NICE = 5  # the service itself, which takes small bodies, comes first
 _log = logging.getLogger("headwater.bodies")
 
 
@@ -78,7 +78,6 @@ def main() -> None:
     limits: Any = read(requests)
     if limits is None:
         return
-    give_way(_NICE)
     reading = _Reading(limits)
     if sys.platform == "linux":
         limit_memory(limits.memory)
