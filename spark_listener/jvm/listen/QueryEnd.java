@@ -91,6 +91,9 @@ final class QueryEnd implements Described {
             return result;
         }
         Map plan = stated.parts();
+        if (stated != description) {
+            keepVersion((Map) description.parts().get("sink"), (Map) plan.get("sink"));
+        }
         if (changed != null && plan.get("sink") == null) {
             plan.put("sink", changed);
         }
@@ -131,6 +134,13 @@ final class QueryEnd implements Described {
             result.put("observed", observed());
         }
         return result;
+    }
+
+    /** The version of the table that a command made, which the query that wrote knows alone. */
+    private static void keepVersion(Map written, Map stated) {
+        if (written != null && stated != null && written.get("version") != null) {
+            stated.put("version", written.get("version"));
+        }
     }
 
     /** FROM … INSERT INTO … INSERT INTO …: each of the commands as `plan` and `metrics`, in the place of a plan that is none of them. */
