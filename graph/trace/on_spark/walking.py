@@ -7,7 +7,6 @@ way (which row a `max` took) or reads sources again (what was left to be found a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,6 @@ from headwater.graph.trace.database.in_memory import Columns, Database
 from headwater.graph.trace.on_spark.connection import NotOnSparkError, SparkConnection
 from headwater.graph.trace.session import Capture, Session
 
-_GLOBBING = re.compile(r"[\\*?\[\]{}]")  # what Spark would take for a pattern
 _FEW = 100_000  # rows of a table that are searched here: a job of Spark takes longer to begin
 _PART = 1_000_000  # rows that are handed to Spark at once
 _PLACED = "origin, file, row"
@@ -110,7 +108,7 @@ class WalkOnSpark(Session):
         if self._reads_here:
             self.kept_tables.check(path)
             self._scanned.add(path)
-            return "file:" + _GLOBBING.sub(r"\\\g<0>", str(path.absolute()))
+            return f"file:{path.absolute()}"
         uri = self.store.shared_uri(self.tenant, capture.id, boundary.boundary)
         if uri is None:
             raise UnsupportedError(
