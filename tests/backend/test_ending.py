@@ -14,7 +14,7 @@ from tests.backend.service import ServiceProcess
 _ENDS = 10.0  # seconds
 # A line that the process of the service runs first, and the exit code that follows.
 _SLOW_ENDS = {
-    "objects that go last": ("sys.slow = type('Slow', (), {'__del__': lambda self: time.sleep(60)})()", 0),
+    "objects that go last": ("sys.slow = type('Slow', (), {'__del__': lambda self, sleep=time.sleep: sleep(60)})()", 0),
     "a function registered for the end": ("atexit.register(time.sleep, 60)", 0),
     "an extension that keeps the interpreter": ("atexit.register(ctypes.PyDLL(None).sleep, 60)", -signal.SIGALRM),
 }
