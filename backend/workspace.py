@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _POLL = 0.1
+_SPOOL_PATIENCE = 10.0  # seconds: a program that ends may be sending its own part to a service that is away
 _log = logging.getLogger("headwater.workspace")
 
 
@@ -149,16 +150,24 @@ class Workspace:
 
         return ProvIntake(self.log)
 
-    def take_spool(self, tenant: str = DEFAULT_TENANT) -> Delivered:
-        """Take into the log what dead applications left in the spool. Raises `UnavailableError`; the rest stays there."""
+    def take_spool(self, tenant: str = DEFAULT_TENANT, *, patience: float = 0.0) -> Delivered:
+        """Take into the log what dead applications left in the spool. Raises `UnavailableError`; the rest stays there.
+
+        `patience`: how long to wait for another process that takes in a part of it, in seconds.
+        """
         if not applications(self.home.spool):
             return Delivered()
         from headwater.backend.delivery import LogDelivery
 
         delivery = LogDelivery(tenant, self.events, self.captures, self.home.associations, self.records.sources.remote)
-        delivered = deliver_leftovers(self.home.spool, delivery)
+        delivered = deliver_leftovers(self.home.spool, delivery, patience=patience)
         note_refusals(self.home.spool, delivered.refused)
         return delivered
+
+    async def take_in(self, *, patience: float = 60.0) -> tuple[Delivered, int]:
+        """Take the spool into the log and have it projected: `take_spool`, and the number that `settle` returns."""
+        delivered = await asyncio.to_thread(self.take_spool, patience=min(patience, _SPOOL_PATIENCE))
+        return delivered, await self.settle(patience=patience)
 
     async def settle(self, *, patience: float = 60.0, tenant: str = DEFAULT_TENANT) -> int:
         """Have the log projected, by this process or by the one that has the role. Returns how many entries still wait."""
@@ -307,8 +316,7 @@ def deliver_spool(home: str | os.PathLike[str] | None = None, *, patience: float
 
 async def _deliver(settings: HomeSettings, patience: float) -> SpoolDelivery:
     async with await Workspace.open(settings) as workspace:
-        delivered = await asyncio.to_thread(workspace.take_spool)
-        pending = await workspace.settle(patience=patience)
+        delivered, pending = await workspace.take_in(patience=patience)
     return SpoolDelivery(delivered.arrived, tuple(delivered.refused), delivered.damaged, pending)
 
 

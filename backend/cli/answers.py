@@ -183,8 +183,7 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
 
     settings = settings_of(home)
     async with await Workspace.open(settings) as workspace:
-        delivered = await asyncio.to_thread(workspace.take_spool)
-        waiting = await workspace.settle()
+        delivered, waiting = await workspace.take_in()
         for refused in delivered.refused:
             note(f"something in the spool was refused: {refused}", label="warning")
         if waiting:

@@ -71,8 +71,7 @@ def replay(
 
 async def _run(home: Path | None, output: str, without: str, where: str | None, rows: list[tuple[str, int]]) -> Replay:
     async with await Workspace.open(load_settings(home=home)) as workspace:
-        await asyncio.to_thread(workspace.take_spool)
-        await workspace.settle()
+        await workspace.take_in()
         replays = workspace.replays()
         planned = await replays.plan(DEFAULT_TENANT, without, where, rows, output)
         count = sum(len(numbers) for numbers in planned.exclude.values())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,11 +20,12 @@ from typing import Any, Protocol
 from headwater.errors import InvalidInputError
 from headwater.spark_listener.delivery.substitutes import substitute
 from headwater.spark_listener.lineage.facets import ACTOR
-from headwater.spark_listener.spool import Item, SpoolFolder, applications
+from headwater.spark_listener.spool import Item, SpoolFolder, applications, has_ended
 
 _log = logging.getLogger("headwater.delivery")
 _NOTE = "refused"  # in the spool: a line for each reason
 _MOST_NOTED = 64 * 1024  # bytes
+_POLL = 0.05
 _MOST_REASONS, _LONGEST_REASON = 20, 500
 
 
@@ -96,18 +98,32 @@ def _send_substitute(item: Item, error: InvalidInputError, folder: SpoolFolder, 
             delivery.send(smaller, folder)
 
 
-def deliver_leftovers(spool: Path, delivery: Delivery) -> Delivered:
-    """Deliver what dead applications left under `spool`, oldest first. Raises as `deliver_folder` does."""
+def deliver_leftovers(spool: Path, delivery: Delivery, *, patience: float = 0.0) -> Delivered:
+    """Deliver what dead applications left under `spool`, oldest first. Raises as `deliver_folder` does.
+
+    Another process may be delivering a folder. It is waited for, `patience` seconds at most: whoever asks next wants what is in it.
+    """
     result = Delivered()
-    for path in applications(spool):
-        folder = SpoolFolder.take(path)
-        if folder is None:
-            continue
-        try:
-            state_end(folder)
-            result.add(deliver_folder(folder, delivery))
-        finally:
-            folder.close()
+    deadline = time.monotonic() + patience
+    waiting = applications(spool)
+    while waiting:
+        with_others = []
+        for path in waiting:
+            folder = SpoolFolder.take(path)
+            if folder is None:
+                if has_ended(path):
+                    with_others.append(path)
+                continue
+            try:
+                state_end(folder)
+                result.add(deliver_folder(folder, delivery))
+            finally:
+                folder.close()
+        if time.monotonic() >= deadline:
+            break
+        waiting = with_others
+        if waiting:
+            time.sleep(_POLL)
     return result
 
 

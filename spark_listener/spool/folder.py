@@ -90,11 +90,7 @@ class SpoolFolder:
     @property
     def application(self) -> dict[str, Any]:
         """What `describe` wrote last; empty if it never did."""
-        try:
-            described: dict[str, Any] = json.loads((self.path / "application.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}  # it died before it could say who it was
-        return described
+        return _description(self.path)
 
     def describe(self, **facts: Any) -> None:
         """Write down who writes here, for the one who finds the folder later."""
@@ -210,6 +206,19 @@ def applications(spool: Path) -> list[Path]:
     except FileNotFoundError:
         return []
     return sorted(folders, key=lambda path: (_age(path), path.name))
+
+
+def has_ended(path: Path) -> bool:
+    """Whether the application of a folder has stated its end: whoever holds the folder then delivers it."""
+    return bool(_description(path).get("ended"))
+
+
+def _description(path: Path) -> dict[str, Any]:
+    try:
+        described: dict[str, Any] = json.loads((path / "application.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}  # the application died before it could say who it was, or its folder is gone
+    return described
 
 
 def _segment_bytes(manifest: Mapping[str, Any]) -> int:

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -107,6 +108,24 @@ def test_several_processes_take_in_one_home_at_once(tmp_path: Path) -> None:
     assert sum(item["arrived"] for item in told) == 24
     assert all(item["pending"] == 0 for item in told)
     assert asyncio.run(_counts(tmp_path)) == ({"event": 18, "capture": 6, "declaration": 0, "prov": 0, "dead_letters": 0}, 6, 0)
+
+
+def test_a_command_waits_for_what_another_process_takes_in(tmp_path: Path) -> None:
+    _spool(tmp_path, "app").close(remove_if_done=False)
+    program = (
+        "import sys; from pathlib import Path; from headwater.spark_listener.spool import SpoolFolder;"
+        "folder = SpoolFolder.take(Path(sys.argv[1])); print(folder is not None, flush=True); sys.stdin.read(); folder.close()"
+    )
+    place = str(tmp_path / "spool" / "app")
+    with subprocess.Popen([sys.executable, "-c", program, place], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        assert other.stdout.readline() == "True\n"
+        assert deliver_spool(tmp_path, patience=0.2).arrived == 0, "the other has it still"
+        with ThreadPoolExecutor(1) as pool:
+            delivered = pool.submit(deliver_spool, tmp_path)
+            other.stdin.close()
+            assert delivered.result().arrived == 4
 
 
 def test_a_service_and_a_command_use_one_home_at_once(tmp_path: Path) -> None:
