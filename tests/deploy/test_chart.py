@@ -20,7 +20,7 @@ from tests.lake import helm
 
 pytestmark = [pytest.mark.lake, pytest.mark.timeout(300)]
 
-CHART = Path(__file__).parent.parent.parent / "deploy" / "helm" / "headwater"
+CHART = Path(__file__).parent.parent.parent / "helm" / "headwater"
 _FULL = {
     "hosts": ["lineage.internal"],
     "existingSecret": "headwater-key",
