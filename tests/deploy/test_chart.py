@@ -188,7 +188,7 @@ def test_rules_and_the_dashboard_ask_for_measures_that_there_are() -> None:
 def test_each_alert_has_a_section_of_the_runbook_that_names_what_there_is() -> None:
     (group,) = yaml.safe_load((CHART / "files" / "rules.yaml").read_text())["groups"]
     alerts = {rule["alert"]: rule["annotations"]["runbook"] for rule in group["rules"]}
-    page = (CHART.parents[2] / "docs" / "operate" / "runbook.md").read_text()
+    page = (CHART.parents[1] / "docs" / "operate" / "runbook.md").read_text()
     assert sorted(re.findall(r"^## (\w+)$", page, re.MULTILINE)) == sorted(alerts)
     assert list(alerts.values()) == [f"docs/operate/runbook.md#{name.lower()}" for name in alerts]
     known = set(re.findall(rb"^# TYPE (\S+)", Metrics().exposition(), re.MULTILINE))
@@ -196,7 +196,7 @@ def test_each_alert_has_a_section_of_the_runbook_that_names_what_there_is() -> N
         assert name.removesuffix("_count").encode() in known, name
     fields = {f"HEADWATER_{name.upper()}" for name in Settings.model_fields}
     assert set(re.findall(r"HEADWATER_[A-Z_]+", page)) <= fields
-    commands = (CHART.parents[2] / "docs" / "reference" / "commands.md").read_text()
+    commands = (CHART.parents[1] / "docs" / "reference" / "commands.md").read_text()
     for command in re.findall(r"`(headwater [a-z]+(?: [a-z]+)?)", page):
         assert command in commands, command
 
