@@ -91,6 +91,7 @@ class Application:
         self._listen()
         if self._bridge is not None:
             self._bridge.adopt(session)
+            self.tally.spark_seconds = self._bridge.spark_seconds
         self.tally.driver_seconds += time.perf_counter() - began
 
     def listen(self) -> None:
@@ -102,6 +103,9 @@ class Application:
     def _listen(self) -> None:
         if self._bridge is not None or self.tally.unheard is not None:
             return
+        from headwater.spark_listener.capture.jar import compilations
+
+        before = len(compilations)
         try:
             self._bridge = self._bridge_of(self.context)
         except CaptureUnavailableError as error:  # for good: the classes would be compiled again for each session
@@ -109,6 +113,8 @@ class Application:
             self._problems.append({"operator": "capture", "reason": f"queries were not followed: {self.tally.unheard}", "kind": "missing"})
             _log.warning("Queries of %s are not followed. %s", self.context.appName, error)
             return
+        self.tally.spark_seconds = self._bridge.spark_seconds
+        self.tally.compile_seconds = sum(compilations[before:])
         self._origins.describe = getattr(self._bridge, "described", None)
         self._listener.drain_from(self._bridge)
 
@@ -232,6 +238,7 @@ class Application:
             reason = f"what the last queries did was not told within {_LONGEST_END:.0f} s of the end, and is missing"
             self._problems.append({"operator": None, "reason": reason, "kind": "missing"})
             _log.warning("Lineage of %s is not complete: %s.", self.context.appName, reason)
+        self.tally.spark_seconds += self._listener.bus_seconds
         if self._program is not None:
             self._program.close()
         self.tally.driver_seconds += time.perf_counter() - began

@@ -6,6 +6,7 @@ events as a fault, and the ledger says so. When the program ends, the listener h
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import threading
@@ -37,6 +38,7 @@ class Listener:
         self._notes: queue.SimpleQueue[SavedRDD | DeclaredOperation | None] = queue.SimpleQueue()
         self._bridge: Any = None
         self._finishing = False
+        self.bus_seconds = 0.0  # at the end, while Spark delivered its last events; `SparkContext.stop` waits for them in any case
         self._scribe: Scribe | None = None
         self._thread = threading.Thread(target=self._run, name="headwater-listener", daemon=True)
 
@@ -57,6 +59,9 @@ class Listener:
         """Read what is left and end, in `timeout` seconds at most; True if it did."""
         self._finishing = True
         self._notes.put(None)
+        if self._bridge is not None:
+            with contextlib.suppress(Exception):  # of a JVM that is gone; the thread ends by itself then
+                self._bridge.wake()
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
@@ -114,7 +119,9 @@ class Listener:
         if self._bridge is None:
             return False
         if flush:
+            began = time.perf_counter()
             self._bridge.flush()
+            self.bus_seconds += time.perf_counter() - began if self._finishing else 0.0
         events = self._bridge.drain(timeout_ms)
         for event in events:
             with self._breaker.counted(str(event.get("event"))):

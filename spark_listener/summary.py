@@ -89,12 +89,14 @@ def _cost(tally: Tally) -> str:
     """What capture added, as far as it is counted, and what is not."""
     waits = {
         "loading": tally.loading_seconds,
-        "start and end of Spark": tally.driver_seconds,
+        "at the start and end of Spark": tally.hook_seconds,
         "planning": tally.planning_seconds,
         "delivery": tally.delivery_seconds,
     }
     parts = ", ".join(f"{name} {_milliseconds(seconds)}" for name, seconds in waits.items())
-    text = f"cost: the program waited {_milliseconds(sum(waits.values()))} ({parts})"
+    text = f"cost: Headwater added {_milliseconds(sum(waits.values()))} ({parts})"
+    if tally.compile_seconds:
+        text += f", of which {_milliseconds(tally.compile_seconds)} to compile its Java, once for each Spark"
     text += f"; beside it, our thread took {_milliseconds(tally.thread_seconds)} of processor time"
     if tally.captured:
         text += f", tasks {_milliseconds(tally.task_seconds)} to write {_size(tally.bytes)} of associations"

@@ -7,16 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_SECONDS = ("driver_seconds", "planning_seconds", "task_seconds", "thread_seconds")
+_SECONDS = ("driver_seconds", "spark_seconds", "compile_seconds", "planning_seconds", "task_seconds", "thread_seconds")
 
 
 @dataclass(slots=True)
 class Tally:
     """`associations` are rows of segments, `refused` counts queries by (operator, reason).
 
-    What capture took: `loading_seconds` before the program, `driver_seconds` that the program waited for it at the start and the end of
-    Spark, `planning_seconds` in which plans were rewritten, `delivery_seconds` at the end of the program; and of processor time
-    `task_seconds` that tasks took to write associations, `thread_seconds` of our own thread.
+    The cost of capture: `loading_seconds` before the program; `driver_seconds` in our hooks, mostly at the start and the end of Spark, with
+    `spark_seconds` for what Spark does there without capture, too, and `compile_seconds` for our Java; `planning_seconds` in which plans
+    were rewritten; `delivery_seconds` at the end of the program. Of processor time, `task_seconds` for writing associations and
+    `thread_seconds` of our own thread.
     """
 
     queries: int = 0
@@ -30,6 +31,8 @@ class Tally:
     bytes: int = 0
     loading_seconds: float = 0.0
     driver_seconds: float = 0.0
+    spark_seconds: float = 0.0
+    compile_seconds: float = 0.0
     planning_seconds: float = 0.0
     delivery_seconds: float = 0.0
     task_seconds: float = 0.0
@@ -41,6 +44,11 @@ class Tally:
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
     incomplete: Counter[tuple[str, str]] = field(default_factory=Counter)  # the same where records are followed, and some are missing
     left_out: Counter[str] = field(default_factory=Counter)  # what is no run of its own, by what it is
+
+    @property
+    def hook_seconds(self) -> float:
+        """Time that our hooks added, without what Spark does there in any case."""
+        return max(0.0, self.driver_seconds - self.spark_seconds)
 
     def datasets(self, inputs: Iterable[Any], outputs: Iterable[Any]) -> None:
         """Note what a query read and wrote."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -25,11 +26,16 @@ PLAIN = "headwater.plain."  # the package that any Spark is given
 
 
 class Bridge:
-    """One of a SparkContext. Made by `install`."""
+    """One of a SparkContext. Made by `install`.
 
-    def __init__(self, java: Any, context: Any, *, records: bool) -> None:
+    `spark_seconds` is the time in which these calls had Spark make what the program needs itself: file systems, the state of a session.
+    """
+
+    def __init__(self, java: Any, context: Any, *, records: bool, spark_seconds: float = 0.0) -> None:
+        self.spark_seconds = spark_seconds
         self._java = java
         self._context = context
+        self._records = records
         # Whether tasks have the classes, or need none. Those of local mode take them from the driver's class loader.
         self._in_executors = not records or str(context.master).partition("[")[0] == "local"
 
@@ -86,7 +92,10 @@ class Bridge:
     ) -> Bridge:
         jvm = _java_machine(context)
         location = jvm.org.apache.hadoop.fs.Path(segments)
+        began = time.perf_counter()
         file_system = location.getFileSystem(java_context(context).hadoopConfiguration())
+        is_local = str(file_system.getScheme()) == "file"  # any session needs this file system for its warehouse
+        spark_seconds = time.perf_counter() - began if is_local else 0.0
         place = file_system.makeQualified(location).toString()
         records = Mode(mode).records
         roots = jvm.java.util.ArrayList()
@@ -103,14 +112,19 @@ class Bridge:
             for kind, pickled in enclosing_pickles().items():
                 enclosing.put(kind, pickled)
             java.functions(enclosing, str(context.pythonVer))
-        return cls(java, context, records=records)
+        return cls(java, context, records=records, spark_seconds=spark_seconds)
 
     def adopt(self, spark: Any) -> None:
         """Capture the queries of a session of the same context, new or cloned; rewrite them where records are captured."""
         if not self._in_executors:
             self._in_executors = True
             java_context(self._context).sc().addJar(str(_jar(self._context)))
-        self._java.adopt(_java_session(spark))
+        session = _java_session(spark)
+        if self._records:
+            began = time.perf_counter()
+            session.sessionState()  # Spark makes it at the first query otherwise
+            self.spark_seconds += time.perf_counter() - began
+        self._java.adopt(session)
 
     def checkpoint(self, frame: Any) -> Any | None:
         """What to checkpoint in the place of a JVM's frame: an object with `frame()`, which may be null, and `made(frame)`; or None."""
@@ -165,6 +179,10 @@ class Bridge:
         """Wait, within bounds, until Spark has delivered all events that it posted; False if it has not."""
         delivered: bool = self._java.flush(milliseconds)
         return delivered
+
+    def wake(self) -> None:
+        """End a `drain` that waits."""
+        self._java.wake()
 
     def close(self) -> None:
         """Stop listening and rewriting. Queries that run go on."""

@@ -13,6 +13,7 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
@@ -27,6 +28,8 @@ _PREFIX = "headwater"
 _LINES = "shim/v"  # folders below which something is for one line of Spark alone
 _PLAIN = "plain/"  # all that there is for other lines
 _TRIED = ("v40", "v41")  # lines whose captures are tested
+
+compilations: list[float] = []  # seconds of each in this process; usually none, since the cache has the jar
 
 
 def untried(spark_version: str) -> str | None:
@@ -47,7 +50,9 @@ def compiled_jar(jvm: Any, spark_version: str) -> Path:
     java_version = str(jvm.java.lang.System.getProperty("java.version"))
     jar = _cache() / f"headwater-{_digest(sources, spark_version, java_version)}.jar"
     if not jar.is_file():
+        began = time.perf_counter()
         _compile(jvm, sources, jar)
+        compilations.append(time.perf_counter() - began)
     return jar
 
 

@@ -15,6 +15,8 @@ from headwater.spark_listener.capture.bridge import PLAIN, first_line, java_cont
 class PlainBridge:
     """One of a SparkContext. Made by `listen`."""
 
+    spark_seconds = 0.0
+
     def __init__(self, java: Any) -> None:
         self._java = java
 
@@ -54,6 +56,10 @@ class PlainBridge:
         """Wait, within bounds, until Spark has delivered all events that it posted; False if it has not."""
         delivered: bool = self._java.flush(milliseconds)
         return delivered
+
+    def wake(self) -> None:
+        """End a `drain` that waits."""
+        self._java.wake()
 
     def close(self) -> None:
         """Stop listening."""

@@ -134,7 +134,7 @@ class Scribe:
             )
         status = "off" if not self._mode.records else "partial" if problems else "complete"
         cost = {
-            "driver_ms": round(self._tally.driver_seconds * 1000, 1),
+            "driver_ms": round(self._tally.hook_seconds * 1000, 1),
             "planning_ms": round(self._tally.planning_seconds * 1000, 1),
             "tasks_ms": round(self._tally.task_seconds * 1000, 1),
             "thread_ms": round(self._tally.thread_seconds * 1000, 1),

@@ -23,15 +23,24 @@ def cost(tally: Tally, tmp_path: Path) -> str:
     return line
 
 
-def test_the_cost_is_what_the_program_waited_and_what_ran_beside_it(tmp_path: Path):
-    tally = Tally(queries=1, loading_seconds=0.1, driver_seconds=0.8, delivery_seconds=0.25, thread_seconds=0.2)
+def test_the_cost_is_what_headwater_added_and_what_ran_beside_it(tmp_path: Path):
+    tally = Tally(queries=1, loading_seconds=0.1, driver_seconds=5.8, spark_seconds=5.0, delivery_seconds=0.25, thread_seconds=0.2)
     tally.capture(MANIFEST)
     tally.capture(MANIFEST)
     assert cost(tally, tmp_path) == (
-        "headwater: cost: the program waited 1,174 ms (loading 100 ms, start and end of Spark 800 ms, planning 24 ms, delivery 250 ms); "
+        "headwater: cost: Headwater added 1,174 ms (loading 100 ms, at the start and end of Spark 800 ms, planning 24 ms, "
+        "delivery 250 ms); "
         "beside it, our thread took 200 ms of processor time, tasks 61 ms to write 3.0 kB of associations "
         "(not counted: numbering records as they are read)"
     )
+
+
+def test_the_compilation_of_a_first_run_is_named(tmp_path: Path):
+    tally = Tally()
+    tally.add(Tally(driver_seconds=9.0, spark_seconds=1.0, compile_seconds=7.0))
+    text = cost(tally, tmp_path)
+    assert "Headwater added 8,000 ms" in text
+    assert "of which 7,000 ms to compile its Java, once for each Spark" in text
 
 
 def test_without_associations_no_task_took_anything(tmp_path: Path):
@@ -46,10 +55,11 @@ def test_the_cost_of_a_refused_capture_counts(tmp_path: Path):
 
 
 def test_applications_are_added_up():
-    whole, one = Tally(), Tally(driver_seconds=1.0, planning_seconds=2.0, task_seconds=3.0, thread_seconds=4.0)
+    whole, one = Tally(), Tally(driver_seconds=1.0, spark_seconds=0.5, planning_seconds=2.0, task_seconds=3.0, thread_seconds=4.0)
     whole.add(one)
     whole.add(one)
     assert (whole.driver_seconds, whole.planning_seconds, whole.task_seconds, whole.thread_seconds) == (2.0, 4.0, 6.0, 8.0)
+    assert whole.hook_seconds == 1.0
 
 
 def test_queries_of_which_nobody_told_are_not_passed_over(tmp_path: Path):

@@ -186,6 +186,11 @@ public final class CaptureBridge {
         }
     }
 
+    /** Ends a drain that waits. */
+    public void wake() {
+        events.wake();
+    }
+
     public void close() {
         context.removeSparkListener(events);
         captures.close();

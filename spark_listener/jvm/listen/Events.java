@@ -30,6 +30,7 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
 public final class Events extends SparkListener {
     private static final int MOST = 10000;
     private static final int SESSIONS = 100;
+    private static final Described WAKE = new ApplicationEnd(0L); // ends a poll, and is no event
     private static final String NONE = "";
     private static final String SAVE = "headwater.save"; // set by spark_listener/rdd.py while an RDD is saved
     private static final String LOOK = "headwater.look"; // set there while PySpark looks for the schema of an RDD
@@ -130,7 +131,16 @@ public final class Events extends SparkListener {
 
     /** The next event; null if none came in time. */
     Described poll(long milliseconds) throws InterruptedException {
-        return (Described) queue.poll(milliseconds, TimeUnit.MILLISECONDS);
+        Described event = (Described) queue.poll(milliseconds, TimeUnit.MILLISECONDS);
+        while (event == WAKE) {
+            event = (Described) queue.poll();
+        }
+        return event;
+    }
+
+    /** Ends a poll that waits. If the queue is full, no poll waits. */
+    void wake() {
+        queue.offer(WAKE);
     }
 
     /** How many events had no room since this was asked last. */

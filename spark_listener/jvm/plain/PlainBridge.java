@@ -23,6 +23,7 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
 public final class PlainBridge extends SparkListener {
     private static final int MOST = 10000;
     private static final int EVENTS = 256; // a drain
+    private static final Object WAKE = new Object(); // ends a poll, and is no event
 
     private final SparkContext context;
     private final LinkedBlockingQueue queue = new LinkedBlockingQueue(MOST);
@@ -53,7 +54,9 @@ public final class PlainBridge extends SparkListener {
         List result = new ArrayList();
         Object event = queue.poll(milliseconds, TimeUnit.MILLISECONDS);
         while (event != null) {
-            result.add(event instanceof SparkListenerSQLExecutionEnd ? ended((SparkListenerSQLExecutionEnd) event) : event);
+            if (event != WAKE) {
+                result.add(event instanceof SparkListenerSQLExecutionEnd ? ended((SparkListenerSQLExecutionEnd) event) : event);
+            }
             event = result.size() < EVENTS ? queue.poll() : null;
         }
         long lost = dropped.getAndSet(0L);
@@ -71,6 +74,11 @@ public final class PlainBridge extends SparkListener {
         } catch (Exception late) {
             return false; // a TimeoutException, which Scala does not declare
         }
+    }
+
+    /** Ends a drain that waits. */
+    public void wake() {
+        queue.offer(WAKE);
     }
 
     public void close() {
