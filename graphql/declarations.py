@@ -31,7 +31,8 @@ class Descriptions:
 
     owners: list[str]
     stewards: list[str]
-    tags: list[str]
+    tags: list[str] = strawberry.field(description="Keys of tags, whatever value producers state.")
+    tag_values: list[str] = strawberry.field(description="The tags that producers state with a value, as `key=value`.")
     terms: list[str]
     description: str | None
     retention: str | None
@@ -45,6 +46,7 @@ class Descriptions:
             owners=list(found.owners),
             stewards=list(found.stewards),
             tags=list(found.tags),
+            tag_values=list(found.tag_values),
             terms=list(found.terms),
             description=found.description,
             retention=found.retention,

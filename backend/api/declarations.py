@@ -53,7 +53,7 @@ async def get_descriptions(
     owner: Annotated[str, Depends(tenant)],
     seen: Annotated[GraphStore, Depends(graph)],
 ) -> dict[str, Any]:
-    """What describes a node now: `{owners, stewards, tags, terms, description, retention, legal_hold}`."""
+    """What describes a node now: `{owners, stewards, tags, terms, description, retention, legal_hold, tag_values}`."""
     found = await seen.get(owner, [node])
     if not found:
         raise NotFoundError(f"Nothing is known of {node}.", hint="Search for its name, or see what a container holds.")

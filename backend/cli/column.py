@@ -10,7 +10,7 @@ import typer
 
 from headwater.backend.cli.answers import Answers, open_answers
 from headwater.backend.cli.lazy import NamingGroup
-from headwater.backend.cli.names import dataset_of, job_of
+from headwater.backend.cli.names import job_of, shown_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
 from headwater.backend.cli.view_options import Since, Until
@@ -109,8 +109,8 @@ def lineage(
         rows = [
             {
                 **row,
-                "from": _place(row["from"]),
-                "to": _place(row["to"]),
+                "from": shown_name("column", "", row["from"]),
+                "to": shown_name("column", "", row["to"]),
                 "operations": "; ".join(map(_operation, row["operations"])),
             }
             for row in rows
@@ -168,11 +168,6 @@ async def _ask(dataset: str, column: str | None, home: Path | None, ask: Any) ->
     async with open_answers(home) as answers:
         found: list[dict[str, Any]] = await ask(answers, (await find_column(answers, dataset, column)).id)
         return found
-
-
-def _place(identifier: str) -> str:
-    _, name, column = parse_id(identifier)[1]
-    return f"{dataset_of(name)} {column}"
 
 
 def _operation(step: dict[str, Any]) -> str:

@@ -20,7 +20,9 @@ from headwater.graph.model.declaration import Aspect
 
 app = typer.Typer(add_completion=False)
 
-_DESCRIBED = """query ($id: ID!) { node(id: $id) { descriptions { owners stewards tags terms description retention legalHold } } }"""
+_DESCRIBED = (
+    """query ($id: ID!) { node(id: $id) { descriptions { owners stewards tags tagValues terms description retention legalHold } } }"""
+)
 _MANY = {"owners": Aspect.OWNER, "stewards": Aspect.STEWARD, "tags": Aspect.TAG, "terms": Aspect.TERM}
 
 Names = list[str] | None
@@ -83,6 +85,8 @@ async def _described(answers: Answers, identifier: str) -> list[dict[str, str]]:
     if node is None:
         raise NotFoundError(f"Nothing is known of {identifier}.", hint="Search for its name with `headwater lineage`.")
     about = node["descriptions"]
+    valued = {text.partition("=")[0] for text in about["tagValues"]}
+    about["tags"] = sorted([tag for tag in about["tags"] if tag not in valued] + about["tagValues"])
     rows = [{"aspect": aspect.value, "value": value} for name, aspect in _MANY.items() for value in about[name]]
     return rows + [{"aspect": name, "value": about[name]} for name in ("description", "retention", "legalHold") if about[name] is not None]
 

@@ -63,7 +63,7 @@ async def _impact(target: str, where: str | None, direction: Direction, depth: i
         rows, last = await _pages(answers, asked)
     columns = _COLUMNS if format is Format.TABLE else ("id", *_COLUMNS, "path", "last_run")
     if format is Format.TABLE:
-        rows = [{**row, "name": shown_name(row["kind"], row["name"])} for row in rows]
+        rows = [{**row, "name": shown_name(row["kind"], row["name"], row["id"])} for row in rows]
     empty = f"Nothing {direction.value} of it is known."
     emit(rows, columns=columns, format=format, empty=empty)
     for reason in last["reasons"]:

@@ -53,7 +53,7 @@ def emit_lineage(focus: Node | None, shown: Shown, format: LineageFormat) -> Non
     elif format is LineageFormat.CSV:
         emit(list(_rows(shown)), columns=(*_COLUMNS, "id"), format=Format.CSV)
     else:
-        rows = [{**row, "name": shown_name(row["kind"], row["name"])} for row in _rows(shown)]
+        rows = [{**row, "name": shown_name(row["kind"], row["name"], row["id"])} for row in _rows(shown)]
         emit(rows, columns=_COLUMNS, format=Format.TABLE, empty=f"Nothing around it {_nothing(shown)}.")
 
 
@@ -71,7 +71,7 @@ def emit_changes(found: Mapping[str, Any], format: LineageFormat) -> None:
         rows += [{"change": change.lower(), "kind": "link", "name": f"{edge['src']} → {edge['dst']}"} for edge in found[f"edges{change}"]]
     plain = Format.CSV if format is LineageFormat.CSV else Format.TABLE
     if plain is Format.TABLE:
-        rows = [{**row, "name": shown_name(row["kind"], row["name"])} for row in rows]
+        rows = [{**row, "name": shown_name(row["kind"], row["name"], row.get("id", ""))} for row in rows]
     emit(rows, columns=("change", "kind", "name"), format=plain, empty=f"Nothing changed between {found['before']} and {found['after']}.")
 
 
@@ -116,7 +116,7 @@ def _dot(shown: Shown) -> Iterator[str]:
     for item in shown.nodes:
         shape = "box" if item["kind"] in _DATA else "ellipse"
         bold = ", penwidth=2" if item["focus"] else ""
-        yield f"  {_quoted(item['id'])} [label={_quoted(item['name'])}, shape={shape}{bold}];"
+        yield f"  {_quoted(item['id'])} [label={_quoted(_title(item))}, shape={shape}{bold}];"
     for edge in shown.edges:
         label = _edge_text(edge)
         yield f"  {_quoted(edge['src'])} -> {_quoted(edge['dst'])}{f' [label={_quoted(label)}]' if label else ''};"
@@ -131,7 +131,7 @@ def _mermaid(shown: Shown) -> Iterator[str]:
     yield "flowchart LR"
     numbers = {item["id"]: f"n{number}" for number, item in enumerate(shown.nodes)}
     for item in shown.nodes:
-        label = item["name"].replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;").replace("\n", " ").replace("\r", " ")
+        label = _title(item).replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;").replace("\n", " ").replace("\r", " ")
         left, right = ("[", "]") if item["kind"] in _DATA else ("([", "])")
         yield f'  {numbers[item["id"]]}{left}"{label}"{right}'
     for edge in shown.edges:
@@ -158,7 +158,7 @@ def _print_trees(focus: Node, shown: Shown) -> None:
             continue  # not asked for
         kept = {identifier: item for identifier, item in nodes.items() if item[direction]}
         following = _following(shown.edges, kept, upstream=upstream)
-        tree = Tree(_label(focus.kind.name, focus.name, "came from" if upstream else "went to"), guide_style="dim")
+        tree = Tree(_label(focus.kind.name, focus.name, focus.id, "came from" if upstream else "went to"), guide_style="dim")
         if roots != [focus.id]:
             following[focus.id] = [root for root in roots if following.get(root)]
         _grow(tree, focus.id, kept, following, {focus.id})
@@ -179,7 +179,7 @@ def _print_between(shown: Shown) -> None:
     drawn: set[str] = set()
     for root in sorted(roots, key=lambda each: nodes[each]["name"]):
         drawn.add(root)
-        tree = Tree(_label(nodes[root]["kind"], nodes[root]["name"], ""), guide_style="dim")
+        tree = Tree(_label(nodes[root]["kind"], nodes[root]["name"], root, ""), guide_style="dim")
         _grow(tree, root, nodes, following, drawn)
         out.print(tree)
     if not roots:
@@ -211,17 +211,25 @@ def _grow(tree: Any, parent: str, nodes: Mapping[str, Item], following: Mapping[
         for identifier in sorted(following.get(current, ()), key=lambda found: nodes[found]["name"]):
             repeated = identifier in shown
             item = nodes[identifier]
-            twig = branch.add(_label(item["kind"], item["name"], "see above" if repeated and following.get(identifier) else ""))
+            remark = "see above" if repeated and following.get(identifier) else ""
+            twig = branch.add(_label(item["kind"], item["name"], identifier, remark))
             if not repeated:
                 shown.add(identifier)
                 opened.append((twig, identifier))
         stack += reversed(opened)
 
 
-def _label(kind: str, name: str, remark: str) -> Any:
+def _title(item: Item) -> str:
+    """The name of a node in a drawing: of a column with its dataset, since many have the same name."""
+    name: str = item["name"]
+    return shown_name(item["kind"], name, item["id"]) if item["kind"] == NodeKind.COLUMN.name else name
+
+
+def _label(kind: str, name: str, identifier: str, remark: str) -> Any:
     from rich.text import Text
 
-    label = Text.assemble((dataset_of(name), "bold") if kind in _DATA else (job_of(name), "bold magenta"))
+    title = shown_name(kind, name, identifier) if kind == NodeKind.COLUMN.name else dataset_of(name) if kind in _DATA else job_of(name)
+    label = Text(title, "bold" if kind in _DATA else "bold magenta")
     if kind not in {NodeKind.DATASET.name, NodeKind.JOB.name, NodeKind.PIPELINE.name} and not name.startswith(f"{kind.lower()} "):
         label.append(f"  {kind.lower()}", "dim")
     return label.append(f"  {remark}", "dim") if remark else label

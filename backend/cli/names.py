@@ -11,10 +11,13 @@ OWN_ROWS = "rows that the program made itself"
 _SPARK_JOB = re.compile(r"(.+)\.(?:execute|save_as)_[a-z_]+\.([^.]+)")
 
 
-def shown_name(kind: str, name: str) -> str:
-    """The name of a node, as people read it best."""
+def shown_name(kind: str, name: str, identifier: str = "") -> str:
+    """Return the name of a node for people. With its id, a column is shown with its dataset."""
     if kind.lower() == "job":
         return job_of(name)
+    if kind.lower() == "column" and identifier:
+        _, dataset, column = parse_id(identifier)[1]
+        return f"{dataset_of(dataset)} {column}"
     return dataset_of(name) if kind.lower() in ("dataset", "partition") else name
 
 

@@ -174,11 +174,18 @@ def _table(rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str], title: 
     for column in columns:
         table.add_column(Text(column), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_cell(row.get(column))) for column in columns))
+        table.add_row(*(Text(_shown(row.get(column))) for column in columns))
     console = whole_lines()
     if title is not None:  # above the table, not in it: a narrow table would break the names in its title
         console.print(Text(title, style="italic"), soft_wrap=True)
     console.print(table)
+
+
+def _shown(value: Any) -> str:
+    """A cell of a table: a list of texts without brackets and quotes."""
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
+    return _cell(value)
 
 
 def _cell(value: Any) -> str:

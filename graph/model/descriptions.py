@@ -17,7 +17,10 @@ NODE_OF = {Aspect.OWNER: NodeKind.OWNER, Aspect.STEWARD: NodeKind.OWNER, Aspect.
 
 @dataclass(frozen=True, slots=True)
 class Descriptions:
-    """Owners, stewards, tags and terms in order of name. `retention` and `legal_hold` are None where nothing is stated."""
+    """Owners, stewards, tags and terms in order of name. `retention` and `legal_hold` are None where nothing is stated.
+
+    `tag_values` are the tags that producers state with a value, as `key=value`. A tag whose value is `true` only marks.
+    """
 
     owners: tuple[str, ...]
     stewards: tuple[str, ...]
@@ -26,6 +29,7 @@ class Descriptions:
     description: str | None
     retention: str | None
     legal_hold: str | None
+    tag_values: tuple[str, ...] = ()
 
 
 def descriptions_of(node: Node) -> Descriptions:
@@ -39,20 +43,26 @@ def descriptions_of(node: Node) -> Descriptions:
         aspect = Aspect.STEWARD if "steward" in str(owner.get("type") or "").lower() else Aspect.OWNER
         owners[aspect].add(str(owner.get("name") or ""))
     tags = set(_curated(facts, Aspect.TAG))
-    tags |= {str(tag.get("key") or "") for tag in _objects(facts.get("tags"), "tags") if not tag.get("field") or node.kind is NodeKind.JOB}
-    tags |= {name.removeprefix("tag:") for name in facts if name.startswith("tag:")}
+    stated = [
+        (str(tag.get("key") or ""), tag) for tag in _objects(facts.get("tags"), "tags") if not tag.get("field") or node.kind is NodeKind.JOB
+    ]
+    stated += [(name.removeprefix("tag:"), tag) for name, tag in facts.items() if name.startswith("tag:")]
+    tags |= {name for name, _ in stated}
     for aspect, names in (*owners.items(), (Aspect.TAG, tags)):
         names.difference_update(withdrawn(node, aspect))
+    gone = withdrawn(node, Aspect.TAG)
+    values = {f"{name}={value}" for name, tag in stated if name in tags and (value := _value(tag)) is not None} - gone
     documentation = facts.get("documentation")
-    stated = documentation.get("description") if isinstance(documentation, Mapping) else facts.get("description")
+    text = documentation.get("description") if isinstance(documentation, Mapping) else facts.get("description")
     return Descriptions(
         owners=_ordered(owners[Aspect.OWNER]),
         stewards=_ordered(owners[Aspect.STEWARD]),
         tags=_ordered(tags),
         terms=_ordered(_curated(facts, Aspect.TERM)),
-        description=_single(facts, Aspect.DESCRIPTION) or (stated if isinstance(stated, str) else None),
+        description=_single(facts, Aspect.DESCRIPTION) or (text if isinstance(text, str) else None),
         retention=_single(facts, Aspect.RETENTION),
         legal_hold=_single(facts, Aspect.LEGAL_HOLD),
+        tag_values=_ordered(values),
     )
 
 
@@ -82,6 +92,12 @@ def _stated(facts: Mapping[str, Any], aspect: Aspect, *, removed: bool) -> list[
 def _single(facts: Mapping[str, Any], aspect: Aspect) -> str | None:
     stated = facts.get(f"{CURATED}{aspect}")
     return str(stated["value"]) if isinstance(stated, Mapping) and "value" in stated else None
+
+
+def _value(tag: Any) -> str | None:
+    """The value of a producer's tag; None if the tag has none, or only marks."""
+    value = tag.get("value") if isinstance(tag, Mapping) else None
+    return None if value is None or str(value).lower() in ("", "true") else str(value)
 
 
 def _objects(facet: Any, name: str) -> list[Mapping[str, Any]]:

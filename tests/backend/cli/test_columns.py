@@ -83,6 +83,7 @@ def test_a_tag_reaches_what_is_made_of_its_column_until_it_is_taken_back(describ
     assert {(tag["tag"], tag["way"], tag["origin"]) for tag in found} == {
         (tag, "masked", f"column:file:{CLEAN}:email") for tag in ("pii", "pii=1")
     }
+    assert run("describe", CLEAN, "--column", "email", "--home", home, "-f", "csv") == "aspect,value\ntag,pii=1\n"
     assert run("describe", CLEAN, "--column", "email", "--remove", "tag=pii", "--home", home, "-f", "csv") == "aspect,value\n"
     assert rows("column", "tags", OUT, "who", "--home", home) == []
 
@@ -105,6 +106,38 @@ def test_impact_and_causes_are_listed(lived_in: Path) -> None:
     causes = rows("impact", OUT, "--direction", "upstream", "--depth", "2", "--home", lived_in)
     assert [row["name"] for row in causes] == ["report", CLEAN]
     assert "id,distance" in run("impact", OUT, "--home", lived_in, "-f", "csv")
+
+
+def test_columns_are_listed_with_their_datasets_and_owners_without_brackets(described: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(described, home)
+    run("describe", OUT, "--column", "who", "--owner", "team:finance", "--owner", "ann", "--home", home)
+    found = run("impact", f"column:file:{CLEAN}:email", "--home", home)
+    assert f"{OUT} who" in found
+    assert "ann, team:finance" in found
+    assert f"{CLEAN} email" in run("impact", f"column:file:{OUT}:who", "--direction", "upstream", "--home", home)
+    for form in ("tree", "table", "dot", "mermaid"):
+        assert f"{OUT} who" in run("lineage", CLEAN, "--level", "column", "--home", home, "-f", form), form
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [("production", "environment=production"), ("true", "environment"), ("", "environment"), (None, "environment")]
+)
+def test_a_tag_is_shown_with_its_value(lived_in: Path, tmp_path: Path, value: str | None, shown: str) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(lived_in, home)
+    stated = event(REPORT, "report", "COMPLETE", "2026-01-31T10:05:00Z", CLEAN, OUT)
+    tag = {"key": "environment", "source": "CATALOG"} | ({} if value is None else {"value": value})
+    facet = {"_producer": "https://example.org/test", "_schemaURL": "https://example.org/schema", "tags": [tag]}
+    stated["outputs"][0]["facets"] = {"tags": facet}
+
+    async def fill() -> None:
+        async with await Workspace.open(load_settings(home=home)) as workspace:
+            workspace.events.submit("default", json.dumps(stated).encode()).result()
+            assert await workspace.settle() == 0
+
+    asyncio.run(fill())
+    assert rows("describe", OUT, "--home", home) == [{"aspect": "tag", "value": shown}]
 
 
 @pytest.mark.parametrize(
