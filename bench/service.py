@@ -16,13 +16,18 @@ _WORKER = "headwater.backend.worker.child"
 
 
 class Service:
-    """Runs from when it is made until `stop` or `kill`. `settings` are variables of its environment, `log` is where it writes."""
+    """Runs from when it is made until `stop` or `kill`. `settings` are variables of its environment, `log` is where it writes.
 
-    def __init__(self, home: Path, *, settings: Mapping[str, str] | None = None, log: Path | None = None) -> None:
+    `python` is the interpreter, which another checkout may have.
+    """
+
+    def __init__(
+        self, home: Path, *, settings: Mapping[str, str] | None = None, log: Path | None = None, python: str = sys.executable
+    ) -> None:
         from headwater.backend.client import GraphQLClient
         from headwater.backend.home import Home
 
-        command = [sys.executable, "-m", "headwater", "serve", "--home", str(home), "--port", "0"]
+        command = [python, "-P", "-m", "headwater", "serve", "--home", str(home), "--port", "0"]
         environment = os.environ | {"PYTHONUNBUFFERED": "1"} | dict(settings or {})
         with (log or Path(os.devnull)).open("ab") as written:
             output = written if log is not None else None

@@ -22,13 +22,14 @@ async def read_body(
 ) -> T:
     """What `read` makes of a body. It is given the bytes, their content encoding, how many they may unpack to, and the `arguments`.
 
-    A body of less than `inline` bytes, unpacked, is read at once. Raises as `Readers.read` does.
+    A body of less than `inline` bytes, unpacked, is read at once, unless those of the tenant take long. Raises as `Readers.read` does.
     """
     body = await request.body()
     encoding = request.headers.get("content-encoding")
     most = parts.settings.max_body_bytes if limit is None else min(limit, parts.settings.max_body_bytes)
-    if (small := small_body(body, encoding, inline)) is not None:
-        return read(small, None, most, *arguments)
+    if parts.readers.inline.has_left(who.tenant) and (small := small_body(body, encoding, inline)) is not None:
+        with parts.readers.inline.counted(who.tenant):
+            return read(small, None, most, *arguments)
     return await parts.readers.read(Caller(who.tenant, who.holder), request.receive, read, body, encoding, most, *arguments)
 
 

@@ -3,8 +3,8 @@
 What a producer sends is mostly one event of a few kilobytes, and a service gets thousands of them a second. To make a task of each, to hand
 it through every layer of the application and its answer back takes longer than to check it. So the connection offers it here first: with
 the guard's checks, the check, the log and the answers of `lineage`, and the line and the measures of `requests`. Whatever is unusual (a
-refusal, a session, a token whose issuer must be asked, a packed body, a sender for some namespaces alone, traces of the service) is left
-to the application, before anything is done.
+refusal, a session, a token whose issuer must be asked, a packed body, a sender for some namespaces alone, a tenant whose bodies take
+long, traces of the service) is left to the application, before anything is done.
 """
 
 from __future__ import annotations
@@ -65,9 +65,11 @@ class DirectEvents:
             return None
         who, share = admitted
         appended = None
+        parts = self._parts()
         try:
-            if Right.INTAKE not in who.within:
-                appended = self._parts().workspace.events.take(who.tenant, body)
+            if Right.INTAKE not in who.within and parts.readers.inline.has_left(who.tenant):
+                with parts.readers.inline.counted(who.tenant):
+                    appended = parts.workspace.events.take(who.tenant, body)
         finally:
             if appended is None:
                 share.release()

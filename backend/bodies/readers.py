@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
+from headwater.backend.bodies.inline import InlineTime
 from headwater.backend.bodies.wire import Limits, Task
 from headwater.backend.processes.errors import QuestionEndedError, TooManyQuestionsError
 from headwater.backend.processes.pool import ProcessPool
@@ -60,9 +61,10 @@ class _Reader(ChildProcess):
 
 
 class Readers(ProcessPool[_Reader]):
-    """See the module's docstring."""
+    """See the module's docstring. `inline` counts what small bodies take that need no process."""
 
     def __init__(self, settings: Settings) -> None:
+        self.inline = InlineTime()
         self._limits = Limits(settings.body_seconds, settings.question_bytes)
         places = settings.body_processes
         turns = Turns(places, each=max(1, places - 1), waiting=_WAITING, keeps_one=True, too_many=TooManyBodiesError, what="requests")
@@ -106,6 +108,8 @@ class Readers(ProcessPool[_Reader]):
     async def _answer(self, caller: Caller, task: Task) -> Any:
         try:
             place = await self.turns.take(caller, _PATIENCE)
+            if self.turns.count_at_work > 1:  # another tenant's body should find its process warm: to start one takes a second
+                self.warm_next()
             process = await self.started(caller, place)
         except TooManyBodiesError:
             raise

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from headwater.backend.processes.errors import QuestionEndedError
@@ -28,12 +29,18 @@ class ProcessPool(Generic[P]):
         self._start = start
         self._purpose = purpose
         self._processes: list[P | None] = [None] * turns.places
+        self._starts: dict[int, asyncio.Task[P]] = {}  # by place
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
     def warm(self, count: int = 1) -> None:
         """Start the first processes, so that those that need one first need not wait for it."""
         for place in range(count):
+            self._later(self._process(place))
+
+    def warm_next(self) -> None:
+        """Start the process of the place that the next caller gets, where there is none yet."""
+        if (place := self.turns.next_place) is not None and self._processes[place] is None and place not in self._starts:
             self._later(self._process(place))
 
     @property
@@ -63,7 +70,7 @@ class ProcessPool(Generic[P]):
     async def close(self) -> None:
         """End all processes."""
         self._is_closed = True
-        tasks = list(self._tasks)
+        tasks = [*self._tasks, *self._starts.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -71,18 +78,24 @@ class ProcessPool(Generic[P]):
 
     async def _process(self, place: int) -> P:
         process = self._processes[place]
-        if process is not None and not process.is_alive:
-            process = self._processes[place] = None
-        if process is None:
-            process = await self._start()
-            known = self._processes[place]
-            if known is not None or self._is_closed:  # another start was quicker, or the service ends
-                await process.close()
-                if known is None:
-                    raise QuestionEndedError("The service is ending.")
-                return known
-            self._processes[place] = process
+        if process is not None and process.is_alive:
+            return process
+        if self._is_closed:
+            raise QuestionEndedError("The service is ending.")
+        if (start := self._starts.get(place)) is None:
+            start = self._starts[place] = asyncio.ensure_future(self._start_at(place))
+            start.add_done_callback(partial(self._started, place))
+        return await asyncio.shield(start)  # whoever leaves meanwhile does not end it: others may wait for it, or will
+
+    async def _start_at(self, place: int) -> P:
+        self._processes[place] = None
+        process = self._processes[place] = await self._start()
         return process
+
+    def _started(self, place: int, start: asyncio.Task[P]) -> None:
+        del self._starts[place]
+        if not start.cancelled():
+            start.exception()  # whoever waits for it has it, too
 
     async def _give_up(self, caller: Caller, place: int, process: P) -> None:
         if await process.give_up():

@@ -93,6 +93,16 @@ class Turns:
         return len(self._waiting)
 
     @property
+    def next_place(self) -> int | None:
+        """The place that the next caller gets; None where none is free."""
+        return self._free[0] if self._free else None
+
+    @property
+    def count_at_work(self) -> int:
+        """How many places are taken."""
+        return self.places - len(self._free)
+
+    @property
     def overdue_seconds(self) -> float:
         """How long a tenant waits that has no place: it is not its own work that it waits for."""
         since = [waiting.since for waiting in self._waiting if not self._of_tenant[waiting.caller.tenant]]

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import gzip
+from itertools import count
+from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from headwater.backend.api.bodies import SMALL, small_body
+from headwater.backend.app import create_app
+from headwater.backend.settings import load_settings
+from tests.backend.events import run_event
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "X-GZIP"])
@@ -32,3 +38,18 @@ def test_a_body_without_encoding_is_measured_as_it_is() -> None:
 )
 def test_what_is_not_plainly_small_is_left_to_a_reader(body: bytes, encoding: str) -> None:
     assert small_body(body, encoding, 16_384) is None
+
+
+def test_those_of_a_tenant_whose_bodies_take_long_are_read_in_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.backend.bodies.inline._USUAL", 0.0)
+    monkeypatch.setattr("headwater.backend.bodies.inline._SHARE", 0.0)
+    app = create_app(load_settings(home=tmp_path))
+    with TestClient(app, base_url="http://localhost") as client:
+        parts = app.state.service
+        headers = {"X-Api-Key": parts.settings.key()}
+        numbers = count()
+        while parts.readers.inline.has_left("default"):
+            client.post("/api/v1/lineage", json=run_event(next(numbers)), headers=headers).raise_for_status()
+        assert parts.readers.pids == []
+        client.post("/api/v1/lineage", json=run_event(next(numbers)), headers=headers).raise_for_status()
+        assert len(parts.readers.pids) == 1

@@ -125,6 +125,31 @@ async def test_one_tenant_at_its_worst_keeps_no_other_from_its_turn(opened: Open
         await asyncio.gather(*reading, return_exceptions=True)
 
 
+async def test_the_process_of_the_next_tenant_is_warm_before_it_comes(opened: Opened) -> None:
+    async with opened(body_processes=3) as readers:
+        clients = [_Client() for _ in range(2)]
+        reading = [asyncio.ensure_future(_read_long(readers, caller, client)) for caller, client in zip((ANN, BOB), clients, strict=True)]
+        await _until(lambda: len(readers.pids) == 3)
+        first = readers.pids
+        assert await readers.read(SUE, _Client().receive, len, b"abc") == 3
+        assert readers.pids == first
+        for client in clients:
+            client.left.set()
+        await asyncio.gather(*reading, return_exceptions=True)
+
+
+async def test_a_start_goes_on_without_its_caller_and_serves_the_next(opened: Opened) -> None:
+    async with opened(body_processes=2) as readers:
+        client = _Client()
+        reading = asyncio.ensure_future(_read_long(readers, ANN, client))
+        await _until(lambda: readers.turns.count_at_work == 1)
+        client.left.set()
+        with pytest.raises(ClientDisconnect):
+            await reading
+        assert await readers.read(ANN, _Client().receive, len, b"abcd") == 4
+        assert len(readers.pids) == 1
+
+
 async def test_whoever_has_too_many_bodies_waiting_is_told_to_come_again(opened: Opened) -> None:
     async with opened(body_processes=2) as readers:
         client = _Client()
