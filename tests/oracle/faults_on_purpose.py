@@ -36,7 +36,13 @@ _METHOD = re.compile(
 )
 _CONSTANT = re.compile(r'        return [\w."]+;[^\n]*\n    \}')
 # By these Spark calls us. Each is nothing but a try.
-_ENTRIES = {"rewrite/core/CaptureRule.apply", "rewrite/core/AdaptiveGuard.apply", "write/TrackedInsert.basicWriteJobStatsTracker"}
+_ENTRIES = {
+    "rewrite/core/CaptureRule.apply",
+    "rewrite/core/AdaptiveGuard.apply",
+    "rewrite/core/GroupOrder.apply",
+    "rewrite/nodes/TwoLevelAggregate.conf",
+    "write/TrackedInsert.basicWriteJobStatsTracker",
+}
 _FOLDERS = (
     "headwater/rewrite/",
     "headwater/write/TrackedInsert",

@@ -171,27 +171,35 @@ _TELLING = {
 
 
 class Program(NamedTuple):
-    """A query. `telling`: one of the few that ordinary tests run."""
+    """A query, and the family that it belongs to."""
 
+    kind: str
     name: str
     text: str
 
     @property
     def telling(self) -> bool:
+        """Whether ordinary tests run it."""
         return self.name in _TELLING
+
+    @property
+    def generates_code(self) -> bool:
+        """Whether the torture test runs it with generated code."""
+        return self.name.endswith(" over files") or self.kind == "query"
 
 
 def programs() -> Iterator[Program]:
-    """All of them."""
+    """All programs."""
     for function, expression in {**AGGREGATES, **MIXED}.items():
         for source, relation in SOURCES.items():
             for key, columns in KEYS.items():
                 selected = f"{columns}, {expression}" if expression else columns
-                yield Program(f"{function} by {key} over {source}", f"SELECT {selected} FROM {relation} GROUP BY {columns}")
+                yield Program(function, f"{function} by {key} over {source}", f"SELECT {selected} FROM {relation} GROUP BY {columns}")
             if expression:
-                yield Program(f"{function} over {source}", f"SELECT {expression} FROM {relation}")
+                yield Program(function, f"{function} over {source}", f"SELECT {expression} FROM {relation}")
     for function, expression in WINDOWS.items():
         for key, columns in KEYS.items():
-            yield Program(f"window {function} by {key}", f"SELECT id, {expression.replace('{KEY}', columns)} FROM facts")
+            text = f"SELECT id, {expression.replace('{KEY}', columns)} FROM facts"
+            yield Program("window", f"window {function} by {key}", text)
     for kind, texts in {"generator": GENERATORS, "query": JOINS}.items():
-        yield from (Program(f"{kind} {name}", text) for name, text in texts.items())
+        yield from (Program(kind, f"{kind} {name}", text) for name, text in texts.items())

@@ -7,6 +7,7 @@ import headwater.rewrite.core.AdaptiveGuard;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.CaptureRule;
 import headwater.rewrite.core.Captures;
+import headwater.rewrite.core.GroupOrder;
 import headwater.rewrite.core.ReadableRoots;
 import headwater.rewrite.delta.TableWrite;
 import headwater.rewrite.families.Families;
@@ -40,7 +41,7 @@ public final class CaptureBridge {
     private final Captures captures;
     private final Events events;
     private final CaptureRule rule; // null: records are not captured
-    private final AdaptiveGuard guard;
+    private final List strategies = new ArrayList(); // of SparkStrategy
     private final ObjectMapper json = new ObjectMapper();
     private boolean breakerReported; // that the breaker opened
     private long describingNanos; // of processor time
@@ -53,7 +54,8 @@ public final class CaptureBridge {
         ShortQuestion.state(look);
         captures = new Captures(context, segments, budget);
         events = new Events(captures);
-        guard = new AdaptiveGuard(captures);
+        strategies.add(new AdaptiveGuard(captures));
+        strategies.add(new GroupOrder(captures));
         rule = records ? new CaptureRule(captures, new Families()) : null;
         context.addSparkListener(events);
     }
@@ -77,9 +79,9 @@ public final class CaptureBridge {
         }
         rules.add(rule);
         session.experimental().extraOptimizations_$eq(Scala.seq(rules));
-        List strategies = Scala.list(session.experimental().extraStrategies());
-        strategies.add(guard);
-        session.experimental().extraStrategies_$eq(Scala.seq(strategies));
+        List extended = Scala.list(session.experimental().extraStrategies());
+        extended.addAll(strategies);
+        session.experimental().extraStrategies_$eq(Scala.seq(extended));
     }
 
     /** What to checkpoint in the place of a frame; null: there is nothing to say of it. Never throws. */
