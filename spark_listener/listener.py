@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headwater.spark_listener.breaker import Breaker
+from headwater.spark_listener.lineage.asked_tables import AskedTables
 from headwater.spark_listener.operations import DeclaredOperation
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import SavedRDD
@@ -39,6 +40,7 @@ class Listener:
         self._bridge: Any = None
         self._finishing = False
         self.bus_seconds = 0.0  # at the end, while Spark delivered its last events; `SparkContext.stop` waits for them in any case
+        self._asked_tables = AskedTables()
         self._scribe: Scribe | None = None
         self._thread = threading.Thread(target=self._run, name="headwater-listener", daemon=True)
 
@@ -125,7 +127,7 @@ class Listener:
         events = self._bridge.drain(timeout_ms)
         for event in events:
             with self._breaker.counted(str(event.get("event"))):
-                scribe.take(event)
+                scribe.take(self._asked_tables.completed(event, self._bridge.table_columns))
         return bool(events)
 
     def _start_lasting(self, scribe: Scribe) -> None:

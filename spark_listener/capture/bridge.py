@@ -98,9 +98,7 @@ class Bridge:
         spark_seconds = time.perf_counter() - began if is_local else 0.0
         place = file_system.makeQualified(location).toString()
         records = Mode(mode).records
-        roots = jvm.java.util.ArrayList()
-        for root in readable:
-            roots.add(root)
+        roots = java_list(jvm, readable)
         declared = jvm.java.util.HashMap()
         for table, column in keys.items():
             declared.put(table, column)
@@ -166,6 +164,13 @@ class Bridge:
         events: list[dict[str, Any]] = json.loads(self._java.drain(timeout_ms))
         return events
 
+    def table_columns(self, jdbc: Mapping[str, Any], tables: Sequence[str]) -> dict[str, list[str]]:
+        """The columns of the tables that a read by JDBC names in its text, as its database states them, of those that answer."""
+        asked = java_list(_java_machine(self._context), tables)
+        texts = [jdbc.get(member) for member in ("url", "dbtable", "query", "prepare")]
+        found: dict[str, list[str]] = json.loads(self._java.columns(*texts, asked))
+        return found
+
     def running(self, execution: int) -> dict[str, Any] | None:
         """What a query is that runs now: its `plan` (None: not known) and `stages` so far; None once it has ended."""
         description = self._java.running(execution)
@@ -204,10 +209,15 @@ def java_object(context: Any, name: str, *arguments: Any, in_executors: bool) ->
     if in_executors:
         java_context(context).sc().addJar(str(jar))
     entry = jvm.java.lang.Class.forName(name, True, jvm.java.lang.Thread.currentThread().getContextClassLoader())
-    values = jvm.java.util.ArrayList()
-    for argument in arguments:
-        values.add(argument)
-    return entry.getConstructors()[0].newInstance(values.toArray())
+    return entry.getConstructors()[0].newInstance(java_list(jvm, arguments).toArray())
+
+
+def java_list(jvm: Any, values: Sequence[Any]) -> Any:
+    """A list of the JVM's with these values."""
+    made = jvm.java.util.ArrayList()
+    for value in values:
+        made.add(value)
+    return made
 
 
 def _jar(context: Any) -> Path:

@@ -43,6 +43,10 @@ class PlainBridge:
     def running(self, execution: int) -> None:
         """What runs is told when it has ended."""
 
+    def table_columns(self, *_read: object) -> dict[str, list[str]]:
+        """No database is asked: its reads are not described here."""
+        return {}
+
     def describing_seconds(self) -> float:
         """It is not counted."""
         return 0.0

@@ -1,12 +1,13 @@
 """What a plan reads or writes through a connector, by what the connector was told: tables of databases, topics of Kafka.
 
-A description has `jdbc` (`url`, and `dbtable` or `query`; beside it `parts`, schema and table, where the catalog was asked) or `kafka`
-(`servers`, `topics`) as the program gave them. These may hold secrets: what comes from here does not, and they go nowhere else.
+A description has `jdbc` or `kafka` (`servers`, `topics`) as the program gave them. `jdbc` has `url`, `dbtable` or `query`,
+`prepare` where statements come before that, and `schemas`, the columns of the tables in its text, where the database was asked
+for them. Next to it is `parts`, schema and table, where the catalog was asked.
+These may hold secrets: what comes from here does not, and they go nowhere else.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,9 +19,6 @@ from headwater.spark_listener.lineage.sqltext import ReadByQuery, read_by
 
 TOLD = ("jdbc", "kafka", "parts", "catalog_of", "static_partitions")  # members of a description that are for events alone
 
-# a table with a name in the query that Spark makes: `(select …) t`, `(select …) as t`
-_IN_BRACKETS = re.compile(r"\((?P<query>.*)\)\s*(?:as\s+)?(?:[\w$]+|\"[^\"]*\"|`[^`]*`)?\s*", re.DOTALL | re.IGNORECASE)
-
 
 @dataclass(frozen=True, slots=True)
 class Connected:
@@ -31,33 +29,64 @@ class Connected:
     problem: str | None = None
 
 
+def open_columns(described: Mapping[str, Any]) -> str | None:
+    """Which columns of a query's result are made of it is not known what, as a reason; None where all is known."""
+    found = connected(described)
+    read = found.by_query if found is not None else None
+    if read is None or not (read.unknown or read.are_rows_unknown):
+        return None
+    columns = f"the columns {', '.join(read.unknown[:8])}{' and others' if len(read.unknown) > 8 else ''}" if read.unknown else ""
+    rows = "the choice of its rows" if read.are_rows_unknown else ""
+    tables = ", ".join(name for _, name in read.tables[:8]) or "its tables"
+    return f"which columns of {tables} make {' and '.join(filter(None, (columns, rows)))} of a query's result is not known"
+
+
+def tables_to_ask(described: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tables whose columns settle what a query's columns are made of, as its text names them."""
+    found = connected(described)
+    return found.by_query.asks if found is not None and found.by_query is not None else ()
+
+
 def connected(described: Mapping[str, Any]) -> Connected | None:
     """What a description names; None where it is of no connector that is known here."""
     if isinstance(jdbc := described.get("jdbc"), Mapping):
         columns = tuple(str(column["name"]) for column in described.get("columns") or ())
         parts = tuple(str(part) for part in described.get("parts") or ())
-        return _of_jdbc(*(str(jdbc.get(member) or "") for member in ("url", "dbtable", "query")), columns, parts)
+        schemas = tuple((str(table), tuple(map(str, names))) for table, names in (jdbc.get("schemas") or {}).items())
+        texts = (str(jdbc.get(member) or "") for member in ("url", "dbtable", "query", "prepare"))
+        return _of_jdbc(*texts, columns, parts, schemas)
     if isinstance(kafka := described.get("kafka"), Mapping):
         return _of_kafka(kafka)
     return None
 
 
 @lru_cache(256)  # one query's source is asked for a few times
-def _of_jdbc(url: str, table: str, query: str, columns: tuple[str, ...], parts: tuple[str, ...]) -> Connected:
+def _of_jdbc(
+    url: str,
+    table: str,
+    query: str,
+    prepare: str,
+    columns: tuple[str, ...],
+    parts: tuple[str, ...],
+    schemas: tuple[tuple[str, tuple[str, ...]], ...],
+) -> Connected:
     database = database_of(url)
     if parts:  # the catalog was asked
         return Connected([database.table(parts)])
-    if table:
-        named = parts_of(table, database)
-        if named is not None:
-            return Connected([database.table(named)])
-        found = _IN_BRACKETS.fullmatch(table.strip())
-        query = found["query"] if found else ""
-    if not query:
-        return Connected([database.whole()], problem=f"which tables of {database.whole()[1]} it means cannot be told: it names none")
-    read = read_by(query, columns, database)
+    whole = database.whole()
+    named = parts_of(table, database) if table and not prepare.strip() else None
+    if named is not None:
+        return Connected([database.table(named)])
+    if not table and not query:
+        return Connected([whole], problem=f"which tables of {whole[1]} it means cannot be told: it names none")
+    # as Spark writes it: a query follows `prepare` within brackets
+    text = f"SELECT * FROM {table}" if table else f"SELECT * FROM ({query}\n) headwater_query" if prepare.strip() else query
+    read = read_by(text, columns, database, dict(schemas), prepare)
     if isinstance(read, str):
-        return Connected([database.whole()], problem=f"which tables of {database.whole()[1]} its query reads is not known: {read}")
+        where = "its query" if query or table.lstrip().startswith("(") else "its dbtable"
+        return Connected([whole], problem=f"which tables of {whole[1]} {where} reads is not known: {read}")
+    if read.is_table and table and not prepare.strip():
+        return Connected(list(read.tables))
     return Connected(list(read.tables), read)
 
 

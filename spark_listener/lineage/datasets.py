@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from headwater.spark_listener.lineage import subset
 from headwater.spark_listener.lineage.columns import WITHIN, ColumnLineage, Field, Fields, Sources, Step, column_accesses, column_lineage
-from headwater.spark_listener.lineage.connected import connected
+from headwater.spark_listener.lineage.connected import connected, open_columns
 from headwater.spark_listener.lineage.facets import FIELD_ACCESS, Facet, facet
 from headwater.spark_listener.lineage.naming import Name, address_of, dataset_name
 from headwater.spark_listener.lineage.nested import fields_of
@@ -20,6 +20,7 @@ from headwater.spark_listener.secrets import name_without_secrets
 Value = TypeVar("Value")
 _OPAQUE = "opaque: which columns this one is made of only the function knows; all that it sees are listed"
 _ANY = "opaque: there are too many columns to list them one by one; this one may have a part in any of them"
+_DIRECT = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")  # OpenLineage's subtypes of columns whose values flow; all others are INDIRECT
 _LONGEST_NAME = 8192  # of a column: as long as services take
 _MOST_LISTED = 50_000  # pairs of a column and one that it is made of: an event of some 10 MB
 _NOT_FOLLOWED = {"operator": None, "reason": "the plan is too large for its columns to be followed", "kind": "missing"}
@@ -222,9 +223,10 @@ def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def unknown_datasets(plan: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Of which sources and sinks it is not known what they are, as problems of the ledger."""
+    """Of which sources and sinks it is not known what they are, or of which columns, as problems of the ledger."""
     described = [*(plan.get("sources") or ()), *([plan["sink"]] if plan.get("sink") else [])]
     found = [(part, known.problem) for part in described if (known := connected(part)) is not None and known.problem]
+    found += [(part, reason) for part in described if (reason := open_columns(part)) is not None]
     return [{"operator": str(part.get("format")), "reason": reason, "kind": "missing"} for part, reason in found]
 
 
@@ -240,14 +242,14 @@ def _fields(source: Mapping[str, Any]) -> Fields | None:
         return Fields({}, {})
     if found is None or found.by_query is None:
         return None
-    columns = {name: _steps(reads, "DIRECT") for name, reads in found.by_query.columns.items()}
-    return Fields(columns, _steps(found.by_query.rows, "INDIRECT"))
+    columns = {name: _steps(reads) for name, reads in found.by_query.columns.items()}
+    return Fields(columns, _steps(found.by_query.rows))
 
 
-def _steps(reads: Iterable[Read], kind: str) -> dict[Field, frozenset[Step]]:
+def _steps(reads: Iterable[Read]) -> dict[Field, frozenset[Step]]:
     steps: dict[Field, set[Step]] = {}
     for (namespace, name), column, subtype in reads:
-        steps.setdefault((namespace, name, column), set()).add(Step(kind, subtype))
+        steps.setdefault((namespace, name, column), set()).add(Step("DIRECT" if subtype in _DIRECT else "INDIRECT", subtype))
     return {field: frozenset(found) for field, found in sorted(steps.items())}
 
 

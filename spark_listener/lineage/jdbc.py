@@ -48,6 +48,14 @@ _KINDS = {
     "trino": _Kind("trino", "8080", "", dialect="trino"),
     "snowflake": _Kind("snowflake", "", "PUBLIC", fold="upper", dialect="snowflake"),
 }
+# Of databases that have no rules of their own for names: how sqlglot calls their SQL.
+_DIALECTS = {
+    "sqlite": "sqlite", "duckdb": "duckdb", "clickhouse": "clickhouse", "ch": "clickhouse", "databricks": "databricks",
+    "spark": "databricks",
+    "presto": "presto", "awsathena": "athena", "athena": "athena", "bigquery": "bigquery", "exa": "exasol", "singlestore": "singlestore",
+    "cockroachdb": "postgres", "yugabytedb": "postgres", "vertica": "postgres", "jtds": "tsql", "memsql": "singlestore", "drill": "drill",
+    "dremio": "dremio", "doris": "doris", "starrocks": "starrocks",
+}  # fmt: skip
 # What the parts of a table's name are, by the scheme of its namespace.
 LEVELS = {
     kind.scheme: ("DATABASE", "TABLE") if kind.schema is None else ("CATALOG" if kind.scheme == "trino" else "DATABASE", "SCHEMA", "TABLE")
@@ -77,7 +85,7 @@ class Database:
     def dialect(self) -> str | None:
         """The SQL that it speaks, as sqlglot calls it; None where that is not known."""
         known = _KINDS.get(self.kind)
-        return known.dialect if known else None
+        return known.dialect if known else _DIALECTS.get(self.kind)
 
     def whole(self) -> Name:
         """All of the database, where it is not known which tables are meant."""

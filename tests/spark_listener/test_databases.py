@@ -45,6 +45,11 @@ PROGRAM = """
     spark.read.jdbc(secret, "(SELECT id, total FROM orders WHERE id < 9) t", properties={"user": user}).write.parquet("in_brackets")
     odd = "LATERAL (VALUES (x.id)) v(y), XMLTABLE('a' PASSING NULL COLUMNS z int)"
     query(f"SELECT x.id FROM orders AS x, {odd} WHERE x.id < 3").write.parquet("odd")
+    query("SELECT name, total, (SELECT max(c) FROM (SELECT count(*) c FROM orders o WHERE o.customer = customers.id) x) AS n "
+          "FROM customers JOIN orders ON customers.id = customer").write.parquet("unqualified")
+    table("orders AS o JOIN (SELECT id AS cid, name FROM customers) c ON customer = cid").select("name", "total").write.parquet("from_join")
+    table("customers c").write.parquet("alias")
+    table("t", prepareQuery="WITH t AS (SELECT name AS n FROM customers)").write.parquet("prepared")
     twice = orders.selectExpr("id", "total * 2 AS twice").write.format("jdbc").options(url=secret)
     twice.option("dbtable", "copies").save()
     twice.option("dbtable", "public.copies").mode("append").save()
@@ -120,6 +125,18 @@ def test_a_query_is_known_by_its_tables_and_columns(shop: Shop) -> None:
         "id": {("shop.public.orders", "id")}, "who": {("shop.public.customers", "name")}, "twice": {("shop.public.orders", "total")},
     }  # fmt: skip
     assert shop.inputs("/in_brackets") == {(where, "shop.public.orders")}
+
+
+def test_columns_without_a_table_are_those_that_the_database_states(shop: Shop) -> None:
+    names = {("shop.public.customers", "name")}
+    assert shop.columns("/unqualified") == {"name": names, "total": {("shop.public.orders", "total")}}
+    assert shop.columns("/from_join") == {"name": names, "total": {("shop.public.orders", "total")}}
+    assert shop.columns("/alias")["name"] == names
+    assert shop.columns("/prepared") == {"n": names}
+    for output in ("/unqualified", "/from_join", "/alias", "/prepared"):
+        assert not any(
+            "of a query's result" in problem["reason"] for problem in shop.of(output)["run"]["facets"]["headwater_capture"]["problems"]
+        )
 
 
 def test_a_query_that_cannot_be_parsed_is_the_database_and_the_ledger_says_so(shop: Shop) -> None:

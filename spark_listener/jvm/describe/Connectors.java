@@ -25,7 +25,10 @@ final class Connectors {
     /** Null: of a relation of no connector that is known here. */
     static Map read(BaseRelation relation) {
         if (relation instanceof JDBCRelation) {
-            return jdbc(((JDBCRelation) relation).jdbcOptions());
+            JDBCOptions options = ((JDBCRelation) relation).jdbcOptions();
+            Map described = jdbc(options);
+            TableColumns.keep(options, (Map) described.get("jdbc"));
+            return described;
         }
         if (relation.getClass().getName().equals(KAFKA)) {
             Map options = map(field(relation, "sourceOptions"));
@@ -58,6 +61,7 @@ final class Connectors {
         about.put("url", options.get("url"));
         about.put("dbtable", options.get("dbtable"));
         about.put("query", options.get("query"));
+        about.put("prepare", options.get("preparequery"));
         return described("jdbc", about);
     }
 

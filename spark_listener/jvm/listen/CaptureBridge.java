@@ -3,6 +3,7 @@ package headwater.listen;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import headwater.describe.HandedParts;
 import headwater.describe.PlanDescription;
+import headwater.describe.TableColumns;
 import headwater.rewrite.core.AdaptiveGuard;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.CaptureRule;
@@ -156,6 +157,11 @@ public final class CaptureBridge {
     /** The processor time that describing took so far: of plans, of what was captured of them, of stages. Asked by the thread that drains. */
     public long describingNanos() {
         return describingNanos;
+    }
+
+    /** The columns of the tables that a read by JDBC names in its text, as the database states them: JSON, a list by table. */
+    public String columns(String url, String dbtable, String query, String prepare, List tables) throws Exception {
+        return json.writeValueAsString(TableColumns.of(url, dbtable, query, prepare, tables));
     }
 
     /** What a query is that runs now (`plan`, without what only its end tells) and its `stages` so far, as JSON; null once it has ended. */

@@ -125,15 +125,6 @@ def test_what_cannot_be_parsed_is_the_database_as_a_whole_and_said(told: dict[st
     assert "which tables of shop" in problem["reason"]
 
 
-def test_a_column_that_cannot_be_followed_is_left_out() -> None:
-    source = jdbc(0, query="SELECT id, (SELECT max(x) FROM b) AS m FROM a, c") | {"columns": [{"name": "id"}, {"name": "m"}]}
-    found = connected(source)
-    assert found is not None
-    assert found.by_query is not None
-    assert {name for _, name in found.datasets} == {"shop.public.a", "shop.public.b", "shop.public.c"}
-    assert not any(found.by_query.columns.values())
-
-
 def test_a_union_takes_columns_by_their_place() -> None:
     source = jdbc(0, query="SELECT a AS x, b AS y FROM t UNION ALL SELECT c, a FROM u") | {"columns": [{"name": "x"}, {"name": "y"}]}
     found = connected(source)

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 
 /**
- * A question to a database or a broker while a query is planned, on a thread apart: whoever does not answer soon costs the query no more than the program's settings allow,
+ * A question to a database or a broker, on a thread apart: whoever does not answer soon costs no more time than the program's settings allow,
  * and is not asked again for a while.
  */
 public final class ShortQuestion {
@@ -21,12 +21,12 @@ public final class ShortQuestion {
         milliseconds = (int) Math.min(60000.0, seconds * 1000.0);
     }
 
-    static int milliseconds() {
+    public static int milliseconds() {
         return milliseconds;
     }
 
     /** What the question gives; else a String, the reason why not, without what others' errors say: their text may hold anything. */
-    static Object answer(String address, final ClassLoader loader, final Callable question) {
+    public static Object answer(String address, final ClassLoader loader, final Callable question) {
         if (milliseconds <= 0) {
             return "the settings ask nobody (HEADWATER_LOOK_SECONDS)";
         }

@@ -1,0 +1,122 @@
+package headwater.describe;
+
+import headwater.rewrite.scans.keyed.ShortQuestion;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSetMetaData;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions;
+import org.apache.spark.sql.jdbc.JdbcDialect;
+import org.apache.spark.sql.jdbc.JdbcDialects;
+
+/**
+ * The columns of tables that a query of the program's own reads by JDBC, as the database states them: by them, a column that the query does not qualify is known.
+ * Asked after the query ran, on a thread apart, over one connection of the program's own options. No row is read.
+ */
+public final class TableColumns {
+    private static final int MOST_READS = 64; // whose options are kept
+    private static final int MOST_TABLES = 64; // of one question
+    private static final int MOST_COLUMNS = 2000; // of a table
+    private static final Map READS = new LinkedHashMap(16, 0.75f, true) { // List of the texts of a read -> JDBCOptions
+        protected boolean removeEldestEntry(Map.Entry eldest) {
+            return size() > MOST_READS;
+        }
+    };
+
+    private TableColumns() {}
+
+    /** Keep the options of a read, which are needed where its columns are asked for. */
+    static void keep(JDBCOptions options, Map about) {
+        if (about.get("query") == null && about.get("prepare") == null && isName(String.valueOf(about.get("dbtable")))) {
+            return;
+        }
+        synchronized (READS) {
+            READS.put(key(about.get("url"), about.get("dbtable"), about.get("query"), about.get("prepare")), options);
+        }
+    }
+
+    /** The columns of tables that a read names in its text, a list by table; a table that does not answer is left out. Never throws. */
+    public static Map of(String url, String dbtable, String query, String prepare, final List tables) {
+        final JDBCOptions options;
+        synchronized (READS) {
+            options = (JDBCOptions) READS.get(key(url, dbtable, query, prepare));
+        }
+        if (options == null || tables.isEmpty() || tables.size() > MOST_TABLES) {
+            return new HashMap();
+        }
+        Object found = ShortQuestion.answer(options.url(), Thread.currentThread().getContextClassLoader(), new Callable() {
+            public Object call() throws Exception {
+                return answer(options, tables);
+            }
+        });
+        return found instanceof Map ? (Map) found : new HashMap();
+    }
+
+    private static boolean isName(String table) {
+        return table.matches("[\\w$.]+");
+    }
+
+    private static List key(Object url, Object dbtable, Object query, Object prepare) {
+        return Arrays.asList(new Object[] {url, dbtable, query, prepare});
+    }
+
+    private static Map answer(JDBCOptions options, List tables) throws Exception {
+        JdbcDialect dialect = JdbcDialects.get(options.url());
+        Connection connection = (Connection) dialect.createConnectionFactory(options).apply(Integer.valueOf(-1));
+        try {
+            readOnly(connection);
+            Map found = new LinkedHashMap();
+            for (int i = 0; i < tables.size(); i++) {
+                List columns = columns(connection, dialect.getSchemaQuery((String) tables.get(i)));
+                if (columns != null) {
+                    found.put(tables.get(i), columns);
+                }
+            }
+            return found;
+        } finally {
+            connection.close();
+        }
+    }
+
+    private static void readOnly(Connection connection) {
+        try {
+            connection.setReadOnly(true);
+        } catch (SQLException unable) {
+            return; // SQLite's driver cannot once it is connected: a question about columns writes nothing in any case
+        }
+    }
+
+    /** Null: the table does not say. */
+    private static List columns(Connection connection, String question) {
+        try {
+            PreparedStatement statement = connection.prepareStatement(question);
+            try {
+                statement.setQueryTimeout(1 + ShortQuestion.milliseconds() / 1000);
+                ResultSetMetaData known = statement.getMetaData();
+                return names(known != null ? known : statement.executeQuery().getMetaData());
+            } finally {
+                statement.close();
+            }
+        } catch (SQLException unknown) {
+            return null;
+        }
+    }
+
+    private static List names(ResultSetMetaData known) throws SQLException {
+        if (known.getColumnCount() > MOST_COLUMNS) {
+            return null;
+        }
+        List names = new ArrayList();
+        for (int i = 1; i <= known.getColumnCount(); i++) {
+            names.add(known.getColumnLabel(i));
+        }
+        return names;
+    }
+}

@@ -1,0 +1,368 @@
+"""The columns that a parsed query reads: which columns of tables each column of its result is made of.
+
+For `sqltext`. A column belongs to a table where the text says so, or where the columns of the tables are known (`schemas`). A column of
+which this cannot be known is `UNKNOWN`: it is never guessed, and never left out without this mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from headwater.spark_listener.lineage.naming import Name
+from headwater.spark_listener.lineage.sql_sources import Source, Sources, find_name, written_name
+
+if TYPE_CHECKING:
+    from headwater.spark_listener.lineage.jdbc import Database
+
+Read = tuple[Name, str, str]  # table, column, and the part that it has: a subtype of OpenLineage's transformations
+UNKNOWN: Read = (("", ""), "", "UNKNOWN")
+
+_MOST_STEPS = 50_000  # expressions that are looked at: the thread has other events to handle
+_RANK = {"IDENTITY": 0, "TRANSFORMATION": 1, "AGGREGATION": 2}
+_CLAUSES = (
+    ("where", "FILTER"),
+    ("having", "FILTER"),
+    ("qualify", "FILTER"),
+    ("connect", "FILTER"),
+    ("group", "GROUP_BY"),
+    ("order", "SORT"),
+)
+_DECIDES = (  # an argument of an expression that decides about its value, and the word for that
+    (exp.If, "this", "CONDITIONAL"), (exp.Case, "this", "CONDITIONAL"), (exp.In, "query", "CONDITIONAL"),
+    (exp.Filter, "expression", "CONDITIONAL"), (exp.Window, "partition_by", "WINDOW"), (exp.Window, "order", "WINDOW"),
+    (exp.Window, "spec", "WINDOW"),
+)  # fmt: skip
+_PSEUDO = {"rowid", "_rowid_", "ctid", "xmin", "xmax", "tableoid", "rownum", "level", "sysdate", "systimestamp", "sysdatetime"}
+
+
+class TooLargeError(Exception):
+    """A query whose columns would take too long to follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """A column of a query's result: an expression, or columns of sources that a star stands for (several where USING joins them)."""
+
+    name: str
+    expression: Any = None
+    columns: tuple[tuple[Source, str], ...] = ()
+
+    @property
+    def is_alias(self) -> bool:
+        return self.expression is not None and isinstance(self.expression.parent, exp.Alias)
+
+
+class Columns:
+    """The columns of one query. `schemas` has the names of the columns of its tables, by the table's text, as far as they are known."""
+
+    def __init__(self, root: Any, database: Database, schemas: Mapping[str, Sequence[str]]) -> None:
+        self._root = root
+        self._database = database
+        self.sources = Sources(root, database, schemas, self._names)
+        self._made: dict[tuple[int, int], frozenset[Read]] = {}
+        self._outputs_known: dict[int, list[_Output] | None] = {}
+        self._open: list[tuple[int, object]] = []
+        self._met_itself = False  # a recursive query met a column of its own
+        self._steps = 0
+
+    def tables(self) -> dict[Name, str]:
+        """The tables that the query reads anywhere, in its order, with their texts in it."""
+        sources = [source for scope in self._root.traverse() for source in self.sources.of(scope)]
+        return {source.table: source.text for source in sources if source.table is not None}
+
+    def result(self, names: Sequence[str]) -> dict[str, frozenset[Read]]:
+        """The columns of the result, which has these names in this order."""
+        outputs = self._outputs(self._root)
+        by_place = outputs is not None and len(outputs) == len(names)
+        if outputs is not None and by_place:  # the database has named what the text did not
+            named = [replace(output, name=output.name or name) for output, name in zip(outputs, names, strict=True)]
+            self._outputs_known[id(self._root)] = named
+        return {
+            name: frozenset(self._at(self._root, place) if by_place else self._named(self._root, name)) for place, name in enumerate(names)
+        }
+
+    def rows(self) -> frozenset[Read]:
+        """The columns that decide which rows there are, of any SELECT of the query."""
+        found: set[Read] = set()
+        for scope in self._root.traverse():
+            for clause, subtype in _CLAUSES:
+                if (part := scope.expression.args.get(clause)) is not None:
+                    found.update(_as(read, subtype) for read in self._clause(scope, part, clause))
+            if not isinstance(scope.expression, exp.Select):
+                continue
+            found.update(_as(read, "GROUP_BY") for read in self._distinct(scope))
+            for join in scope.find_all(exp.Join):
+                if (condition := join.args.get("on")) is not None:
+                    found.update(_as(read, "JOIN") for read in self._reads(scope, condition, "IDENTITY"))
+            for sources, name in self.sources.joined_by_name(scope):
+                found.update(_as(read, "JOIN") for source in sources for read in self._of(scope, source, name))
+            if self.sources.has_open_natural_join(scope):
+                found.add(UNKNOWN)
+        return frozenset(found)
+
+    def _distinct(self, scope: Any) -> Iterator[Read]:
+        distinct = scope.expression.args.get("distinct")
+        if distinct is None:
+            return
+        if (on := distinct.args.get("on")) is not None:
+            for column in self._direct_columns(on):
+                yield from self._column(scope, column)
+            return
+        outputs = self._outputs(scope)
+        for place in range(len(outputs or ())):
+            yield from self._at(scope, place)
+        if outputs is None:
+            yield UNKNOWN
+
+    def _names(self, scope: Any) -> list[str] | None:
+        outputs = self._outputs(scope)
+        return None if outputs is None else [output.name for output in outputs]
+
+    def _outputs(self, scope: Any) -> list[_Output] | None:
+        """The columns of a scope's result; None where a star stands for columns that are not known."""
+        if id(scope) not in self._outputs_known:
+            self._outputs_known[id(scope)] = None  # while it is looked for
+            self._outputs_known[id(scope)] = self._find_outputs(scope)
+        return self._outputs_known[id(scope)]
+
+    def _find_outputs(self, scope: Any) -> list[_Output] | None:
+        if scope.set_operation_scopes:
+            found = self._outputs(scope.set_operation_scopes[0])
+        elif isinstance(scope.expression, exp.Subquery):  # a query in brackets, with a LIMIT of its own
+            inner = self.sources.scope_of(scope.expression.unnest(), scope)
+            found = self._outputs(inner) if inner is not None else None
+        else:
+            found = self._selected(scope)
+        if found is not None and scope.outer_columns:
+            renamed = [*scope.outer_columns, *(output.name for output in found[len(scope.outer_columns) :])]
+            found = [_Output(name, output.expression, output.columns) for name, output in zip(renamed, found, strict=False)]
+        return found
+
+    def _selected(self, scope: Any) -> list[_Output] | None:
+        found: list[_Output] = []
+        for made in getattr(scope.expression, "selects", ()):
+            if not made.is_star:
+                found.append(_Output(written_name(made, self._database), made.unalias()))
+                continue
+            columns = self.sources.star(scope, made)
+            if columns is None:
+                return None
+            found += [_Output(name, columns=tuple(parts)) for name, parts in columns]
+        return found
+
+    def _named(self, scope: Any, name: str) -> Iterator[Read]:
+        """A column of a scope's result by its name."""
+        outputs = self._outputs(scope)
+        if outputs is not None:
+            place = find_name([output.name for output in outputs], name)
+            yield from self._at(scope, place) if place is not None else (UNKNOWN,)
+            return
+        if scope.set_operation_scopes or scope.outer_columns or isinstance(scope.expression, exp.Subquery):
+            yield UNKNOWN
+            return
+        stars: list[Source] = []
+        shared = {name.lower(): sources for sources, name in self.sources.joined_by_name(scope)}
+        for made in scope.expression.selects:
+            if type(made) is exp.Star and name.lower() in shared:
+                for source in shared[name.lower()]:
+                    yield from self._of(scope, source, name)
+                return
+            if made.is_star:
+                stars += self.sources.of_star(scope, made)
+            elif made.alias_or_name.lower() == name.lower():
+                yield from self._within(scope, name, lambda made=made: self._reads(scope, made.unalias(), "IDENTITY"))
+                return
+        having = [source for source in stars if (names := self.sources.names(source)) is not None and find_name(names, name) is not None]
+        unknown = [source for source in stars if self.sources.names(source) is None]
+        owners = having[:1] or (unknown if len(unknown) == 1 else [])
+        yield from self._of(scope, owners[0], name) if owners else (UNKNOWN,)
+
+    def _at(self, scope: Any, place: int) -> frozenset[Read]:
+        """A column of a scope's result by its place."""
+        key = (id(scope), place)
+        if key not in self._made:
+            found = frozenset(self._within(scope, place, lambda: self._make(scope, place)))
+            if self._met_itself and self._open:
+                return found  # a part of it, as long as the recursion is open
+            self._met_itself = False
+            self._made[key] = found
+        return self._made[key]
+
+    def _within(self, scope: Any, column: object, reads: Any) -> Iterator[Read]:
+        if (id(scope), column) in self._open:
+            self._met_itself = True
+            return
+        self._open.append((id(scope), column))
+        try:
+            yield from list(reads())
+        finally:
+            self._open.pop()
+
+    def _make(self, scope: Any, place: int) -> Iterator[Read]:
+        if scope.set_operation_scopes:
+            for branch in scope.set_operation_scopes:
+                outputs = self._outputs(branch)
+                yield from self._at(branch, place) if outputs is not None and place < len(outputs) else (UNKNOWN,)
+            return
+        if isinstance(scope.expression, exp.Subquery):
+            yield from self._at(self.sources.scope_of(scope.expression.unnest(), scope), place)
+            return
+        output = (self._outputs(scope) or [])[place]
+        if output.expression is not None:
+            yield from self._reads(scope, output.expression, "IDENTITY")
+        for source, name in output.columns:
+            yield from self._of(scope, source, name)
+
+    def _of(self, scope: Any, source: Source, name: str) -> Iterator[Read]:
+        """A column of a source by its name."""
+        if source.scope is not None:
+            yield from self._named(source.scope, name)
+        elif source.table is not None:
+            column = self.sources.column(source, name)
+            yield (source.table, column, "IDENTITY") if column is not None else UNKNOWN
+        else:  # a function that gives rows, a list of values, or a pivot: made of all that it is given
+            yield from self._given(scope, source)
+
+    def _given(self, scope: Any, source: Source) -> Iterator[Read]:
+        if source.is_pivot:
+            yield UNKNOWN
+            return
+        for column in source.node.find_all(exp.Column):
+            for read in self._column(scope, column, but=source.node):
+                yield _combined(read, "TRANSFORMATION")
+
+    def _clause(self, scope: Any, part: Any, clause: str) -> Iterator[Read]:
+        """The columns of a clause, in which a name may be one of the result, and a number the place of one."""
+        items = part.expressions if clause in ("group", "order") else [part]
+        for item in items:
+            expression = item.this if isinstance(item, exp.Ordered) else item
+            outputs = self._outputs(scope) or []
+            if clause in ("group", "order") and isinstance(expression, exp.Literal) and expression.is_int:
+                place = int(expression.name) - 1
+                yield from self._at(scope, place) if 0 <= place < len(outputs) else (UNKNOWN,)
+                continue
+            for column in self._direct_columns(expression):
+                yield from self._clause_column(scope, column, clause, outputs)
+            for query in _queries(expression):
+                yield from self._query(scope, query)
+        if clause == "group":  # ROLLUP (…), CUBE (…), GROUPING SETS (…)
+            for kind in ("rollup", "cube", "grouping_sets"):
+                for grouping in part.args.get(kind) or ():
+                    for column in self._direct_columns(grouping) if isinstance(grouping, exp.Expression) else ():
+                        yield from self._clause_column(scope, column, clause, self._outputs(scope) or [])
+
+    def _clause_column(self, scope: Any, column: Any, clause: str, outputs: Sequence[_Output]) -> Iterator[Read]:
+        place = None
+        if not column.table and clause in ("order", "group", "having", "qualify"):
+            names = ["" if type(output.expression) is exp.Column and not output.is_alias else output.name for output in outputs]
+            place = find_name(names, column.name)
+        is_own = place is not None and clause != "order" and self.sources.is_certainly_of(scope, column)
+        if scope.set_operation_scopes or (place is not None and not is_own):
+            yield from self._at(scope, place) if place is not None else self._named(scope, column.name)
+        else:
+            yield from self._column(scope, column)
+
+    @staticmethod
+    def _direct_columns(expression: Any) -> Iterator[Any]:
+        """The columns in an expression, without those of queries within it."""
+        for node in expression.walk(prune=lambda node: isinstance(node, exp.Query)):
+            if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+                yield node
+
+    def _query(self, scope: Any, query: Any) -> Iterator[Read]:
+        """The columns of the result of a query within an expression."""
+        inner = self.sources.scope_of(query.unnest(), scope)
+        outputs = self._outputs(inner) if inner is not None else None
+        if outputs is None:
+            yield UNKNOWN
+            return
+        for place in range(len(outputs)):
+            yield from self._at(inner, place)
+
+    def _reads(self, scope: Any, node: Any, how: str, indirect: str | None = None) -> Iterator[Read]:
+        """The columns that an expression is made of."""
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise TooLargeError
+        if isinstance(node, exp.Exists):
+            return  # its conditions are among the rows
+        if isinstance(node, exp.Query):
+            for read in self._query(scope, node):
+                yield _combined(read, how, indirect)
+            return
+        if isinstance(node, exp.Column):
+            for read in self._column(scope, node) if not isinstance(node.this, exp.Star) else ():
+                yield _combined(read, how, indirect)
+            return
+        if not isinstance(node, (exp.Paren, exp.Alias)):
+            how = max(how, "AGGREGATION" if isinstance(node, exp.AggFunc) else "TRANSFORMATION", key=_RANK.__getitem__)
+        for part, kind in self._parts(scope, node):
+            yield from self._reads(scope, part, how, indirect or kind)
+
+    def _parts(self, scope: Any, node: Any) -> Iterator[tuple[Any, str | None]]:
+        """The parts of an expression: those that its value is made of, and those that decide about it, with the word for that."""
+        for name, value in node.args.items():
+            kind = next((kind for of, argument, kind in _DECIDES if argument == name and isinstance(node, of)), None)
+            for part in _expressions([value]):
+                yield part, kind
+        if isinstance(node, exp.Window) and node.alias:
+            for window in scope.expression.args.get("windows") or ():
+                if window.name.lower() == node.alias.lower():
+                    yield from ((part, "WINDOW") for part in _expressions([*window.args.values()]))
+
+    def _column(self, scope: Any, column: Any, but: Any = None) -> Iterator[Read]:
+        if isinstance(column, exp.Pseudocolumn):
+            return
+        here = scope
+        while here is not None:
+            owners = self.sources.owners(here, column, but)
+            if owners is None:
+                yield UNKNOWN
+                return
+            for source in owners:
+                if self.sources.is_whole_row(source, column):
+                    yield from self._whole_row(here, source)
+                else:
+                    yield from self._of(here, source, written_name(column, self._database))
+            if owners:
+                return
+            here = self.sources.outer(here)
+        if column.table or column.name.lower() not in _PSEUDO:
+            yield UNKNOWN
+
+    def _whole_row(self, scope: Any, source: Source) -> Iterator[Read]:
+        names = self.sources.names(source)
+        if names is None:
+            yield UNKNOWN
+        for name in names or ():
+            for read in self._of(scope, source, name):
+                yield _combined(read, "TRANSFORMATION")
+
+
+def _expressions(values: Sequence[Any]) -> Iterator[Any]:
+    for value in values:
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, exp.Expression):
+                yield part
+
+
+def _queries(expression: Any) -> Iterator[Any]:
+    """The outermost queries in an expression."""
+    for node in expression.walk(prune=lambda node: isinstance(node, exp.Query)):
+        if isinstance(node, exp.Query) and not isinstance(node.parent, exp.Exists):
+            yield node
+
+
+def _combined(read: Read, how: str, indirect: str | None = None) -> Read:
+    table, column, subtype = read
+    if read == UNKNOWN or subtype not in _RANK:
+        return read
+    return table, column, indirect or max(subtype, how, key=_RANK.__getitem__)
+
+
+def _as(read: Read, subtype: str) -> Read:
+    return read if read == UNKNOWN else (read[0], read[1], subtype)
