@@ -73,7 +73,8 @@ QUERIES: Mapping[str, Scope] = {"admin": Scope.ADMIN, "audit": Scope.AUDIT, "aud
 QUERIES_WITHIN: Mapping[str, Answering] = dict.fromkeys(
     (
         "service", "node", "search", "lineage", "jobs", "datasets", "tags", "types", "actors", "data", "runs", "versions", "view",
-        "viewLink", "viewDifference", "impact", "fieldAccess", "fieldLineage", "quality", "dataflow", "rows", "trace",
+        "blocks", "consumers", "viewLink", "viewDifference", "impact", "fieldAccess", "fieldLineage", "quality", "dataflow", "rows",
+        "trace",
     ),
     Answering.FILTERED,
 )  # fmt: skip

@@ -29,6 +29,7 @@ from headwater.graphql.limits import MAX_ALIASES, MAX_ARGUMENTS, MAX_COSTLY, MAX
 # Fields that walk the graph or read files. All others look something up by its id.
 COSTLY = frozenset({
     "trace", "rows", "view", "viewLink", "viewDifference", "impact", "fieldLineage", "fieldAccess", "lineage", "dataflow", "quality",
+    "blocks", "consumers",
     "search", "registrations", "recapturable", "startReplay", "startRecapture", "startTrace", "declare", "audit", "auditVerification",
     "__schema", "__type",
 })  # fmt: skip

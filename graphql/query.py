@@ -32,6 +32,7 @@ from headwater.graphql.replays import Replay, ReplayView
 from headwater.graphql.selected import asks, selects
 from headwater.graphql.trace_jobs import TraceJob, trace_job_service
 from headwater.graphql.types import Info, LineageGraph, Node, NodePage, Service
+from headwater.graphql.version_query import VersionQuery
 from headwater.graphql.view_query import ViewQuery
 
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
@@ -39,7 +40,7 @@ _READ = frozenset({"values", "line"})  # what of a record only its file tells
 
 
 @strawberry.type
-class Query(ViewQuery, CatalogQuery, AdminQuery):
+class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
     """The root of all queries."""
 
     @strawberry.field(description="The state of the service.")

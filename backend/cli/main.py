@@ -22,6 +22,8 @@ _COMMANDS = {
     "trace": LazyCommand("headwater.backend.cli.trace", "Find the records that a record came from, or went into."),
     "lineage": LazyCommand("headwater.backend.cli.lineage", "Show the jobs and datasets around one of them."),
     "impact": LazyCommand("headwater.backend.cli.impact", "List what is affected by something, or its causes."),
+    "versions": LazyCommand("headwater.backend.cli.versions", "List what runs wrote to a dataset, block by block."),
+    "consumers": LazyCommand("headwater.backend.cli.consumers", "List the jobs that read a dataset, and what they have not read yet."),
     "column": LazyCommand("headwater.backend.cli.column", "Show who touched a column, where it comes from, and its tags.", group=True),
     "describe": LazyCommand("headwater.backend.cli.describe", "Show and state owners, tags, terms, retention, legal hold."),
     "declare": LazyCommand("headwater.backend.cli.declare", "Declare types, containment, links and descriptions from a file."),

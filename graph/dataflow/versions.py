@@ -23,7 +23,7 @@ def versions_read(versions: Iterable[Node], *, began: str | None, stated: Mappin
     )
     named = (stated or {}).get("datasetVersion")
     if named is not None:
-        found = [identifier for _, identifier, version in written if _name(version) == named]
+        found = [identifier for _, identifier, version in written if snapshot_of(version) == str(named)]
         if found:
             return found
     there = [(identifier, version) for at, identifier, version in written if began is None or at <= began]
@@ -31,7 +31,8 @@ def versions_read(versions: Iterable[Node], *, began: str | None, stated: Mappin
     return [identifier for identifier, _ in there[last_base:]]
 
 
-def _name(version: Node) -> Any:
-    """What its producer calls a version: the snapshot of a table format."""
+def snapshot_of(version: Node) -> str | None:
+    """Return the table format's own name of a version, as its producer states it."""
     facet = version.properties.get("facet:version") or version.properties.get("version")
-    return facet.get("datasetVersion") if isinstance(facet, Mapping) else None
+    named = facet.get("datasetVersion") if isinstance(facet, Mapping) else None
+    return None if named is None else str(named)

@@ -32,11 +32,11 @@ def _multiplied(steps: int) -> str:
 
 
 async def test_fragments_that_multiply_are_refused_before_validation(refused):
-    began = time.perf_counter()
+    began = time.process_time()
     error = await refused(_multiplied(25))
     assert "fields, counted with their fragments in place" in error.message
     assert error.extensions["code"] == "InvalidQueryError"
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 async def test_a_few_fragments_that_multiply_are_answered(ask):
@@ -65,9 +65,9 @@ async def test_a_few_fragments_that_multiply_are_answered(ask):
     ],
 )
 async def test_a_document_made_to_harm_is_refused_at_once(refused, document, message):
-    began = time.perf_counter()
+    began = time.process_time()
     assert message in (await refused(document)).message
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,8 @@ def _arguments(side: _Side) -> dict[str, list[str]]:
         "fieldLineage": [f"column: {column}, detailed: {deep}, direction: {way}" for deep in ("true", "false") for way in _WAYS],
         "runs": [f"job: {job}", f"job: {nodes[5]}"],
         "versions": [f"dataset: {data}"],
+        "blocks": [f"dataset: {data}"],
+        "consumers": [f"dataset: {data}"],
     }  # fmt: skip
 
 

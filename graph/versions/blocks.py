@@ -1,0 +1,101 @@
+"""The blocks of a dataset: what each completed run wrote there, numbered in the order of commits.
+
+A block is *base* if it replaces the dataset and *delta* if it adds to it or changes it. Pure reading: the numbers follow from the versions
+that the graph knows, so a rebuilt graph gives the same ones. A run that never completed wrote no block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.graph.dataflow.versions import snapshot_of
+from headwater.graph.model import Node, NodeKind, node_id, parse_id
+from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.stores.written import WRITTEN_AT, with_ends
+
+MOST_BLOCKS = 20_000  # of one dataset
+_PAGE = 1_000
+
+
+class BlockMode(StrEnum):
+    """What a block does to the dataset."""
+
+    BASE = "base"
+    DELTA = "delta"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What one run wrote to one dataset. `snapshot` is the table format's own name of the version."""
+
+    sequence: int
+    version: str
+    run: str
+    written_at: str
+    mode: BlockMode
+    snapshot: str | None
+    files: int | None
+    rows: int | None
+    bytes: int | None
+    has_records: bool
+
+
+async def list_blocks(graph: GraphStore, tenant: str, dataset: str) -> list[Block]:
+    """Return the blocks of a dataset in the order of their commits. The first has sequence 1.
+
+    Raises:
+        NotFoundError: there is no such dataset.
+        InvalidQueryError: the id is not a dataset's, or the dataset has more than `MOST_BLOCKS` versions.
+    """
+    if parse_id(dataset)[0] != NodeKind.DATASET:
+        raise InvalidQueryError(f"{dataset!r} is not a dataset.", field="dataset", hint="Versions belong to datasets.")
+    if not await graph.get(tenant, [dataset]):
+        raise NotFoundError(f"There is no dataset {dataset!r}.", hint="`search` finds datasets by a part of their names.")
+    versions = await _versions(graph, tenant, dataset)
+    written = sorted((version for version in versions if version.properties.get(WRITTEN_AT)), key=_commit_order)
+    return [_block(number, version) for number, version in enumerate(written, 1)]
+
+
+async def _versions(graph: GraphStore, tenant: str, dataset: str) -> Sequence[Node]:
+    versions: list[Node] = []
+    cursor: str | None = None
+    while True:
+        page = await graph.children(tenant, dataset, kinds=[NodeKind.VERSION], first=_PAGE, after=cursor)
+        versions += await with_ends(graph, tenant, page.nodes)
+        if len(versions) > MOST_BLOCKS:
+            raise InvalidQueryError(
+                f"{dataset!r} has more than {MOST_BLOCKS:,} versions.", field="dataset", hint="Ask for its runs between two instants."
+            )
+        cursor = page.cursor
+        if cursor is None:
+            return versions
+
+
+def _commit_order(version: Node) -> tuple[str, str]:
+    return str(version.properties[WRITTEN_AT]), version.id
+
+
+def _block(number: int, version: Node) -> Block:
+    about = version.properties
+    mode = about.get("block")
+    return Block(
+        sequence=number,
+        version=version.id,
+        run=node_id(NodeKind.RUN, parse_id(version.id)[1][-1]),
+        written_at=str(about[WRITTEN_AT]),
+        mode=BlockMode(mode) if mode in tuple(BlockMode) else BlockMode.UNKNOWN,
+        snapshot=snapshot_of(version),
+        files=_count(about.get("files")),
+        rows=_count(about.get("rows")),
+        bytes=_count(about.get("bytes")),
+        has_records="capture" in about,
+    )
+
+
+def _count(stated: Any) -> int | None:
+    return stated if isinstance(stated, int) and not isinstance(stated, bool) and stated >= 0 else None
