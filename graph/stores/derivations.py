@@ -76,7 +76,15 @@ def _spread(whole: Iterable[Edge], writes: Iterable[Edge]) -> list[Edge]:
             about = {"transformations": edge.properties[_BY + job], _BY + job: edge.properties[_BY + job]}
             about |= {OPEN + job: True} if OPEN + job in edge.properties else {}
             found += [
-                Edge(edge.src, write.dst, EdgeKind.DERIVES, about, {}, max(edge.first, write.first), min(edge.last, write.last))
+                Edge(
+                    edge.src,
+                    write.dst,
+                    EdgeKind.DERIVES,
+                    about,
+                    {},
+                    max(edge.first, write.first),
+                    min(edge.last or write.last, write.last or edge.last),
+                )
                 for write in written.get((edge.dst, job), ())
                 if _overlap(edge, write)
             ]

@@ -40,7 +40,10 @@ async def in_time(
     """For each flow whether it is there. `kinds` are those in which actors state their flows; reads and writes if none are given."""
     timeless = sum(1 for flow in flows if not flow.first)
     if timeless:
-        notes.append(f"{timeless:,} flows have no time and count as always there: they were kept before times were, or only inferred.")
+        notes.append(
+            f"{timeless:,} flows have no time and count as always there: they were kept before times were, are inferred, "
+            "or also come from what you may not see."
+        )
     if request.as_of is None:
         return [not flow.first or within(flow, request.since, request.until) for flow in flows]
     actors = sorted({flow.side[0] for flow in flows})

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from headwater.errors import InvalidInputError
-from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id
+from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, kind_of, node_id
 
 # About the node itself, as numbers, times, states, types and texts about it.
 _PLAIN = frozenset({
@@ -31,9 +31,12 @@ _OF_KIND = frozenset({
     (NodeKind.COLUMN, "fields"), (NodeKind.PARTITION, "values"), (NodeKind.OPERATOR, "children"), (NodeKind.STAGE, "parents"),
     (NodeKind.STAGE, "after"),
 })  # fmt: skip
+_OF_RUNS = frozenset({NodeKind.JOB, NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR})  # placed by their own events alone
 _LEDGER = frozenset({"capture", "mode", "status", "cost", "started", "ended"})  # its problems are texts that name plans and files
 _TRANSFORMATION = frozenset({"type", "subtype", "masking"})
 _OF_QUALITY = frozenset({"dataQualityMetrics", "dataQualityAssertions", "inputStatistics"})
+# An actor at one end of such an edge alone states it: where he is seen, so is all that the edge's times come from.
+_OF_ACTOR = frozenset({EdgeKind.READS, EdgeKind.WRITES, EdgeKind.ACCESSES, EdgeKind.CHECKS, EdgeKind.REPLAYS})
 _INPUT, _BY, _HOW = "input:", "by:", "how:"
 
 Seen = Callable[[str], bool]
@@ -90,6 +93,7 @@ def jobs_of(edge: Edge) -> list[str]:
 def shown_edge(edge: Edge, seen: Collection[str]) -> Edge | None:
     """The edge with what the caller is told of it; None where nobody states it whom he sees. `seen` are jobs and runs (as `run:…`)."""
     visible: dict[str, Any] = {}
+    has_times = edge.kind in _OF_ACTOR or (edge.kind is EdgeKind.CONTAINS and kind_of(edge.dst) in _OF_RUNS)
     if edge.kind is EdgeKind.CHECKS:
         visible = dict(edge.properties)
     elif edge.kind is EdgeKind.ACCESSES:
@@ -102,7 +106,9 @@ def shown_edge(edge: Edge, seen: Collection[str]) -> Edge | None:
         visible = {f"{_BY}{job}": _steps(edge.properties[f"{_BY}{job}"]) for job in permitted}
         if "transformations" in edge.properties and len(permitted) == len(jobs):
             visible["transformations"] = _steps(edge.properties["transformations"])
-    return Edge(edge.src, edge.dst, edge.kind, visible, {}, _statement(edge.first, seen), _statement(edge.last, seen))
+        has_times = bool(jobs) and len(permitted) == len(jobs)
+    first, last = (_statement(edge.first, seen), _statement(edge.last, seen)) if has_times else ("", "")
+    return Edge(edge.src, edge.dst, edge.kind, visible, {}, first, last)
 
 
 def runs_of(edges: Iterable[Edge]) -> set[str]:
@@ -110,9 +116,10 @@ def runs_of(edges: Iterable[Edge]) -> set[str]:
     return {f"run:{run}" for edge in edges for stated in (edge.first, edge.last) if (run := stated.partition(" ")[2])}
 
 
-def shown_statement(stated: str, seen: Collection[str]) -> str:
-    """`{time} {run}` without a run that the caller does not see."""
-    return _statement(stated, seen)
+def shown_fact(fact: tuple[EdgeKind, str, str], seen: Collection[str]) -> tuple[EdgeKind, str, str]:
+    """Kind, first and last statement of an edge between visible nodes: without times that hidden events may have moved."""
+    kind, first, last = fact
+    return (kind, _statement(first, seen), _statement(last, seen)) if kind in _OF_ACTOR else (kind, "", "")
 
 
 def _statement(stated: str, seen: Collection[str]) -> str:

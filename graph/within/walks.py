@@ -13,7 +13,7 @@ import numpy as np
 
 from headwater.graph.model import Node
 from headwater.graph.stores.protocol import Cone, Direction, Subgraph
-from headwater.graph.within.shown import shown_statement
+from headwater.graph.within.shown import shown_fact
 
 WALKED = 200_000  # nodes, seen or not, that a restricted caller's walk goes over
 
@@ -93,8 +93,7 @@ def cone(whole: Cone, reached: Reached, limit: int, seen: Collection[str], runs:
         if None not in ends:
             pairs.append(ends)
             if whole.facts:
-                kind, first, last = whole.facts[place]
-                facts.append((kind, shown_statement(first, runs), shown_statement(last, runs)))
+                facts.append(shown_fact(whole.facts[place], runs))
     contains = _containers(whole, numbers, seen)
     ids = list(numbers)
     return Cone(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headwater.backend.api.marquez.asking import Asked
@@ -26,11 +26,17 @@ NEVER = Stated(None, None, ())
 
 
 async def when_stated(ask: Asked, ids: Sequence[str]) -> Mapping[str, Stated]:
-    """When each node was stated, by the edges from what contains it."""
+    """When each node was stated, by the edges from what contains it; else by what the caller sees of who reads and writes it."""
     by_child: dict[str, list[Edge]] = {}
     for edge in await ask.graph.neighbours(ask.tenant, ids, direction=Direction.UPSTREAM, kinds=[EdgeKind.CONTAINS]):
         by_child.setdefault(edge.dst, []).append(edge)
-    return {child: _stated(edges) for child, edges in by_child.items()}
+    found = {child: _stated(edges) for child, edges in by_child.items()}
+    timeless = [child for child, stated in found.items() if stated.updated is None]
+    flows = await ask.graph.neighbours(ask.tenant, timeless, direction=Direction.BOTH, kinds=[EdgeKind.READS, EdgeKind.WRITES])
+    for child in timeless:
+        of_child = _stated([edge for edge in flows if child in (edge.src, edge.dst)])
+        found[child] = replace(of_child, containers=found[child].containers)
+    return found
 
 
 def facets(ask: Asked, properties: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -33,6 +34,7 @@ from tests.backend.api.two_namespaces import (
     THEIRS,
     Teams,
     dataset,
+    events,
     restricted,
     teams,
 )
@@ -300,6 +302,37 @@ def test_a_route_answers_for_what_is_hidden_as_for_what_is_not_there(world: Team
         if path.endswith(("/prov", "/openmetadata", "/datahub")) and one.status_code == 200:
             continue  # a document has its own time
         assert left == right, (path, query)
+
+
+def _everything_told(world: Teams, headers: dict[str, str]) -> dict[str, str]:
+    """All answers to questions and routes about our datasets, by what was asked."""
+    found = {}
+    for side in (_OUR_SIDE, _OUR_SECOND):
+        for _, document in _documents(side):
+            found[document] = world.client.post("/graphql", json={"query": document}, headers=headers).text
+        for path, response, query in _asked(world, headers, side):
+            if not path.endswith(("/prov", "/openmetadata", "/datahub")):  # a document has its own time
+                found[f"{path} {query}"] = re.sub(r'"end":\d+', "", response.text)  # CDAP repeats what "now" was
+    return found
+
+
+def test_nothing_that_is_told_moves_with_events_of_the_other_team(tmp_path: Path) -> None:
+    # They write nothing new: when a dataset was written is told of the dataset, whoever wrote it.
+    again = [event | {"eventTime": "2031-01-01T00:00:00Z", "eventType": "RUNNING"} for event in events()]
+    again = [event for event in again if event["job"]["namespace"] == THEIR_JOBS]
+    reading = run_event(
+        8, eventTime="2031-01-02T00:00:00Z", job={"namespace": THEIR_JOBS, "name": "canaryreader"}, outputs=[],
+        inputs=[dataset(OURS, name, column) for name, column in (("orders", "amount"), ("report", "total"))],
+    )  # fmt: skip
+    with teams(tmp_path) as world:
+        reader = world.key("reader", restricted(*_READING))
+        before, whole = _everything_told(world, reader), _everything_told(world, world.home)
+        world.client.post("/api/v1/lineage", json=[*again, reading], headers=world.home).raise_for_status()
+        world.settle()
+        after = _everything_told(world, reader)
+        assert _everything_told(world, world.home) != whole
+        moved = [(asked, told, after[asked]) for asked, told in before.items() if after[asked] != told]
+        assert moved == []
 
 
 def test_every_route_is_refused_unless_the_table_says_what_it_has(world: Teams, reader: dict[str, str]) -> None:
