@@ -1,8 +1,8 @@
-"""Replay: run a pipeline again, beside the real data and without chosen records, and show what comes out differently.
+"""Replay: run a pipeline again without chosen records, next to the real data, and show the differences.
 
-For people who found a wrong record and ask what the report would say without it. A replay never touches the data it repeats
-(`spark_listener/replay.py` holds it to a shadow folder), and never runs a program that is not registered on this home
-(`spark_listener/registry.py`), or is not what was registered any more.
+For people who found a wrong record and ask what the report would say without it. A replay never touches real data, because
+`spark_listener/replay.py` makes it write to a shadow folder. It never runs a program that is not registered on this home
+(`spark_listener/registry.py`) or that changed since.
 """
 
 from headwater.backend.replay.model import Difference, Replay, ReplayState, Step

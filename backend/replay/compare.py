@@ -1,7 +1,7 @@
-"""What came out differently: the rows of a dataset as it is against those of its shadow.
+"""Differences between the rows of a dataset and the rows of its shadow.
 
-Rows are compared as bags. Those that both have are left out; what remains is paired, most alike first, so that a corrected row
-stands beside the old one.
+Rows are compared as bags. Equal rows are left out. The others are paired, most similar first, so that a corrected row is next to the old
+one.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _READERS = {
 
 
 def compare(dataset: str, before: Path, after: Path, *, sources: DataRoots, limit: int = 100) -> tuple[list[Difference], int]:
-    """Differences between two folders (at most `limit`), and how many rows differ in all. Of `before`, files of the data roots are read.
+    """Return at most `limit` differences between two folders, and the number of all. Files of `before` must be below the data roots.
 
     Raises:
-        UnsupportedError: the dataset's format cannot be compared, or a file of it may not be read.
+        UnsupportedError: the format of the dataset cannot be compared, or one of its files may not be read.
     """
     looks = [sources.look(), DataRoots.of([after]).look()]  # they hold the files open that the views name
     with duckdb.connect() as database, faults():
-        database.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
+        database.execute("SET enable_progress_bar = false")  # a command would print the progress bar into its answer
         database.execute(f"CREATE VIEW was AS SELECT * FROM {_relation(before, looks[0])}")
         database.execute(f"CREATE VIEW now AS SELECT * FROM {_relation(after, looks[1])}")
         gone, gone_count = _rows(database, "was", "now", limit)
@@ -61,7 +61,7 @@ def _relation(folder: Path, look: Look) -> str:
 
 
 def _read(files: Sequence[Path], folder: Path, reader: str, look: Look) -> str:
-    """The rows of files with the columns that their folders tell: DuckDB reads open files, whose names have no folders."""
+    """Return the rows of files with their partition columns. DuckDB reads open files, whose names contain no folders."""
     partitions: dict[tuple[tuple[str, str], ...], list[Path]] = {}
     for file in files:
         named = [part.partition("=") for part in file.relative_to(folder).parts[:-1] if "=" in part]
@@ -76,7 +76,7 @@ def _read(files: Sequence[Path], folder: Path, reader: str, look: Look) -> str:
 
 
 def _kind(values: Sequence[str]) -> str:
-    """The type that DuckDB gives a column of folders."""
+    """Return the type that DuckDB infers for a partition column."""
     known = [value for value in values if value != _NULL]
     return next((kind for kind, form in _KINDS.items() if known and all(map(form.fullmatch, known))), "VARCHAR")
 

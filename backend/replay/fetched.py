@@ -1,7 +1,7 @@
-"""A dataset of remote storage as a folder of this machine, while a replay compares it with what it wrote again.
+"""Local copy of a remote dataset, for the time in which a replay compares it with its own output.
 
-The folder is the replay's own. What is brought here is what an answer would be read from: data files below the roots of the service,
-each as it was when it was listed.
+The folder belongs to the replay. It contains the files that an answer would read: data files below the roots of the service, unchanged
+since they were listed.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from headwater.errors import SourceUnavailableError, UnsupportedError
 from headwater.graph.records import DataRoots, uri_of
 from headwater.graph.storage import RemoteFile
 
-_STEP = 16 << 20  # bytes that are read at once
-_MOST = 64 << 30  # bytes of a dataset: what was written again lies on this machine, too
+_STEP = 16 << 20  # bytes per read
+_MOST = 64 << 30  # bytes of a dataset: the output of the replay is on the same disk
 
 
 @contextmanager
 def fetched(sources: DataRoots, uri: str, folder: Path) -> Iterator[Path]:
-    """A copy of the data files of a dataset, below a new folder in `folder`; it is removed afterwards.
+    """Copy the data files of a dataset into a new folder in `folder`, which is removed afterwards.
 
     Raises:
-        UnsupportedError: there is nothing there, or more than is brought here.
-        SourceUnavailableError: its store does not say.
+        UnsupportedError: there are no data files, or more bytes than `_MOST`.
+        SourceUnavailableError: the storage does not answer.
     """
     look = sources.look()
     blocks = look.listed(uri)

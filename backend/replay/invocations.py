@@ -1,7 +1,7 @@
-"""Who feeds an output, from the graph; and how each of those programs is started, from the registry of the home alone.
+"""The programs that feed an output, and how each one is started.
 
-The graph comes from events, so from whoever may write to the service: what it says is never executed. It only names the run, or the
-job, whose program is looked up in the registry.
+The graph names the runs and jobs. Anybody who may send events can write to the graph, so nothing in it is ever executed. The programs come
+from the registry of the home only.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _DEPTH, _LIMIT = 200, 100_000
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """Everything that feeds one output: a flow a job, the jobs (namespace and name) of application runs, and names of jobs in them."""
+    """The jobs that feed one output: a flow per job, the jobs (namespace and name) of application runs, and the names of jobs in them."""
 
     flows: Sequence[Flow]
     jobs: Mapping[str, tuple[str, str]]
     names: Mapping[str, str]
 
     def invocation(self, application: str, registry: Registry) -> Invocation:
-        """How the program of an application run is started.
+        """Return how to start the program of an application run.
 
         Raises:
-            UnsupportedError: it is not registered, or is not what was registered any more.
+            UnsupportedError: the program is not registered, or changed since.
             ConfigurationError: the registry cannot be read.
         """
         namespace, job = self.jobs.get(application, ("default", self.names.get(application, application)))
@@ -53,10 +53,10 @@ class Upstream:
 
 
 def check(invocation: Invocation) -> None:
-    """See that a program is as it was registered.
+    """Check that a program is unchanged since it was registered.
 
     Raises:
-        UnsupportedError: its script is another or cannot be read, or a secret among its arguments was not kept.
+        UnsupportedError: the script changed or cannot be read, or a secret argument was not kept.
     """
     register = f"register it as it is now: {_command(invocation.namespace, invocation.job)}"
     if hidden := [name for name, value in invocation.environment.items() if REDACTED in value]:
@@ -83,7 +83,7 @@ def _command(namespace: str, job: str) -> str:
 
 
 async def upstream_of(graph: GraphStore, tenant: str, output: str) -> Upstream:
-    """All flows that lead to the dataset `output`."""
+    """Return all flows that lead to the dataset `output`."""
     reached = await graph.reach(
         tenant, [output], direction=Direction.UPSTREAM, kinds=[EdgeKind.READS, EdgeKind.WRITES], depth=_DEPTH, limit=_LIMIT
     )
@@ -103,14 +103,14 @@ async def upstream_of(graph: GraphStore, tenant: str, output: str) -> Upstream:
 
 
 async def _jobs(graph: GraphStore, tenant: str, runs: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Namespace and name of the job of each run."""
+    """Return the namespace and name of each run's job."""
     above = await graph.ancestors(tenant, [run for run in runs if kind_of(run) is NodeKind.RUN])
     found = {run: next((node for node in nodes if node.kind is NodeKind.JOB), None) for run, nodes in above.items()}
     return {run: (parts[0], parts[1]) for run, job in found.items() if job is not None for parts in [parse_id(job.id)[1]]}
 
 
 async def _applications(graph: GraphStore, tenant: str, jobs: Mapping[str, Node]) -> dict[str, str]:
-    """For each job the application run above its last run, or the run itself, or (a job that nobody ran) the job."""
+    """Return, for each job, the application run above its last run, or the run itself. A job without runs stands for itself."""
     last = {job: str(node.properties.get("lastRun") or "") for job, node in jobs.items()}
     runs = {node.id: node for node in await graph.get(tenant, sorted({run for run in last.values() if run}))}
     return {job: str(runs[run].properties.get("parentRun") or run) if run in runs else job for job, run in last.items()}

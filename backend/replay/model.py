@@ -1,4 +1,4 @@
-"""What a replay is: its steps, its state and what it found. Kept as `replays/<id>/replay.json`."""
+"""A replay: its steps, its state and its result. Kept as `replays/<id>/replay.json`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-FAULT = "A fault of ours: "  # before an error that is not the user's
+FAULT = "A fault of ours: "  # prefix of an error that the user did not cause
 
 
 class ReplayState(StrEnum):
@@ -21,7 +21,7 @@ class ReplayState(StrEnum):
 
 
 class Invocation(BaseModel):
-    """How the program of an application run is started: from the registry of the home. `namespace` and `job` are the application's."""
+    """The command that starts the program of an application, from the registry. `namespace` and `job` are the application's."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -45,7 +45,7 @@ class Step(BaseModel):
 
 
 class Difference(BaseModel):
-    """A row of the output as it was (None: it appeared) and without the records (None: it went); `columns` are those that differ."""
+    """A row of the output with the records (None: the row is new) and without them (None: the row is gone). `columns` differ."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -56,10 +56,10 @@ class Difference(BaseModel):
 
 
 class Replay(BaseModel):
-    """The whole of one replay.
+    """One replay.
 
-    `exclude` maps a file to the 0-based numbers of the records left out, `states` to the length and modification time (ms) that it had when
-    they were chosen; `shadow` is where it wrote; `process` runs it.
+    `exclude` maps a file to the 0-based numbers of its excluded records. `states` maps a file to its length and modification time (ms) when
+    the records were chosen. `shadow` is the output folder. `process` is the id of the process that runs the replay.
     """
 
     id: str

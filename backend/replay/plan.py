@@ -1,6 +1,6 @@
-"""Which programs a replay must run again, and in which order: pure functions over flows of data between applications.
+"""The programs that a replay must run again, in order: pure functions over flows of data between applications.
 
-Only what lies between the records left out and the output is repeated. Everything else is read where it is.
+A replay repeats only the programs between the excluded records and the output. All other data is read from its place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headwater.errors import NotFoundError, UnsupportedError
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What one job of an application run read and wrote, as dataset ids."""
+    """The datasets that one job of an application run read and wrote, as ids."""
 
     application: str
     reads: frozenset[str]
@@ -22,9 +22,10 @@ class Flow:
 
 
 def applications_between(flows: Sequence[Flow], sources: Iterable[str], output: str) -> list[str]:
-    """Applications to run again, in an order in which each finds what it reads.
+    """Return the applications to run again, each after the applications that write its inputs.
 
-    Those with a job downstream of `sources` and upstream of `output`. An application runs whole, so it is ordered by all of its jobs.
+    These applications have a job downstream of `sources` and upstream of `output`. An application runs as a whole, so all of its jobs
+    decide its place.
 
     Raises:
         NotFoundError: no flow leads from the sources to the output.

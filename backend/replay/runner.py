@@ -1,7 +1,7 @@
-"""Runs the steps of a replay, one process after the other, each an unchanged program under `headwater run`.
+"""Runs the steps of a replay one after the other. Each step is an unchanged program under `headwater run`.
 
-Only programs that are registered on this home are started, with the arguments, in the folder and with the variables that were registered.
-The script is read once, and runs only if its hash is the registered one. Output goes to a log beside the replay.
+Only programs of this home's registry are started, with their registered arguments, folder and variables. The script is read once, and runs
+only if its hash is the registered one. The replay's folder keeps a log of the output.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class ReplayFailedError(HeadwaterError):
 
 
 def run_steps(replay: Replay, folder: Path, changed: Callable[[Replay], None]) -> None:
-    """Run all steps; `changed` is called whenever the state moves on.
+    """Run all steps. `changed` is called after each change of state.
 
     Raises:
         ReplayFailedError: a program failed. The steps after it are not run.
-        UnsupportedError: a script is not what was registered any more.
+        UnsupportedError: a script changed since it was registered.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for number, step in enumerate(replay.steps, start=1):
@@ -52,14 +52,14 @@ def run_steps(replay: Replay, folder: Path, changed: Callable[[Replay], None]) -
 def run_program(
     invocation: Invocation, order: Path, log: Path, *, capturing: Mapping[str, str] | None = None, holding: Collection[int] = ()
 ) -> int:
-    """Run a registered program by an order; its exit code. With `capturing`, variables of ours, it is captured as they say.
+    """Run a registered program and return its exit code. The variables in `capturing` turn capture on.
 
-    `holding`: open files that stay open until the program has ended, also where this process ends before.
+    Files in `holding` stay open until the program ends, even if this process ends earlier.
     """
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     environment |= dict(invocation.environment)
     options = ["--mode", "off"]
-    if capturing is not None:  # what was registered may name a service, or another receiver of events
+    if capturing is not None:  # the registered variables may name a service or another event receiver
         environment = {name: value for name, value in environment.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE_"))}
         environment |= capturing
         options = ["--quiet"]
@@ -80,6 +80,6 @@ def run_program(
 
 
 def story(invocation: Invocation, code: int, log: Path) -> str:
-    """How a program failed: its exit code, and the end of its log."""
+    """Describe a failed program: its exit code, and the end of its log."""
     tail = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-8:]
     return f"{Path(invocation.script).name} ended with exit code {code}: " + "\n  ".join(["", *tail])

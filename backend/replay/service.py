@@ -1,7 +1,7 @@
-"""Replays of one home: start them, watch them, keep them.
+"""The replays of one home, for GraphQL and the command line: start, follow, list and remove them.
 
-For the schema's mutation and the command line. One replay runs at a time (each starts whole Spark applications); others queue. A
-replay that was running when the service died is failed when it is next looked at, never resumed by itself.
+One replay runs at a time, because each starts Spark applications. Others wait in a queue. A replay that ran when the service died is marked
+as failed the next time that somebody looks at it. The service never resumes it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Tracer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Records to leave out: `files` maps a file to record numbers, `datasets` are theirs, `outputs` those that they reach."""
+    """Records to exclude: `files` maps a file to record numbers, `datasets` contain these files, `outputs` depend on the records."""
 
     files: Mapping[str, Sequence[int]]
     datasets: Sequence[str]
@@ -96,12 +96,12 @@ class Replays:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def start(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> str:
-        """Plan a replay without the selected records and queue it; returns its id.
+        """Plan a replay without the selected records, queue it, and return its id.
 
         Raises:
-            InvalidQueryError: the selection is empty, or not of records.
+            InvalidQueryError: the selection is empty or does not select records.
             NotFoundError: nothing leads to `output`.
-            UnsupportedError: a program in between is not registered, or not as it was then; or `output` cannot be read.
+            UnsupportedError: a program on the way is not registered or changed since, or `output` cannot be read.
         """
         replay = await self.plan(tenant, dataset, where, rows, output)
         task = asyncio.create_task(self._run_in_turn(replay))
@@ -110,7 +110,7 @@ class Replays:
         return replay.id
 
     async def plan(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> Replay:
-        """The replay that `start` would run, kept as queued. Raises as `start` does."""
+        """Return the replay that `start` would run, kept as queued. Raises like `start`."""
         selection = await self._select(tenant, dataset, where, rows, output)
         target = selection.outputs[0]
         _check_readable(target, self._sources)
@@ -127,7 +127,7 @@ class Replays:
         return replay
 
     async def run(self, replay: Replay, changed: Callable[[Replay], None] = lambda _: None) -> Replay:
-        """Run a planned replay to its end, in threads; `changed` hears of each step."""
+        """Run a planned replay to its end, in threads. `changed` is called after each step."""
 
         def save(now: Replay) -> None:
             self._save(now)
@@ -153,10 +153,10 @@ class Replays:
         return replay
 
     async def get(self, tenant: str, identifier: str) -> Replay | None:
-        """The replay as it stands; None where there is none of that id.
+        """Return the current state of a replay, or None if there is no such id.
 
         Raises:
-            InvalidQueryError: that is no id.
+            InvalidQueryError: the text is not an id.
         """
         if not _ID.fullmatch(identifier):
             raise InvalidQueryError(f"{identifier!r} is not the id of a replay.", hint="An id is 32 hexadecimal digits.")
@@ -164,16 +164,16 @@ class Replays:
         return self._settled(replay) if replay and replay.tenant == tenant else None
 
     async def list(self, tenant: str, first: int) -> Sequence[Replay]:
-        """The latest replays, newest first."""
+        """Return the latest replays, newest first."""
         found = await asyncio.to_thread(lambda: [self._load(file) for file in self._folder.glob(f"*/{_FILE}")])
         mine = [self._settled(replay) for replay in found if replay and replay.tenant == tenant]
         return sorted(mine, key=lambda replay: replay.started_at, reverse=True)[:first]
 
     async def remove(self, tenant: str, identifier: str) -> Replay | None:
-        """Forget a replay that has ended, and its shadow folder; None where there is none of that id.
+        """Remove an ended replay and its shadow folder. Returns None if there is no such id.
 
         Raises:
-            InvalidQueryError: it waits or runs, or that is no id.
+            InvalidQueryError: the replay waits or runs, or the text is not an id.
         """
         found = await self.get(tenant, identifier)
         if found is not None:
@@ -183,7 +183,7 @@ class Replays:
         return found
 
     async def close(self) -> None:
-        """Stop waiting for what runs. Programs already started run on to their own end, in their shadow folder."""
+        """Stop waiting for running programs. They run to their own end in their shadow folder."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
@@ -198,7 +198,7 @@ class Replays:
 
     @staticmethod
     def _settled(replay: Replay) -> Replay:
-        """A replay whose process is gone and whose file says that it runs was cut short."""
+        """Mark a replay as failed if its file says that it runs but its process is gone."""
         if replay.state in (ReplayState.QUEUED, ReplayState.RUNNING) and not _alive(replay.process):
             replay.error = "The process that ran this replay stopped before its end. Start it again."
             replay.state = ReplayState.FAILED
@@ -217,7 +217,7 @@ class Replays:
             return Replay.model_validate_json(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except ValidationError as error:  # of an earlier version: it must not hide the others
+        except ValidationError as error:  # written by an earlier version; it must not hide the others
             _log.warning("the replay in %s cannot be read and is not listed: %d fields differ", file.parent, error.error_count())
             return None
 
@@ -232,7 +232,7 @@ def _differences(replay: Replay, sources: DataRoots, folder: Path) -> tuple[list
 
 
 def _states(files: Iterable[str], sources: DataRoots) -> dict[str, tuple[int, int]]:
-    """Length and modification time of files as they are now; of those that may not be read here nothing is known."""
+    """Return the current length and modification time of files, without files that may not be read here."""
     look, found = sources.look(), {}
     for file in files:
         with suppress(UnsupportedError, OSError):
@@ -242,10 +242,10 @@ def _states(files: Iterable[str], sources: DataRoots) -> dict[str, tuple[int, in
 
 
 def _check_unchanged(replay: Replay, sources: DataRoots) -> None:
-    """See that the files whose records are left out are those in which the records were chosen.
+    """Check that the files of excluded records are unchanged since the records were chosen.
 
     Raises:
-        SourceChangedError: one is not: its records have other numbers now.
+        SourceChangedError: a file changed, so its records have other numbers now.
     """
     found = _states(replay.states, sources)
     for file, then in replay.states.items():
@@ -255,10 +255,10 @@ def _check_unchanged(replay: Replay, sources: DataRoots) -> None:
 
 
 def _check_met(replay: Replay) -> None:
-    """See that the records of every file were left out by one of the programs at least.
+    """Check that the programs excluded the records of every file.
 
     Raises:
-        UnsupportedError: those of a file were not: it was read in another way, such as by JDBC or as a table of Iceberg.
+        UnsupportedError: no program excluded the records of a file, because it was read in another way (JDBC, Iceberg).
     """
     listed = met_file(replay.shadow)
     met = {json.loads(line) for line in listed.read_text(encoding="utf-8").splitlines()} if listed.exists() else set()
@@ -270,10 +270,10 @@ def _check_met(replay: Replay) -> None:
 
 
 def _check_readable(output: str, sources: DataRoots) -> None:
-    """See that an output can be compared.
+    """Check that an output can be compared.
 
     Raises:
-        UnsupportedError: it lies where no file is read, or below no root of remote storage.
+        UnsupportedError: files of this place cannot be read, or no root of remote storage contains it.
     """
     place = _place(output)
     if not is_remote(place):
@@ -285,10 +285,10 @@ def _check_readable(output: str, sources: DataRoots) -> None:
 
 
 def _place(dataset: str) -> str:
-    """Where a dataset lies: a path, or a URI of remote storage.
+    """Return the place of a dataset: a path, or a URI of remote storage.
 
     Raises:
-        UnsupportedError: in neither.
+        UnsupportedError: the dataset has neither.
     """
     namespace, name = parse_id(dataset)[1]
     if namespace == "file":

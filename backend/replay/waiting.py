@@ -1,7 +1,7 @@
-"""Waiting for a program of the home, such that the end of the service waits for none.
+"""Wait for a program of the home without delaying the end of the service.
 
-asyncio's own threads are joined when a loop is closed, and again when the process ends: a service that is told to end while a program runs
-would stay, without its port, until that program has ended.
+asyncio joins its threads when a loop is closed and when the process ends. A service that shall end while a program runs would stay, without
+its port, until the program has ended.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 
 async def in_thread_left_behind(work: Callable[..., T], *arguments: object) -> T:
-    """What `work` returns, from a thread of its own. Whoever is cancelled leaves it behind, and so does the end of the process."""
+    """Run `work` in a separate thread and return its result. Cancellation and the end of the process abandon the thread."""
     ended: Future[T] = Future()
-    ended.set_running_or_notify_cancel()  # so that it is not cancelled with whoever waits
+    ended.set_running_or_notify_cancel()  # so that a cancelled waiter does not cancel it
 
     def run() -> None:
         try:

@@ -1,8 +1,8 @@
-"""Links that types tell: between actors of one container of which nothing shows that one fed the other (Newt, section 4).
+"""Links between actors that follow from their types (Newt, section 4).
 
-Types say so themselves (`after`), or it is inferred from how actors of two types stand to each other under one parent: where data flows, or
-was declared to flow, from some of the one type to some of the other and never back, it may flow so between the others of these types too.
-An inferred link is a guess: it is made only for an actor of which no link to or from the other type is known, and it says that it is one.
+A type may declare the types that feed it (`after`). Otherwise links are inferred from the actors of two types under one parent. If data
+flows from some actors of one type to some of the other, and never back, it may flow between the other actors of these types as well. An
+inferred link is a guess and is marked as one. Actors that already have a link to the other type get no inferred link.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from headwater.errors import InvalidQueryError
 from headwater.graph.dataflow.links import Link, LinkKind
 
-Types = Mapping[str, str]  # of each actor of a container
+Types = Mapping[str, str]  # the type of each actor of a container
 Together = Callable[[str, str], bool]  # whether the nearest container of two actors is the same
 MAX_LINKS = 100_000
 
 
 def declared_archetypes(types: Types, after: Mapping[str, Sequence[str]], together: Together = lambda _src, _dst: True) -> list[Link]:
-    """From every instance of a type to every instance of the types that come after it; `after` are the types that feed a type.
+    """Link every instance of a type to every instance of the types after it. `after` maps a type to the types that feed it.
 
-    Only actors that are `together` are linked: those of one nearest container.
+    Only actors with the same nearest container (`together`) are linked.
 
     Raises:
-        InvalidQueryError: they are more than `MAX_LINKS`.
+        InvalidQueryError: there are more than `MAX_LINKS` links.
     """
     by_type = _by_type(types)
     pairs = [(earlier, later) for later, sources in after.items() for earlier in sources]
@@ -41,8 +41,8 @@ def declared_archetypes(types: Types, after: Mapping[str, Sequence[str]], togeth
 
 
 def inferred_archetypes(types: Types, known: Iterable[Link], together: Together = lambda _src, _dst: True) -> list[Link]:
-    """What the known links among actors make likely for the others of their types; nothing where that would be more than `MAX_LINKS`."""
-    arranged: dict[tuple[str, str], set[str]] = {}  # by earlier and later type: the actors that such a link joins
+    """Infer links from the known links between actors of the same types. Returns nothing if there would be more than `MAX_LINKS`."""
+    arranged: dict[tuple[str, str], set[str]] = {}  # (earlier type, later type) → actors with such a link
     for link in known:
         earlier, later = types.get(link.src), types.get(link.dst)
         if earlier is not None and later is not None and earlier != later and together(link.src, link.dst):

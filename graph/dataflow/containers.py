@@ -1,7 +1,7 @@
-"""What containment says of the actors of a dataflow: which of them are of one nearest container, and whose flows are a container's.
+"""Containment of the actors of a dataflow: their nearest containers, and the flows of a container.
 
-For reconstruction. Programs state the pipeline of every job, also of a job that an inner container holds. So that a pipeline names a job is
-no sign that the pipeline is its nearest container.
+Programs state the pipeline of every job, even if an inner container holds the job. The nearest container of a job may therefore be inside
+its pipeline.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from headwater.graph.model.declaration import type_of
 from headwater.graph.stores import Direction, GraphStore
 
 _HOLDERS = frozenset({NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.ACTOR})
-Within = Mapping[str, Collection[str]]  # of a type: the types and kinds that may contain it
+Within = Mapping[str, Collection[str]]  # type → types and kinds that may contain it
 
 
 async def nearest_common(
     graph: GraphStore, tenant: str, container: str, actors: Sequence[str], types: Mapping[str, str], within: Within
 ) -> Together:
-    """Whether two actors of a container are of one nearest container, of a type that theirs may be within."""
+    """Return a test whether two actors have the same nearest container, of a type that may contain their types."""
     inner: dict[str, set[str]] = {}
     if kind_of(container) is not NodeKind.ACTOR and actors:
         above = {container, *(node.id for node in (await graph.ancestors(tenant, [container])).get(container, ()))}
@@ -43,9 +43,9 @@ async def nearest_common(
 
 
 async def members_of(graph: GraphStore, tenant: str, actors: Sequence[str], most: int) -> dict[str, str]:
-    """Each actor of a container, and each that one of them holds, with the one that it is shown as.
+    """Map each actor inside a container to the direct child that represents it.
 
-    What several of them hold is left out: which of them a flow of it belongs to is not known. So is everything below, beyond `most`.
+    Actors inside several children are left out, because nobody knows which child their flows belong to. So are actors beyond `most`.
     """
     owners: dict[str, set[str]] = {actor: {actor} for actor in actors}
     waiting = [actor for actor in actors if kind_of(actor) in _HOLDERS]
@@ -66,7 +66,7 @@ async def members_of(graph: GraphStore, tenant: str, actors: Sequence[str], most
 
 
 def lift(edges: Iterable[Edge], owners: Mapping[str, str]) -> list[Edge]:
-    """Flows of members as flows of those that they are shown as; none from a container to itself."""
+    """Turn flows of members into flows of their children. Flows within one child are dropped."""
     lifted = []
     for edge in edges:
         src, dst = owners.get(edge.src, edge.src), owners.get(edge.dst, edge.dst)
@@ -76,7 +76,7 @@ def lift(edges: Iterable[Edge], owners: Mapping[str, str]) -> list[Edge]:
 
 
 def own_job(container: str, actors: Iterable[str]) -> str | None:
-    """The job of the container itself among its actors: it bears its name."""
+    """Return the job that is the container itself, which has the container's name."""
     name = parse_id(container)[1][-1]
     jobs = (actor for actor in actors if kind_of(container) is NodeKind.ACTOR and kind_of(actor) is NodeKind.JOB)
     return next((job for job in jobs if parse_id(job)[1][-1] == name), None)

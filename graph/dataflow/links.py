@@ -1,7 +1,7 @@
-"""Links between actors, each of which says what it is known from (Newt, section 4).
+"""Links between actors. Each link states how it is known (Newt, section 4).
 
-*Explicit*: declared between the two. *Implicit*: one wrote the dataset or version that the other read. *Archetype*: the types of the two
-say so, for those that stand in one container and nowhere else (`archetypes`). Where two of them tell the same, both are listed.
+*Explicit*: somebody declared it. *Implicit*: one actor wrote the dataset or version that the other read. *Archetype*: it follows from the
+types of two actors in the same container (`archetypes`). A link that is known in two ways is listed twice.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headwater.graph.model import Edge, EdgeKind
 
 
 class LinkKind(StrEnum):
-    """What a link is known from."""
+    """How a link is known."""
 
     EXPLICIT = "explicit"
     IMPLICIT = "implicit"
@@ -25,7 +25,7 @@ class LinkKind(StrEnum):
 class Link:
     """Data flows from one actor to another. `via` are the datasets or versions between (implicit), or the types (archetype).
 
-    `inferred`: no declaration says so; actors of these types stand so to each other.
+    `inferred`: the link is a guess from other actors of these types, without a declaration.
     """
 
     src: str
@@ -36,7 +36,7 @@ class Link:
 
 
 def explicit_links(actors: Iterable[str], edges: Iterable[Edge]) -> list[Link]:
-    """The declared links among the actors."""
+    """Return the declared links between the actors."""
     inside = set(actors)
     return sorted(
         Link(edge.src, edge.dst, LinkKind.EXPLICIT) for edge in edges if edge.kind is EdgeKind.LINKS and {edge.src, edge.dst} <= inside
@@ -44,7 +44,7 @@ def explicit_links(actors: Iterable[str], edges: Iterable[Edge]) -> list[Link]:
 
 
 def implicit_links(actors: Iterable[str], edges: Iterable[Edge]) -> list[Link]:
-    """From every actor that wrote something to every one that read it."""
+    """Link every writer of a dataset or version to every reader."""
     inside = set(actors)
     writers: dict[str, set[str]] = {}
     readers: dict[str, set[str]] = {}

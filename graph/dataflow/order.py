@@ -1,7 +1,7 @@
-"""The order in which linked actors work: generations, each fed by those before it alone.
+"""The order of linked actors: generations, each fed only by earlier generations.
 
-Jobs may feed one another in a circle (a job that overwrites its own input, two that answer each other); their runs cannot, since a run
-reads versions that were there before it. So a circle stays one member of the order, and says in which order its runs went.
+Jobs can feed one another in a circle, for example a job that overwrites its own input. Their runs cannot, because a run reads versions
+that existed before it. So a circle is one member of the order, and states the order of its runs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headwater.graph.dataflow.links import Link
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """Actors that feed one another, in order of id. `runs` are their runs in the order in which they went, where that is known."""
+    """Actors that feed one another, ordered by id. `runs` are their runs in the order of execution, if known."""
 
     members: tuple[str, ...]
     runs: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ class Cycle:
 
 @dataclass(frozen=True, slots=True)
 class Dataflow:
-    """Actors by generation (those of a cycle stand in one), the links between them, and the cycles among them."""
+    """Actors by generation, their links, and their cycles. The actors of a cycle are in one generation."""
 
     generations: Sequence[Sequence[str]]
     links: Sequence[Link]
@@ -30,7 +30,7 @@ class Dataflow:
 
 
 def arrange(actors: Iterable[str], links: Iterable[Link]) -> tuple[list[list[str]], list[tuple[str, ...]]]:
-    """Generations in topological order, and the groups of actors that feed one another (a single one that feeds itself among them)."""
+    """Return generations in topological order, and the cycles. An actor that feeds itself is a cycle."""
     nodes = sorted(set(actors))
     inside = set(nodes)
     feeds: dict[str, set[str]] = {node: set() for node in nodes}
@@ -56,7 +56,7 @@ def arrange(actors: Iterable[str], links: Iterable[Link]) -> tuple[list[list[str
 
 
 def _components(nodes: Sequence[str], feeds: Mapping[str, set[str]]) -> dict[str, int]:
-    """Strongly connected components (Kosaraju), numbered with the flow: each is fed by lower numbers alone."""
+    """Number the strongly connected components (Kosaraju). Lower numbers feed higher ones."""
     fed_by: dict[str, list[str]] = {node: [] for node in nodes}
     for node in nodes:
         for fed in sorted(feeds[node]):
@@ -78,7 +78,7 @@ def _components(nodes: Sequence[str], feeds: Mapping[str, set[str]]) -> dict[str
 
 
 def _finished(nodes: Sequence[str], feeds: Mapping[str, set[str]]) -> list[str]:
-    """Nodes in the order in which a depth-first walk leaves them; without recursion, for chains are long."""
+    """Return nodes in the order in which a depth-first walk leaves them. Long chains forbid recursion."""
     seen: set[str] = set()
     finished: list[str] = []
     for start in nodes:

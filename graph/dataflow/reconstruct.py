@@ -1,4 +1,4 @@
-"""Reconstructs the dataflow inside a container from what the store knows: its actors, their links, their order, the cycles among them."""
+"""Reconstructs the dataflow inside a container from the graph: actors, links, order and cycles."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MAX_ACTORS = 10_000
 
 
 async def reconstruct(graph: GraphStore, tenant: str, container: str) -> Dataflow:
-    """The dataflow among the actors that a container holds directly. What is inside of one of them flows to and from it.
+    """Return the dataflow between the direct children of a container. Flows of inner actors count for the child that holds them.
 
     Raises:
-        NotFoundError: nothing is known of the container.
-        InvalidQueryError: it is no actor, or holds more than `MAX_ACTORS`, or its types tell too many links.
+        NotFoundError: the container does not exist.
+        InvalidQueryError: the id is not an actor's, it holds more than `MAX_ACTORS`, or its types imply too many links.
     """
     if not await graph.get(tenant, [container]):
         raise NotFoundError(f"Nothing is known of {container}.", hint="Search for its name.")
@@ -41,7 +41,7 @@ async def reconstruct(graph: GraphStore, tenant: str, container: str) -> Dataflo
     stated = await graph.neighbours(tenant, list(owners), direction=Direction.BOTH, kinds=_FLOWS) if actors else []
     edges = lift(stated, owners)
     if (own := own_job(container, actors)) is not None and not any(own in (edge.src, edge.dst) for edge in edges):
-        actors.remove(own)  # it is the container, and did nothing itself
+        actors.remove(own)  # the job is the container itself
         types.pop(own, None)
         kinds.pop(own)
     held = [link for link in implicit_links(actors, edges) if link.src != link.dst or kind_of(link.src) is NodeKind.JOB]
@@ -57,7 +57,7 @@ async def reconstruct(graph: GraphStore, tenant: str, container: str) -> Dataflo
 
 
 def _declared_type(node: Node) -> str | None:
-    """The type that a user or program declared; None where the node is only of a kind."""
+    """Return the type that a person or program declared for a node, if any."""
     if node.kind is NodeKind.ACTOR:
         return type_of(node.id)
     stated = node.properties.get(ACTOR_TYPE)
@@ -65,7 +65,7 @@ def _declared_type(node: Node) -> str | None:
 
 
 async def _runs_in_order(graph: GraphStore, tenant: str, jobs: Sequence[str]) -> tuple[str, ...]:
-    """The runs of jobs that feed one another, by what they read of each other's versions; then by when they began."""
+    """Order the runs of jobs in a cycle by the versions that they read of each other, then by start time."""
     runs = [run for job in jobs if kind_of(job) is NodeKind.JOB for run in await _children(graph, tenant, job, [NodeKind.RUN])]
     if not runs:
         return ()
@@ -80,7 +80,7 @@ async def _runs_in_order(graph: GraphStore, tenant: str, jobs: Sequence[str]) ->
 
 
 async def _reads_by_time(graph: GraphStore, tenant: str, runs: Sequence[Node], edges: Sequence[Edge]) -> list[Edge]:
-    """Version → run for the inputs of which no file tells the version. Only versions that these runs wrote matter here."""
+    """Infer version → run for inputs without known files. Only versions that these runs wrote are returned."""
     by_file = {edge.dst for edge in edges if edge.kind is EdgeKind.READS and edge.src.startswith("version:")}
     written = sorted({edge.dst for edge in edges if edge.kind is EdgeKind.WRITES and edge.dst.startswith("version:")})
     versions: dict[str, list[Node]] = {}
@@ -101,12 +101,12 @@ async def _reads_by_time(graph: GraphStore, tenant: str, runs: Sequence[Node], e
 
 
 def _dataset_of(version: str) -> str:
-    """The dataset of a version, by its id."""
+    """Return the dataset id of a version id."""
     return "dataset:" + version.removeprefix("version:").rpartition(":")[0]
 
 
 async def _declared(graph: GraphStore, tenant: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Of each declared type the types that feed it, and those that may contain it."""
+    """Return, for each declared type, the types that feed it and the types that may contain it."""
     types = await _pages(graph, tenant, NodeKind.TYPE)
     after, within = (
         {node.name: list(node.properties[name]) for node in types if node.properties.get(name)} for name in ("after", "within")

@@ -1,7 +1,7 @@
-"""Which versions of a dataset a run read, where no capture tells it by file (design: coarse lineage).
+"""The versions of a dataset that a run read, for runs whose input files are not known (coarse lineage).
 
-The version that the event names, else the last base that was there when the run began, and all deltas after it up to then. A dataset of
-which no base is known is read from its first delta on. Pure: the same versions give the same answer, in whatever order they became known.
+A run read the version that its event names. Otherwise it read the last base that existed at its start, and all later deltas up to then.
+Without a known base, reading starts at the first delta. The order in which versions became known does not matter.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from headwater.graph.model import Node
 
 
 def versions_read(versions: Iterable[Node], *, began: str | None, stated: Mapping[str, Any] | None = None) -> list[str]:
-    """The ids of the versions that a run read which began at an instant; `stated` is the version facet of its input, if it had one.
+    """Return the ids of the versions that a run read. `began` is its start, `stated` the version facet of its input.
 
-    A version without `writtenAt` was never finished, and is read by nobody. Without `began`, all that there is counts.
+    Nobody reads a version without `writtenAt`, because it was never finished. Without `began`, all versions count.
     """
     written = sorted(
         ((str(version.properties["writtenAt"]), version.id, version) for version in versions if version.properties.get("writtenAt")),
@@ -32,7 +32,7 @@ def versions_read(versions: Iterable[Node], *, began: str | None, stated: Mappin
 
 
 def snapshot_of(version: Node) -> str | None:
-    """Return the table format's own name of a version, as its producer states it."""
+    """Return the table format's name of a version, if its producer states one."""
     facet = version.properties.get("facet:version") or version.properties.get("version")
     named = facet.get("datasetVersion") if isinstance(facet, Mapping) else None
     return None if named is None else str(named)

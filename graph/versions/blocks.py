@@ -22,7 +22,7 @@ _PAGE = 1_000
 
 
 class BlockMode(StrEnum):
-    """What a block does to the dataset."""
+    """The effect of a block on its dataset."""
 
     BASE = "base"
     DELTA = "delta"
@@ -31,7 +31,7 @@ class BlockMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What one run wrote to one dataset. `snapshot` is the table format's own name of the version."""
+    """The data that one run wrote to one dataset. `snapshot` is the table format's name of the version."""
 
     sequence: int
     version: str

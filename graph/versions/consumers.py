@@ -1,7 +1,7 @@
 """The consumers of a dataset: each job that reads it, its cursor, and the blocks that it has not read.
 
-The cursor of a job is the highest sequence that one of its completed runs has read. Files tell what a run read if the run was captured.
-Otherwise the time at which the run began tells it, and the answer says that the cursor is inferred.
+The cursor of a job is the highest sequence that one of its completed runs has read. Captured runs name the files that they read. For other
+runs the cursor is inferred from the start time, and the answer says so.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _RUNS = 10  # of a job, the latest, that are looked at
 
 
 class ConsumptionMode(StrEnum):
-    """Which blocks a job reads: all that make up the dataset, or those after its cursor."""
+    """A job reads all blocks that make up the dataset, or the blocks after its cursor."""
 
     ALL = "all"
     NEW = "new"
@@ -30,10 +30,7 @@ class ConsumptionMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConsumedInput:
-    """A job's use of one dataset. `cursor` is None if no completed run of the job is known among its latest.
-
-    `unread_rows` is None if the rows of an unread block are not known; `unread_since` is when the first unread block was written.
-    """
+    """A job's use of one dataset. Without a completed run among the latest, `cursor` is None."""
 
     job: str
     run: str | None
@@ -44,7 +41,7 @@ class ConsumedInput:
 
     @property
     def unread_rows(self) -> int | None:
-        """Rows of the unread blocks together."""
+        """Rows of the unread blocks together; None if one of them has no known row count."""
         rows = [block.rows for block in self.unread if block.rows is not None]
         return sum(rows) if len(rows) == len(self.unread) else None
 
@@ -98,7 +95,7 @@ async def _versions_by_file(graph: GraphStore, tenant: str, dataset: str, runs: 
 
 
 def _reading(run: Node, dataset: str, blocks: Sequence[Block], files: Collection[str]) -> _Reading | None:
-    """What a run read of a dataset; None if it read nothing of it, as far as is known."""
+    """Return the blocks that a run read; None if it is not known to have read the dataset."""
     stated = run.properties.get(f"input:{dataset}")
     if not files and stated is None:
         return None
