@@ -1,7 +1,6 @@
-"""Recapture: record lineage after the fact, by running a program once more and capturing what it does.
+"""Recapture: find record lineage after the fact by running a program again with capture.
 
-For people whose program ran with less than record lineage (in mode `coarse` or `lazy`, or beyond the limits of `auto`). The second run
-writes into a shadow folder, as a replay does. Only if it wrote the very same files is what it recorded kept, as the lineage of the run that
-wrote the real ones. It must never touch real data, never run a program that is not registered on this home, and keep nothing where anything
-differs or is not certain.
+For people whose program ran without record lineage (in mode `coarse` or `lazy`, or beyond the limits of `auto`). The second run writes to a
+shadow folder, like a replay. If it writes identical files, its associations become the lineage of the run that wrote the real files.
+A recapture never touches real data and never runs an unregistered program. Nothing is kept if anything differs or is uncertain.
 """

@@ -1,7 +1,7 @@
-"""A digest of what a file holds: of all its bytes, but for an order that says nothing.
+"""A digest of the content of a file: all of its bytes, except for one order without meaning.
 
-Parquet's writer lists the encodings of each column chunk as they come out of a hash set, in another order in each JVM. That list stands in
-the footer. There each counts as if it were sorted; every other byte of the file counts as it is.
+Parquet's writer lists the encodings of each column chunk in the footer, in the order of a hash set, which differs between JVMs. The digest
+sorts these lists. Every other byte counts as it is.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from headwater.graph.trace.files.thrift import Scanner, Struct
 _MAGIC = b"PAR1"
 _TAIL = 8  # bytes of the length of the footer, and the magic
 _LARGEST_FOOTER = 256 << 20
-_STEP = 4 << 20  # bytes that are read at once
+_STEP = 4 << 20  # bytes per read
 _ENCODINGS = (4, 1, 3, 2)  # of the metadata of a column of a row group, as parquet.thrift numbers fields
 
 
 def digest_of(file: FileIO, length: int) -> bytes | None:
-    """The digest of an open file that has `length` bytes; None where it turns out to have others."""
+    """Return the digest of an open file of `length` bytes, or None if the file has another length."""
     footer = _footer_length(file, length)
     digest, left = hashlib.sha256(), length - footer
     file.seek(0)
@@ -34,7 +34,7 @@ def digest_of(file: FileIO, length: int) -> bytes | None:
 
 
 def _footer_length(file: FileIO, length: int) -> int:
-    """How many bytes the footer of a Parquet file has, with its tail; 0 where it is no such file."""
+    """Return the size of a Parquet file's footer with its tail in bytes; 0 for other files."""
     if length < len(_MAGIC) + _TAIL:
         return 0
     begin = file.read(len(_MAGIC))
@@ -53,7 +53,7 @@ def _all(file: FileIO) -> bytes:
 
 
 def _canonical(footer: bytes) -> bytes:
-    """A footer with each list of encodings sorted. One that cannot be read stays as it is."""
+    """Sort each list of encodings in a footer. An unreadable footer stays as it is."""
     places = _Encodings(footer[:-_TAIL])
     try:
         places.struct()
@@ -66,7 +66,7 @@ def _canonical(footer: bytes) -> bytes:
 
 
 class _Encodings(Scanner):
-    """Finds where the lists of encodings are: the bytes of their entries, where each has one."""
+    """Finds the lists of encodings: the bytes of their entries, if each entry has one byte."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
@@ -74,7 +74,7 @@ class _Encodings(Scanner):
         self._path: list[int] = []  # the fields that lead to a value
 
     def struct(self, until: int | None = None) -> Struct:
-        """Walk through a struct, whose values do not matter."""
+        """Skip the values of a struct."""
         field = 0
         while head := self._byte():
             field = field + (head >> 4) if head >> 4 else self._zigzag()

@@ -1,7 +1,7 @@
-"""Whether the second run read what the first one did, as far as files tell: none of them, nor a folder of theirs, has changed since.
+"""Check that the second run read the same inputs as the first: no input file and no folder of one has changed since.
 
-Equal bytes at the end do not prove it: a record that was taken away may have left the greatest value of its group as it was. So a source
-of which this cannot be told is refused.
+Equal outputs do not prove this. For example, the greatest value of a group stays the same if another record of the group was removed.
+A source is refused if its changes cannot be detected.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from headwater.errors import UnsupportedError
 _OF_FILES = {
     "parquet", "orc", "avro", "csv", "json", "text", "xml", "binaryFile", "binaryRecords", "sequence", "pickle",
 }  # fmt: skip
-_TABLES = ("_delta_log", "metadata")  # folders in which tables keep their history: a commit may take files out without a trace elsewhere
+_TABLES = ("_delta_log", "metadata")  # folders with the history of tables: a commit may remove files and change nothing else
 
 
 def check_inputs(sources: Iterable[Mapping[str, Any]], began_ms: int) -> None:
-    """See that what a capture says it read has not changed since the first run began, in milliseconds since the epoch.
+    """Check that the inputs of a capture have not changed since the first run began (milliseconds since the epoch).
 
     Raises:
         DiffersError: a file or a folder is newer.
-        UnsupportedError: whether it has changed cannot be told.
+        UnsupportedError: changes of a source cannot be detected.
     """
     for source in sources:
         if source["format"] == "local":
@@ -52,13 +52,13 @@ def _check_file(file: Mapping[str, Any], began_ms: int) -> None:
         raise UnsupportedError(f"{file['path']}, an input, cannot be looked at: {error}.") from error
     if (now.st_size, now.st_mtime_ns // 1_000_000) != (int(file["length"]), int(file["modified"])):
         raise DiffersError(file["path"], "is an input, and has changed while the second run read it")
-    # A file that is moved here, or whose time is set, keeps an old time of modification, and has a new one of its status.
+    # A file that was moved here or got another modification time has a new status time.
     if max(int(file["modified"]), now.st_ctime_ns // 1_000_000) > began_ms:
         raise DiffersError(file["path"], "is an input, and has changed since the first run began")
 
 
 def _folders(source: Mapping[str, Any]) -> set[str]:
-    """The folders whose lists of files were read: from those of the files up to the path that was named. Of files that were named, none."""
+    """Return the folders that were listed: from the files' folders up to the named path. A named file has none."""
     named = {local(str(source["path"]))}
     found: set[str] = set()
     for file in source.get("files") or ():
@@ -89,5 +89,5 @@ def _check_folder(folder: str, began_ms: int) -> None:
 
 
 def local(path: str) -> str:
-    """A path of this machine without its scheme."""
+    """Return a local path without its scheme."""
     return "/" + path.removeprefix("file:").lstrip("/")

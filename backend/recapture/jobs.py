@@ -1,7 +1,6 @@
-"""Recaptures that a service runs: queued, one after the other with its replays, and told of while they run and a while after.
+"""The recaptures of a service, for GraphQL. They share one queue with replays, and run one after the other.
 
-For the schema's mutation. A job is known as long as the service runs; what it kept stays. It must never run a program that is not
-registered on this home, whoever asks, and never hold more jobs than are told of.
+The service remembers its latest jobs until it ends. Kept associations stay. Nobody can make it run an unregistered program.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from headwater.graph.model import NodeKind, kind_of, node_id, parse_id
 
 _MOST_WAITING = 20
 _MOST_KNOWN = 200
-_KEPT_SECONDS = 600.0  # in which the worker takes in what was recorded
+_KEPT_SECONDS = 600.0  # for the worker to keep the new captures
 _LOOK_SECONDS = 0.25
 
 
 @dataclass(kw_only=True)
 class RecaptureJob:
-    """A recapture as it stands. Times are ISO 8601 in UTC; `outputs`, `files` and `left` are those of `Recaptured`."""
+    """The state of a recapture. Times are ISO 8601 in UTC. `outputs`, `files` and `left` are those of `Recaptured`."""
 
     id: str
     tenant: str
@@ -40,12 +39,12 @@ class RecaptureJob:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more happens to it."""
+        """Whether the job is over."""
         return self.state in (ReplayState.COMPLETE, ReplayState.FAILED)
 
 
 class RecaptureJobs:
-    """Implements the schema's `RecaptureService` over the recaptures of a home; `turn` is whoever's turn it is to run a program."""
+    """Implements the schema's `RecaptureService`. `turn` is the lock that lets one program run at a time."""
 
     def __init__(self, recaptures: Recaptures, turn: asyncio.Lock) -> None:
         self._recaptures = recaptures
@@ -54,13 +53,13 @@ class RecaptureJobs:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self, tenant: str, dataset: str) -> str:
-        """Queue a recapture of a dataset, by its id or the path of its folder; its id. One that waits or runs already is that one.
+        """Queue a recapture of a dataset (an id or the path of its folder), and return its id. A waiting or running one is reused.
 
         Raises:
-            NotFoundError: no known run wrote it.
-            InvalidQueryError: its record lineage is kept already; or that is no dataset.
-            UnsupportedError: its program is not registered, or is not what was registered; or its files cannot be compared.
-            UnavailableError: too many wait.
+            NotFoundError: no known run wrote the dataset.
+            InvalidQueryError: its record lineage is kept already, or the text names no dataset.
+            UnsupportedError: its program is not registered or changed since, or its files cannot be compared.
+            UnavailableError: too many recaptures wait.
         """
         output = _dataset(dataset)
         if running := self._running(tenant, output):
@@ -79,20 +78,20 @@ class RecaptureJobs:
         return job.id
 
     async def get(self, tenant: str, identifier: str) -> RecaptureJob | None:
-        """The recapture of an id; None where this service knows of none."""
+        """Return a recapture by its id, or None."""
         found = self._jobs.get(identifier)
         return found if found is not None and found.tenant == tenant else None
 
     async def list(self, tenant: str, first: int) -> Sequence[RecaptureJob]:
-        """The latest, newest first."""
+        """Return the latest recaptures, newest first."""
         return [job for job in reversed(self._jobs.values()) if job.tenant == tenant][:first]
 
     async def possible(self, tenant: str, datasets: Iterable[str]) -> Sequence[str]:
-        """Those of some datasets, up to three, which a registered program wrote last."""
+        """Return up to three of the datasets whose last writer is a registered program."""
         return await self._recaptures.possible(tenant, datasets)
 
     async def close(self) -> None:
-        """Stop waiting for what runs. A program that was started runs on to its end, in its shadow folder."""
+        """Stop waiting for the running program. The program runs to its end in its shadow folder."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -118,7 +117,7 @@ class RecaptureJobs:
             job.ended_at = _now()
 
     async def _until_kept(self, job: RecaptureJob) -> None:
-        """Wait until the worker has taken in what was recorded."""
+        """Wait until the worker has kept the new captures."""
         try:
             async with asyncio.timeout(_KEPT_SECONDS):
                 while not await self._recaptures.is_kept(job.tenant, job.dataset):  # noqa: ASYNC110 - the worker is another process
@@ -135,10 +134,10 @@ class RecaptureJobs:
 
 
 def _dataset(text: str) -> str:
-    """The id of a dataset that is named by its id or by the path of its folder.
+    """Return the id of a dataset, from its id or the path of its folder.
 
     Raises:
-        InvalidQueryError: it is neither.
+        InvalidQueryError: the text is neither.
     """
     if text.startswith("/"):
         return node_id(NodeKind.DATASET, "file", text.rstrip("/") or "/")

@@ -1,7 +1,7 @@
-"""Which run wrote a dataset last, and of which application it was: from the graph.
+"""The run that wrote a dataset last, and its application, from the graph.
 
-The graph comes from events, so from whoever may write to the service. What it says decides which registered program is meant, and to which
-run its lineage is given; never what is executed, nor which files are read.
+Anybody who may send events can write to the graph. The graph selects a registered program and the run that gets the lineage. It never
+decides what is executed or which files are read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_JOBS = 1_000  # that wrote one dataset
 class OriginalRun:
     """The run that wrote a dataset last: `job` is its namespace and name, `application` the node of the application's run.
 
-    `began` is when the application did, `started` and `ended` when the run did.
+    `began` is the start of the application. `started` and `ended` belong to the run.
     """
 
     dataset: str
@@ -46,21 +46,21 @@ class OriginalRun:
 
     @property
     def began_ms(self) -> int:
-        """When the application began, in milliseconds since the epoch: whatever it read, it read after that."""
+        """Start of the application in milliseconds since the epoch. Its reads came later."""
         return _milliseconds(self.began)
 
     @property
     def ended_ms(self) -> int:
-        """When the run had ended, in milliseconds since the epoch."""
+        """End of the run in milliseconds since the epoch."""
         return _milliseconds(self.ended)
 
 
 async def last_writer(graph: GraphReader, tenant: str, dataset: str) -> OriginalRun:
-    """The run that completed last of those that wrote a dataset.
+    """Return the run that wrote a dataset and completed last.
 
     Raises:
-        NotFoundError: no known run wrote it.
-        UnsupportedError: when the run began and ended is not known.
+        NotFoundError: no known run wrote the dataset.
+        UnsupportedError: the times of the run are not known.
     """
     reached = await graph.reach(tenant, [dataset], direction=Direction.UPSTREAM, kinds=[EdgeKind.WRITES], depth=1, limit=_MOST_JOBS)
     jobs = [node for node in reached.nodes if node.kind is NodeKind.JOB]
@@ -80,7 +80,7 @@ async def last_writer(graph: GraphReader, tenant: str, dataset: str) -> Original
 
 
 async def with_registered_program(graph: GraphReader, tenant: str, datasets: Iterable[str], registry: Registry) -> list[str]:
-    """Those of some datasets on a local disk, up to three, which a registered program wrote last: `headwater recapture` may run it."""
+    """Return up to three local datasets whose last writer is a registered program, which `headwater recapture` may run."""
     found: list[str] = []
     for dataset in [dataset for dataset in dict.fromkeys(datasets) if parse_id(dataset)[1][0] == "file"][:_LOOKED_AT]:
         if len(found) == _HINTED:
@@ -96,7 +96,7 @@ async def with_registered_program(graph: GraphReader, tenant: str, datasets: Ite
 
 
 async def job_of(graph: GraphReader, tenant: str, run: str) -> tuple[str, str] | None:
-    """Namespace and name of the job of a run; None: it is not known."""
+    """Return the namespace and name of a run's job, or None."""
     above = (await graph.ancestors(tenant, [run])).get(run, [])
     parts = next((parse_id(node.id)[1] for node in above if node.kind is NodeKind.JOB), None)
     return None if parts is None else (parts[0], parts[1])

@@ -1,8 +1,8 @@
-"""Each file that the second run wrote, beside the file of the real data that it stands for: of the same bytes, or nothing is kept.
+"""Pairs of files: a file of the second run, and the real file with the same bytes. If a pair is missing, nothing is kept.
 
-Spark gives files a UUID in their names, so two runs never give them the same name. A file is found by its folder below the dataset and by
-the rest of its name. Both trees hold files and folders alone: a link could lead to bytes that belong to something else. Real data is read
-below the data roots only, and each file is looked at again after it was read.
+Spark puts a UUID into file names, so two runs never use the same names. A file is matched by its folder below the dataset and by the rest
+of its name. Both trees may contain only files and folders, because a link could lead to other data. Real data is read below the data roots
+only. Each file is checked again after it was read.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from headwater.graph.records import DataRoots
 from headwater.graph.storage import open_resolved
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_DONE = "_SUCCESS"  # what Spark's committers leave in a folder that they wrote
+_DONE = "_SUCCESS"  # mark of Spark's committers in a finished folder
 _WHY = "The program is not deterministic, or its inputs or its output have changed since that run. Nothing was kept or changed."
 
 
 class DiffersError(HeadwaterError):
-    """The second run did not write what the first one did; says which file tells so."""
+    """The second run wrote other files than the first; the message names one."""
 
     def __init__(self, file: str | Path, what: str) -> None:
         super().__init__(f"{file} {what}.", hint=_WHY)
@@ -33,7 +33,7 @@ class DiffersError(HeadwaterError):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A file as it was looked at: its bytes, and its time in nanoseconds, tell whether it is still the same."""
+    """Length and time (ns) of a file, to see later whether the file is still the same."""
 
     length: int
     modified_ns: int
@@ -41,18 +41,18 @@ class State:
 
     @classmethod
     def of(cls, status: os.stat_result) -> State:
-        """What `os.stat` tells."""
+        """Return the state of a file from `os.stat`."""
         return cls(status.st_size, status.st_mtime_ns, status.st_ino)
 
     @property
     def modified(self) -> int:
-        """Its time as manifests have it: in milliseconds since the epoch."""
+        """Modification time in milliseconds since the epoch, as in manifests."""
         return self.modified_ns // 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A file of the shadow, and the real one of the same bytes. `named` is the real path as programs call it, `real` without links."""
+    """A file of the shadow and the equal real file. `named` is the real path in programs, `real` the path without links."""
 
     shadow: Path
     named: str
@@ -61,10 +61,10 @@ class Pair:
     now: State
 
     def check(self) -> None:
-        """See that the real file is still what was compared.
+        """Check that the real file is unchanged since the comparison.
 
         Raises:
-            DiffersError: it has changed, or is gone.
+            DiffersError: the file changed or is gone.
         """
         try:
             state = State.of(self.real.stat(follow_symlinks=False))
@@ -75,20 +75,20 @@ class Pair:
 
 
 def paired(shadow: Path, sources: DataRoots) -> list[Pair]:
-    """All data files below the shadow root, each with its real file, which has the same bytes.
+    """Pair each data file below the shadow root with the real file of the same bytes.
 
     Raises:
-        DiffersError: a file has other bytes, is missing, or is one too many.
-        UnsupportedError: what was written cannot be compared.
+        DiffersError: a file has other bytes, or has no counterpart.
+        UnsupportedError: the output cannot be compared.
     """
     return [pair for folder in written(shadow) for pair in _of_dataset(shadow, folder, sources)]
 
 
 def written(shadow: Path) -> list[Path]:
-    """The datasets that were written below a shadow root: the outermost folders that a committer marked.
+    """Return the datasets below a shadow root: the outermost folders with a committer's mark.
 
     Raises:
-        UnsupportedError: something else lies there.
+        UnsupportedError: there is something else.
     """
     found: list[Path] = []
     if not shadow.is_dir():
@@ -124,7 +124,7 @@ def _of_dataset(shadow: Path, folder: Path, sources: DataRoots) -> Iterator[Pair
 
 
 def _by_name(folder: Path) -> Mapping[str, str]:
-    """The data files below a folder, as paths in it, by those paths without UUIDs."""
+    """Map relative paths without UUIDs to the relative paths of the data files below a folder."""
     found: dict[str, str] = {}
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not _hidden(name)]
@@ -162,7 +162,7 @@ def _compared(shadow: Path, named: str, real: Path) -> Pair:
 
 
 def _digest_of(descriptor: int) -> tuple[bytes | None, State]:
-    """The digest of what an open file holds, and its state; no digest where it changed meanwhile. The descriptor is closed."""
+    """Return the digest of an open file and its state, and close it. A file that changed meanwhile has no digest."""
     with open(descriptor, "rb", buffering=0) as file:
         state = State.of(os.fstat(descriptor))
         digest = digest_of(file, state.length)
@@ -170,7 +170,7 @@ def _digest_of(descriptor: int) -> tuple[bytes | None, State]:
 
 
 def _refuse_odd(folder: Path, names: Sequence[str]) -> None:
-    """Refuse what is neither a file nor a folder."""
+    """Refuse anything except files and folders."""
     for name in names:
         mode = (folder / name).lstat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
@@ -178,10 +178,10 @@ def _refuse_odd(folder: Path, names: Sequence[str]) -> None:
 
 
 def _real(shadow: Path, path: Path) -> str:
-    """Where what lies in the shadow lies in reality."""
+    """Return the real path of a path in the shadow."""
     return f"/{path.relative_to(shadow)}"
 
 
 def _hidden(name: str) -> bool:
-    """What Spark does not read as data."""
+    """Whether Spark ignores the file when it reads data."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name)

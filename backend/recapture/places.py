@@ -1,7 +1,7 @@
-"""The folder of one recapture while it runs: who has it, and what is removed of those whose process was killed.
+"""The folder of a running recapture, and the removal of folders whose process was killed.
 
-It is locked by whoever recaptures and by the program that runs for it, so it is free only once both have ended, however they did. A
-folder that holds nothing but the log of a program that failed stays for a month: the message of the failure names it.
+The recapture and its program both lock the folder, so the folder is free when both have ended. The error message of a failed program
+names its log. A folder with only this log stays for a month.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _log = logging.getLogger("headwater.recapture")
 
 @contextmanager
 def place_in(folder: Path) -> Iterator[tuple[Path, int]]:
-    """A new folder below `folder`, and the open file by which it is locked."""
+    """Make a new folder below `folder`. Returns the folder and the open file that locks it."""
     place = folder / uuid.uuid4().hex
     place.mkdir(parents=True, mode=0o700)
     holding = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -36,7 +36,7 @@ def place_in(folder: Path) -> Iterator[tuple[Path, int]]:
 
 
 def sweep(folder: Path) -> int:
-    """Remove what recaptures that were killed left below `folder`; returns how many there were."""
+    """Remove the folders of killed recaptures below `folder`, and return their number."""
     removed = 0
     for order in folder.glob(f"*/{_ORDER}"):
         place = order.parent

@@ -1,8 +1,7 @@
-"""The manifest of a capture that was made in a shadow, as one of the run that wrote the real data.
+"""Rewrites the manifest of a capture in a shadow into a manifest of the run that wrote the real data.
 
-Every file of the shadow that it names must be one that was compared, as it was then: its place takes the real file, with its length and
-time. Nothing else of the shadow may be left. Segments stay as they are; the files of a sink's, which their footers name, are stated in the
-manifest.
+Each file of the shadow must have been compared, and must be unchanged since. The real file, with its length and time, replaces it. No other
+path of the shadow may remain. Segments stay unchanged. The manifest states the sink's files, which their footers name.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from headwater.graph.associations.segment import Footer
 
 
 class Rewriting:
-    """Of one shadow root; `pairs` are all files that were written there."""
+    """Rewrites manifests for one shadow root. `pairs` are all files that were written there."""
 
     def __init__(self, shadow: Path, pairs: Iterable[Pair]) -> None:
         self._shadow = str(shadow)
@@ -28,15 +27,15 @@ class Rewriting:
         self._pairs = {str(pair.shadow): pair for pair in pairs}
 
     def dataset(self, named: Mapping[str, Any]) -> tuple[str, str] | None:
-        """Namespace and name of the real dataset that one of the shadow stands for; None where it is none of the shadow."""
+        """Return namespace and name of the real dataset for a dataset of the shadow, or None for other datasets."""
         name = str(named["name"])
         return (str(named["namespace"]), self._real(name)) if self.is_shadow(name) else None
 
     def pair(self, file: Mapping[str, Any]) -> Pair:
-        """The pair of a file of the shadow, as a manifest or a footer names it.
+        """Return the pair for a file of the shadow, by its name in a manifest or footer.
 
         Raises:
-            InvalidCaptureError: it was not compared, or is not as it was then.
+            InvalidCaptureError: the file was not compared or changed since.
         """
         pair = self._pairs.get("/" + str(file["path"]).removeprefix("file:").lstrip("/"))
         if pair is None or (file["length"], file["modified"]) != (pair.before.length, pair.before.modified):
@@ -44,17 +43,17 @@ class Rewriting:
         return pair
 
     def is_shadow(self, path: object) -> bool:
-        """Whether a path, or a URI of one, lies in the shadow."""
+        """Whether a path or its URI is in the shadow."""
         text = str(path)
         if text.startswith("file:"):
             text = "/" + text.removeprefix("file:").lstrip("/")
         return any(text == shadow or text.startswith(f"{shadow}/") for shadow in self._spellings)
 
     def manifest(self, manifest: Mapping[str, Any], footers: Mapping[str, Footer], run: OriginalRun) -> dict[str, Any]:
-        """The manifest as that of a run; `footers` are those of the segments of its sink, by name.
+        """Return the manifest for a run. `footers` maps the segments of the sink to their footers.
 
         Raises:
-            InvalidCaptureError: it names a file of the shadow that was not compared.
+            InvalidCaptureError: the manifest names a file of the shadow that was not compared.
         """
         sink = manifest["sink"]
         again = {"started": manifest["started"], "ended": manifest["ended"]}
@@ -95,7 +94,7 @@ class Rewriting:
         return {**entry, "files": [self._file(file) for file in files], "runs": runs}
 
     def _file(self, file: Mapping[str, Any]) -> dict[str, Any]:
-        """A file of the shadow as the real one, by the name that Spark would give it: that of its folder, and the real file's own."""
+        """Return the real file for a file of the shadow, under the name that Spark would use."""
         pair = self.pair(file)
         path = self._real(f"{str(file['path']).rpartition('/')[0]}/{Path(pair.named).name}")
         return {**file, "path": path, "length": pair.now.length, "modified": pair.now.modified}
@@ -106,7 +105,7 @@ class Rewriting:
         return text
 
     def _clean(self, value: Any) -> Any:
-        """A part of the manifest with real paths in the place of those of the shadow, wherever a text names one."""
+        """Replace paths of the shadow by real paths in all texts of a part of the manifest."""
         if isinstance(value, str):
             return self._real(value)
         if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""A recapture from its plan to what is kept: find the program, run it in a shadow, compare, rewrite its captures, take them in.
+"""The steps of a recapture: find the program, run it in a shadow, compare the files, rewrite its captures, and keep them.
 
-Whatever it meets, it leaves the home as it was unless every step succeeded, and never leaves the shadow behind.
+If a step fails, the home stays unchanged. The shadow is always removed.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from headwater.graph.stores import GraphStore
 from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.replay import ReplayOrder
 
-_SLACK_MS = 2_000  # file systems that keep whole seconds, and those of two
+_SLACK_MS = 2_000  # some file systems keep times in steps of one or two seconds
 _ACTIVE = "Run it again with `headwater run --mode active`."
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which program is to be run for the lineage of a dataset, and whose run that lineage will be."""
+    """The program to run for the lineage of a dataset, and the run that gets the lineage."""
 
     output: str
     run: OriginalRun
@@ -45,9 +45,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Recaptured:
-    """What a recapture came to: the ids of the datasets whose record lineage is kept now, and how many files were compared.
+    """The result of a recapture: ids of datasets whose record lineage is now kept, and the number of compared files.
 
-    `left` says of which further datasets of the program nothing is kept, and why.
+    `left` maps other datasets of the program to the reason why their lineage is not kept.
     """
 
     outputs: Sequence[str]
@@ -56,7 +56,7 @@ class Recaptured:
 
 
 class Recaptures:
-    """Of one home: `folder` is where shadows go, `delivery` what takes the captures in."""
+    """The recaptures of one home. `folder` contains the shadows, and `delivery` accepts the captures."""
 
     def __init__(self, folder: Path, graph: GraphStore, registry: Registry, records: AssociationStore, delivery: LogDelivery) -> None:
         self._folder = folder
@@ -66,12 +66,12 @@ class Recaptures:
         self._delivery = delivery
 
     async def plan(self, tenant: str, output: str) -> Plan:
-        """What is to be run for a dataset, by its node id.
+        """Return the plan for a dataset, by its node id.
 
         Raises:
-            NotFoundError: no known run wrote it.
+            NotFoundError: no known run wrote the dataset.
             InvalidQueryError: its record lineage is kept already.
-            UnsupportedError: its program is not registered, or is not what was registered; or its files cannot be compared.
+            UnsupportedError: its program is not registered or changed since, or its files cannot be compared.
         """
         namespace, name = parse_id(output)[1]
         if namespace != "file":
@@ -88,14 +88,14 @@ class Recaptures:
         return Plan(output, run, Upstream([], {run.application: job}, {}).invocation(run.application, self._registry))
 
     async def possible(self, tenant: str, datasets: Iterable[str]) -> list[str]:
-        """Those of some datasets, up to three, which a registered program wrote last."""
+        """Return up to three of the datasets whose last writer is a registered program."""
         return await with_registered_program(self._graph, tenant, datasets, self._registry)
 
     async def is_kept(self, tenant: str, output: str) -> bool:
         """Whether the record lineage of all files of a dataset on a local disk is kept.
 
         Raises:
-            NotFoundError: it has no file.
+            NotFoundError: the dataset has no file.
         """
         name = parse_id(output)[1][1]
         listed = await asyncio.to_thread(self._records.sources.look().listed, name)
@@ -105,12 +105,12 @@ class Recaptures:
         return all(block in written for block in listed)
 
     async def run(self, tenant: str, plan: Plan) -> Recaptured:
-        """Run the program, compare what it wrote, and keep what it recorded.
+        """Run the program, compare its files, and keep its associations.
 
         Raises:
-            DiffersError: the second run wrote other bytes, or an input has changed.
+            DiffersError: the second run wrote other bytes, or an input changed.
             ReplayFailedError: the program failed.
-            UnsupportedError: it cannot be compared, or its records could not be captured.
+            UnsupportedError: the output cannot be compared, or its records could not be captured.
         """
         with place_in(self._folder) as (place, holding):
             log, shadow = place / "program.log", place / "data"
@@ -122,7 +122,7 @@ class Recaptures:
                 done = [place / "home", shadow]  # the message names the log
                 raise
             except asyncio.CancelledError:
-                done = []  # the program runs on to its end, and may still write there; whoever sweeps then removes it
+                done = []  # the program still runs and may write there; the next sweep removes the folder
                 raise
             finally:
                 for folder in done:
@@ -145,10 +145,10 @@ class Recaptures:
     async def _chosen(
         self, tenant: str, plan: Plan, captures: Sequence[Captured], rewriting: Rewriting
     ) -> tuple[list[tuple[Captured, OriginalRun]], dict[str, str]]:
-        """The captures that are to be kept, each with the run whose it is; and why others are not.
+        """Return the captures to keep, each with its run, and the reasons for the others.
 
         Raises:
-            UnsupportedError: none of them is of the dataset that was asked for.
+            UnsupportedError: no capture belongs to the requested dataset.
         """
         left: dict[str, str] = {}
         found: dict[str, list[tuple[Captured, OriginalRun]]] = {}
@@ -200,11 +200,11 @@ def _rewritten(capture: Captured, rewriting: Rewriting, run: OriginalRun) -> dic
 
 
 def _check_run(capture: Captured, run: OriginalRun, rewriting: Rewriting) -> None:
-    """See that a run wrote the files that are there, and that what it read is as it was then.
+    """Check that a run wrote the current files, and that its inputs are unchanged.
 
     Raises:
-        DiffersError: a file was written at another time, or an input has changed.
-        UnsupportedError: whether an input has changed cannot be told.
+        DiffersError: a file was written at another time, or an input changed.
+        UnsupportedError: changes of an input cannot be detected.
     """
     for file in capture.files:
         pair = rewriting.pair(file)

@@ -1,7 +1,6 @@
-"""What a program recorded in a home of its own, where nothing was delivered: its captures, with the files of their sinks.
+"""The captures in the spool of a recapture's own home, with the files of their sinks.
 
-The home is ours, and so is what wrote there; but the program could have written there too. So a capture is read as any other is: by its
-format, which its intake checks again.
+Our code wrote this spool, but the program could have written there too. So each capture is checked like any other.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from headwater.spark_listener.spool.log import ItemKind
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A capture in a spool. `footers` are those of the segments of its sink; `files` are the files that it wrote, each once."""
+    """A capture in a spool. `footers` belong to the segments of its sink. `files` are the written files, each once."""
 
     item: Item
     folder: SpoolFolder
@@ -32,10 +31,10 @@ class Captured:
 
 @contextmanager
 def captured_in(spool: Path) -> Iterator[list[Captured]]:
-    """The captures of all applications of a spool, which stay there.
+    """Return the captures of all applications in a spool. They stay there.
 
     Raises:
-        InvalidCaptureError: one of them breaks the format.
+        InvalidCaptureError: a capture violates the format.
     """
     folders = [folder for path in applications(spool) if (folder := SpoolFolder.take(path)) is not None]
     try:
