@@ -1,7 +1,7 @@
-"""Sessions of the page that were ended before their time, in a file of the home, or where replicas of a service share it.
+"""Page sessions that ended early. They are kept in a file of the home, or in the database that replicas share.
 
-A session is a signed cookie, which the service does not keep. Whoever signs out leaves a digest of his here until the cookie would have
-ended by itself, so that a copy of it opens nothing. A file that cannot be read opens nothing either.
+A session is a signed cookie, which the service does not keep. Signing out stores a digest of the cookie until the cookie expires, so that a
+copy of it is useless. If the file cannot be read, every session is refused.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
     from headwater.backend.ingest_log.postgres.address import Address
 
 _SEALED = "SELECT session, until FROM ended ORDER BY session"
-_EVERY = b"*"  # in the place of a digest: every session that began by an instant is ended
+_EVERY = b"*"  # in place of a digest: ends every session that began before an instant
 _SCHEMA = "CREATE TABLE IF NOT EXISTS ended (session BLOB PRIMARY KEY, until REAL NOT NULL) STRICT, WITHOUT ROWID"
 
 
 class EndedSessions(Protocol):
-    """Thread-safe. Of a session, only a digest is kept."""
+    """Thread-safe. Only digests of sessions are kept."""
 
     def end(self, session: str, until: float) -> None:
         """End a session that would have lasted `until`, in seconds since 1970. It is durable when this returns.
 
         Raises:
-            UnavailableError: it cannot be kept.
+            UnavailableError: the digest cannot be stored.
         """
 
     def has(self, session: str, began: float) -> bool:
-        """Whether a session was ended that began at an instant, in seconds since 1970.
+        """Whether a session was ended. `began` is in seconds since 1970.
 
         Raises:
-            UnavailableError: nobody can tell now.
+            UnavailableError: the store does not answer.
         """
 
 
 def ended_of(settings: HomeSettings) -> EndedSessions:
-    """The ended sessions of a home, or of all replicas of a service."""
+    """Return the ended sessions of a home, or of all replicas of a service."""
     if settings.ingest_log is None:
         return OwnEndedSessions(settings.folder.ended_sessions)
     from headwater.backend.ingest_log.postgres.log import address_of
@@ -57,7 +57,7 @@ def ended_of(settings: HomeSettings) -> EndedSessions:
 
 
 class OwnEndedSessions:
-    """In a file, which several processes may use."""
+    """Ended sessions in a file, which several processes may use."""
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._path = path
@@ -71,7 +71,7 @@ class OwnEndedSessions:
         self._write(_digest(session), until)
 
     def end_all(self) -> None:
-        """End all sessions that there are: for a file that was lost, which nobody can ask any more who signed out."""
+        """End all sessions, after the file was lost and nobody knows who signed out."""
         self._write(_EVERY, self._clock())
 
     def has(self, session: str, began: float) -> bool:
@@ -97,7 +97,7 @@ class OwnEndedSessions:
                 self._open = None
 
     def _make(self) -> None:
-        """Make the file with its table, at once: whoever reads one without takes it for damaged."""
+        """Make the file and its table in one step, because a file without the table counts as damaged."""
         draft = self._path.with_name(f".{self._path.name}.{uuid4().hex}")
         try:
             draft.touch(mode=0o600)
@@ -124,7 +124,7 @@ class OwnEndedSessions:
 
 
 class SharedEndedSessions:
-    """In the database of a shared log. What ended at one replica has ended at all of them within two seconds."""
+    """Ended sessions in the database of a shared log. A session that ends at one replica ends at all within two seconds."""
 
     def __init__(self, address: Address, *, clock: Callable[[], float] = time.time) -> None:
         from headwater.backend.ingest_log.postgres.address import Questions

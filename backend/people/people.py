@@ -1,4 +1,4 @@
-"""Who signs in to the service of a home: the rules of its `people.toml`, read again when the file has changed, and their issuer."""
+"""The people who may sign in to a service: the rules in `people.toml`, read again after each change, and their issuer."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _log = logging.getLogger("headwater.people")
 
 
 def is_token(shown: str) -> bool:
-    """Whether what somebody shows looks like a signed token (JWS, RFC 7515), as no key does."""
+    """Whether a credential looks like a signed token (JWS, RFC 7515). No key does."""
     return shown.startswith("eyJ") and shown.count(".") == 2
 
 
 class People:
-    """Thread-safe. A file that cannot be used lets nobody in."""
+    """Thread-safe. If the file is invalid, every sign-in is refused."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -33,14 +33,14 @@ class People:
         self._fault: ConfigurationError | None = None
 
     def are_known(self) -> bool:
-        """Whether there are rules that can be used. Never raises."""
+        """Whether there are valid rules. Never raises."""
         try:
             return self.rules() is not None
         except ConfigurationError:
             return False
 
     def are_rules(self, digest: str) -> bool:
-        """Whether the rules are still those of a digest. Never raises."""
+        """Whether the rules still have a digest. Never raises."""
         try:
             rules = self.rules()
         except ConfigurationError:
@@ -48,10 +48,10 @@ class People:
         return rules is not None and rules.digest == digest
 
     def rules(self) -> Rules | None:
-        """The rules as they are now; None where there are none.
+        """Return the current rules, or None if there is no file.
 
         Raises:
-            ConfigurationError: they cannot be used.
+            ConfigurationError: the rules are invalid.
         """
         with self._lock:
             if self._look() != self._seen:
@@ -63,10 +63,10 @@ class People:
             return self._rules
 
     def issuer(self) -> Issuer | None:
-        """Where people sign in; None: nowhere.
+        """Return the issuer where people sign in, or None.
 
         Raises:
-            ConfigurationError: the rules cannot be used, or a package is missing.
+            ConfigurationError: the rules are invalid, or a package is missing.
         """
         if self.rules() is None:
             return None

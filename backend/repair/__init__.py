@@ -1,4 +1,4 @@
-"""Mending the damaged files of a home: `headwater store repair`."""
+"""Repair of the damaged files of a home, for `headwater store repair`."""
 
 from headwater.backend.repair.done import Repair
 from headwater.backend.repair.home import repair

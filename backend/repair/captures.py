@@ -1,4 +1,4 @@
-"""Damaged files of captures: manifests, lists of files, tables of records, and segments that wait to be published."""
+"""Repair of damaged capture files: manifests, lists of files, tables of records, and unpublished segments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from headwater.graph.records.shared import is_brought
 
 
 def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog: bool) -> Repair:
-    """A file of a kept capture: from the backup, or from what else tells of it. Nothing is done where neither can."""
+    """Repair a file of a kept capture from the backup or from other files. If neither works, nothing changes."""
     path = fault.path
     if _is_capture(home, path):
         return _brought_folder(home, path, backup)
@@ -37,7 +37,7 @@ def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog
         if path.suffix == ".parquet":
             path.unlink(missing_ok=True)
         else:
-            shutil.rmtree(path.parent, ignore_errors=True)  # with the other files of it that are damaged
+            shutil.rmtree(path.parent, ignore_errors=True)  # with its other damaged files
         return Repair(path, "taken away: who asks for it brings it again from the place that services share")
     if path.name == MANIFEST and (manifest := _manifest_of(home.log, tenant, capture)) is not None:
         with changing(path.parent, (path.name,)):
@@ -60,7 +60,7 @@ def _files_of_catalog(home: Home, path: Path, tenant: str, capture: str) -> Repa
 
 
 def _made_again(path: Path) -> Repair:
-    """What can be made of the other files of its capture; else nothing is done."""
+    """Make a file again from the other files of its capture, if possible."""
     if path.name in {BRIEF, LISTS}:
         there = f"; the damaged file is {put_aside(path).name} now" if path.exists() else ""
         manifest, files = read_manifest(path.parent), read_files(path.parent)
@@ -80,7 +80,7 @@ def _made_again(path: Path) -> Repair:
 
 
 def mended_segment(home: Home, fault: Fault, backup: Path | None) -> Repair:
-    """A staged segment: from the backup, else taken away."""
+    """Repair a staged segment from the backup, or remove it."""
     if (brought := _from_backup(home, fault.path, backup)) is not None:
         return brought
     aside = put_aside(fault.path)
@@ -89,7 +89,7 @@ def mended_segment(home: Home, fault: Fault, backup: Path | None) -> Repair:
 
 
 def _from_backup(home: Home, path: Path, backup: Path | None) -> Repair | None:
-    """The file of a backup in place of a damaged one; None where it has none that is sound and of the same capture."""
+    """Replace a damaged file with the backup's. Returns None if the backup has no sound file of the same capture."""
     if backup is None:
         return None
     kept = backup / "associations" / path.relative_to(home.associations)
@@ -102,12 +102,12 @@ def _from_backup(home: Home, path: Path, backup: Path | None) -> Repair | None:
 
 
 def _is_capture(home: Home, path: Path) -> bool:
-    """Whether a path is that of the folder of a capture, and not of a file in one."""
+    """Whether a path is the folder of a capture, not a file in it."""
     return path.parent.name == path.name[-2:] and path.parent.parent.parent == home.associations
 
 
 def _brought_folder(home: Home, path: Path, backup: Path | None) -> Repair:
-    """The folder of a capture that is missing, from the backup."""
+    """Bring back the missing folder of a capture from the backup."""
     kept = backup / "associations" / path.relative_to(home.associations) if backup is not None else None
     lost = f"which records capture {path.name} joins"
     if kept is None or not kept.is_dir():
@@ -122,7 +122,7 @@ def _brought_folder(home: Home, path: Path, backup: Path | None) -> Repair:
 
 
 def _sealed_again(home: Home, path: Path, *, has_catalog: bool) -> Repair:
-    """New checksums for a capture whose `digests.json` is damaged or lost, once its files are what log, catalog and own checksums say."""
+    """Write `digests.json` again, after the files were compared with log, catalog and their own checksums."""
     folder = path.parent
     tenant, capture = path.relative_to(home.associations).parts[0], folder.name
     aside = f"; the damaged file is {put_aside(path).name} now" if path.exists() else ""
@@ -141,7 +141,7 @@ def _sealed_again(home: Home, path: Path, *, has_catalog: bool) -> Repair:
 
 
 def _is_of_same(folder: Path, kept: Path) -> bool:
-    """Whether two folders are of one capture as it was published once: published anew it has other numbers."""
+    """Whether two folders hold the same publication of a capture. A later publication has other numbers."""
     try:
         mine, theirs = read_manifest(folder), read_manifest(kept)
     except (HeadwaterError, OSError):
@@ -150,7 +150,7 @@ def _is_of_same(folder: Path, kept: Path) -> bool:
 
 
 def _manifest_of(path: Path, tenant: str, capture: str) -> Manifest | None:
-    """The last manifest of a capture that the log has."""
+    """Return the last manifest of a capture in the log."""
     found: Manifest | None = None
     with closing(open_to_read(path)) as log:
         rows = log.execute("SELECT body FROM entry WHERE tenant = ? AND kind = ? ORDER BY offset", [tenant, EntryKind.CAPTURE])

@@ -1,4 +1,4 @@
-"""What was done about a damaged file, and how it is put out of the way."""
+"""The result of a repair, and the removal of a damaged file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What was done about one file. `lost` says what is gone, or empty; `ok` False: the file is damaged still.
+    """The repair of one file. `lost` names lost data, or is empty. `ok` is False if the file is still damaged.
 
-    `graph` True: what the graph was made of is less than it was, so it is made again.
+    `graph` is True if the graph lost some of its sources and must be rebuilt.
     """
 
     path: Path
@@ -22,7 +22,7 @@ class Repair:
 
 
 def put_aside(path: Path) -> Path:
-    """Move a file, and what SQLite keeps beside it, out of the way."""
+    """Move a file aside, together with SQLite's files next to it."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     for suffix in ("-wal", "-shm", ""):
         file = path.with_name(path.name + suffix)

@@ -1,4 +1,4 @@
-"""`headwater store repair`: mend the damaged files of a home, each from what else is known.
+"""`headwater store repair`: repair the damaged files of a home from its other files.
 
     key            a new one
     keys.db        moved aside: named keys open nothing, and are made anew
@@ -10,7 +10,7 @@
     associations/  manifests from the log, lists of files from the catalog; tables that traces find again are dropped; else from a backup
     staged .seg    from a backup; else left to be sent again
 
-A damaged file is moved aside, never deleted. What could not be mended is said, with what is lost by it. Nobody else may work on the home.
+A damaged file is moved aside, never deleted. The result names unrepaired files and lost data. Nobody else may use the home meanwhile.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from headwater.errors import ConfigurationError, UnavailableError
 
 
 async def repair(settings: Settings, backup: Path | None = None) -> list[Repair]:
-    """Mend what is damaged; what was done, file by file. Of a sound home nothing.
+    """Repair the damaged files, and return one result per file. A sound home has none.
 
     Raises:
-        ConfigurationError: the backup is none.
-        UnavailableError: somebody works on the home, or its disk takes nothing more.
+        ConfigurationError: the folder is not a backup.
+        UnavailableError: somebody uses the home, or its disk is full.
     """
     home = settings.folder
     if backup is not None and not (backup / "backup.json").exists():
@@ -82,7 +82,7 @@ def _files(settings: Settings, backup: Path | None) -> Iterator[Repair]:
 
 
 async def _settled(settings: Settings, *, refold: bool, rebuild: bool) -> Iterable[Repair]:
-    """Open the home, which makes what is missing, and have everything projected, what was refused before included."""
+    """Open the home, which creates missing files, and project the whole log, including entries that were refused before."""
     async with await Workspace.open(settings) as workspace:
         if not workspace.role.take(alone=True):
             raise UnavailableError("Another process projects the log of this home.", hint="Wait until it ends, then try again.")
@@ -103,7 +103,7 @@ async def _settled(settings: Settings, *, refold: bool, rebuild: bool) -> Iterab
 
 
 def _access(home: Home, by_part: Mapping[str, Sequence[Fault]]) -> Iterator[Repair]:
-    """What says who may what is moved aside: who had a right has to get it again, and nobody else gets one."""
+    """Move files with rights aside. Holders must be granted their rights again, and nobody gains any."""
     if by_part["keys"]:
         aside = put_aside(home.named_keys)
         lost = "the named keys: make them anew (`headwater admin keys create`)"

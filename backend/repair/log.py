@@ -1,6 +1,6 @@
-"""A damaged ingest log: a new one of all that is whole in it, and of what a backup has.
+"""Repair of a damaged ingest log: a new log from its intact entries and the backup's.
 
-Offsets stay what they were, and none is given twice: what comes next goes on after the last that the log or the graph knows.
+Entries keep their offsets, and no offset is given twice. New entries follow the last offset that the log or the graph knows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from headwater.backend.soundness.reading import open_to_read
 
 
 def mended_log(home: Home, backup: Path | None) -> Repair:
-    """A log of all that is whole in the damaged one, and of what a backup has."""
+    """Make a new log from the intact entries of the damaged log and of the backup."""
     draft = home.log.with_name(".ingest.db.repairing")
     for left in home.path.glob(f"{draft.name}*"):
         left.unlink()
@@ -49,7 +49,7 @@ def mended_log(home: Home, backup: Path | None) -> Repair:
 
 
 def _insert(log: sqlite3.Connection, rows: Iterable[Row]) -> tuple[int, list[Row]]:
-    """How many were new; and those whose offset another entry has."""
+    """Insert entries. Returns the number of new ones, and the entries whose offset is taken."""
     new, others = 0, []
     for row in rows:
         known = log.execute("SELECT 1 FROM entry WHERE tenant = ? AND key = ?", [row.tenant, row.key]).fetchone()
@@ -65,12 +65,12 @@ def _insert(log: sqlite3.Connection, rows: Iterable[Row]) -> tuple[int, list[Row
 
 
 def is_short(home: Home) -> bool:
-    """Whether the graph has entries that the log never gave: it vanished, or began anew."""
+    """Whether the graph knows offsets that the log never gave, because the log vanished or began again."""
     return _sequence(home.log) < _graph_offset(home)
 
 
 def _sequence(path: Path) -> int:
-    """The last offset that a log gave, as far as it can still tell."""
+    """Return the last offset that a log gave, as far as it is readable."""
     try:
         with closing(open_to_read(path)) as damaged:
             return int(damaged.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entry'").fetchone()[0])
@@ -87,7 +87,7 @@ def _graph_offset(home: Home) -> int:
 
 
 def _bring_dead_letters(path: Path, log: sqlite3.Connection) -> None:
-    """What was refused at the door was never acknowledged: it comes along where it can be read."""
+    """Copy the readable dead letters. They were never acknowledged."""
     names = "tenant, stage, hash, offset, reason, field, received, times, body"
     try:
         with closing(open_to_read(path)) as damaged:
@@ -98,7 +98,7 @@ def _bring_dead_letters(path: Path, log: sqlite3.Connection) -> None:
 
 
 def _gaps(offsets: list[int], last: int) -> str:
-    """The offsets up to the last that are missing: `4, 7 to 9`."""
+    """Describe the missing offsets up to the last one: `4, 7 to 9`."""
     gaps, expected = [], 1
     for offset in [*offsets, last + 1]:
         if offset > expected:

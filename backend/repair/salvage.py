@@ -1,8 +1,7 @@
-"""Entries out of a damaged ingest log: every row that is whole, wherever in the file it lies.
+"""Reads all intact entries of a damaged ingest log, wherever in the file they are.
 
-For `headwater store repair`. It trusts no page that leads to others: each page of the file, and of the write-ahead log beside it, is looked
-at as a leaf of the table. An entry's key is the hash of its body, so what is found is known to be what was accepted, and nothing else
-is taken. The damaged file is only read.
+For `headwater store repair`. Inner pages are not trusted. Each page of the file and of its write-ahead log is read as a leaf of the table.
+The key of an entry is the hash of its body, so only accepted entries are taken. The damaged file is never written.
 
     page of a table's leaves   0x0d, …, count of cells at 3, then their places from 8 on (from 108 on in the first page)
     cell                       payload's length, offset (both varints), payload, where it is long the number of a page that goes on with it
@@ -28,7 +27,7 @@ _NUMBERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8}  # bytes of a number by it
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An entry as it lies in the log."""
+    """An entry as it is stored in the log."""
 
     offset: int
     tenant: str
@@ -39,14 +38,14 @@ class Row:
 
 
 def whole_entries(path: Path) -> Iterator[Row]:
-    """The entries of a log that can still be read, in no order; one may come twice."""
+    """Return the readable entries of a log in no order. An entry may be returned twice."""
     pages = _Pages(path)
     for number in pages.numbers():
         yield from _entries_of(pages, number)
 
 
 class _Pages:
-    """The pages of a database by number, the newest of each."""
+    """The newest version of each page of a database, by number."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -64,7 +63,7 @@ class _Pages:
         yield from sorted(number for number in self._newer if number > self._count)
 
     def page(self, number: int) -> bytes:
-        """A page; empty where there is none."""
+        """Return a page, or empty bytes."""
         if number in self._newer:
             return self._newer[number]
         with self._path.open("rb") as file:
@@ -73,7 +72,7 @@ class _Pages:
 
 
 def _frames(path: Path, size: int) -> Iterator[tuple[int, bytes]]:
-    """Pages of a write-ahead log in the order of writing; frames of an earlier round have another salt."""
+    """Return the pages of a write-ahead log in the order of writing. Frames of an earlier round have another salt."""
     if not path.exists():
         return
     data = path.read_bytes()
@@ -97,7 +96,7 @@ def _entries_of(pages: _Pages, number: int) -> Iterator[Row]:
 
 
 def _entry(pages: _Pages, page: bytes, at: int) -> Row | None:
-    """The entry of a cell; None where it is none, or not whole."""
+    """Return the entry of a cell, or None if the cell holds no intact entry."""
     try:
         length, at = _varint(page, at)
         offset, at = _varint(page, at)
@@ -136,7 +135,7 @@ def _payload(pages: _Pages, page: bytes, at: int, length: int) -> bytes | None:
 
 
 def _values(payload: bytes) -> list[bytes]:
-    """The columns of a row; of numbers nothing."""
+    """Return the columns of a row, without numbers."""
     head, at = _varint(payload, 0)
     types = []
     while at < head:

@@ -1,1 +1,1 @@
-"""Traces by their size: small ones in this process, large ones by jobs of Spark."""
+"""Traces by size: small ones in this process, large ones as Spark jobs."""

@@ -1,7 +1,7 @@
-"""Traces by their size: small ones are followed in this process, large ones by jobs of Spark on the cluster that the operator names.
+"""Traces by size: this process follows small ones, and Spark jobs on the operator's cluster follow large ones.
 
-For the command line, the service's question processes (which refuse a large trace, so that it is started as a job) and its jobs. Which
-cluster that is, and from which size on, are settings of the home; nothing that a caller sends chooses them.
+For the command line, for the service's question processes (which refuse large traces, so that they start as jobs) and for these jobs. The
+settings of the home name the cluster and the size. Callers cannot choose them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MILLION = 1_000_000
 
 
 class TracesBySize(DirectQuestions):
-    """Answers wherever that is best done. `say` is told where a large trace is followed, and how far it is."""
+    """Answers traces in this process or on Spark. `say` receives the progress of large traces."""
 
     def __init__(self, settings: HomeSettings, graph: GraphStore, records: AssociationStore, say: Callable[[str], None]) -> None:
         self._master = settings.spark_master
@@ -33,7 +33,7 @@ class TracesBySize(DirectQuestions):
         self._say = say
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
-        """See `Questions`. What Spark does not do is followed in this process, however large it is.
+        """See `Questions`. This process follows every trace that Spark cannot follow, of any size.
 
         Raises:
             ConfigurationError: Spark cannot be started.
@@ -60,7 +60,7 @@ class TracesBySize(DirectQuestions):
 
 
 def refusing_large(session: Session) -> AbstractContextManager[Session]:
-    """In the place of a session for a large trace: it is refused.
+    """Refuse a large trace, in place of starting a Spark session.
 
     Raises:
         LargeTraceError: always.
@@ -72,5 +72,5 @@ def refusing_large(session: Session) -> AbstractContextManager[Session]:
 
 
 def _size(session: Session) -> str:
-    """How much a trace is expected to look at; it was counted no further than it had to be."""
+    """The estimated size of a trace. Counting stops once the answer is clear."""
     return f"more than {session.expected // _MILLION} million rows" if session.expected >= _MILLION else f"{session.expected:,} rows"

@@ -1,7 +1,7 @@
 """A Spark session for a trace that is too large for one process.
 
-For `headwater trace --on-spark`. It has what Spark's own settings say (`spark-defaults.conf`, `PYSPARK_SUBMIT_ARGS`), and the master that
-is asked for. Nothing of it is captured.
+For `headwater trace --on-spark`. The session uses Spark's own settings (`spark-defaults.conf`, `PYSPARK_SUBMIT_ARGS`) and the given master.
+Capture is off.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from headwater.errors import ConfigurationError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_LEAST = (4, 0)  # the first version that takes and gives tables of Arrow
+_LEAST = (4, 0)  # the first version that converts to and from Arrow tables
 
 
 @contextmanager
 def spark_session(master: str) -> Iterator[SparkSession]:
-    """A session on a master (`local[*]`, `yarn`, `spark://…`), stopped afterwards; in a process that has a session, that one.
+    """Start a session on a master (`local[*]`, `yarn`, `spark://…`) and stop it afterwards. An existing session of the process is reused.
 
-    Spark's own pages, which need no key and show what is traced, are served only where Spark's settings ask for them.
+    Spark's web pages show traced data and need no key. They are off unless Spark's settings turn them on.
 
     Raises:
-        ConfigurationError: Spark cannot be started there.
+        ConfigurationError: Spark cannot start there.
     """
     import pyspark
     from py4j.protocol import Py4JError
@@ -41,7 +41,7 @@ def spark_session(master: str) -> Iterator[SparkSession]:
         yield running
         return
     os.environ["HEADWATER_MODE"] = "off"
-    logging.getLogger("SQLQueryContextLogger").disabled = True  # it would print the whole trace of a statement that is refused by name
+    logging.getLogger("SQLQueryContextLogger").disabled = True  # it would print the stack trace of an unsupported statement
     try:
         SparkContext._ensure_initialized()  # noqa: SLF001 - before, Spark's own settings are not known
         shown = str(SparkConf().get("spark.ui.enabled", "false"))

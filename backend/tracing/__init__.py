@@ -1,8 +1,8 @@
 """Traces of the service by OpenTelemetry: spans for requests, appends to the log, projection and questions.
 
-For whoever runs a service beside others that are traced. Off unless a variable of OpenTelemetry names a collector; then nothing of
-OpenTelemetry is loaded, and `span` costs a look at one name. A span tells what was done and how long it took. It must never tell a key, a
-predicate, a name of a dataset or a value of a record: so it has no path or query of a request, and no message of an error.
+For operators who trace their services. Tracing is off unless a variable of OpenTelemetry names a collector. OpenTelemetry is then not
+loaded, and `span` only checks one name. A span reports an operation and its duration. It never contains a key, a predicate, a dataset
+name or a value of a record. So a span has no path or query of a request and no error message.
 
 `spans` is what the service calls, `setup` loads the SDK, `log` puts spans around appends.
 """

@@ -1,4 +1,4 @@
-"""The ingest log with a span around each append: from when it is handed in until it is durable, whichever door it came by."""
+"""The ingest log with a span around each append, from the call until the entry is durable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headwater.backend.tracing.spans import begun, ended, is_on, note_appended
 
 
 class _TracedLog:
-    """All of another log, but for `append`."""
+    """Another log, with a traced `append`."""
 
     def __init__(self, log: IngestLog) -> None:
         self._log = log
@@ -22,7 +22,7 @@ class _TracedLog:
 
     def append(self, tenant: str, drafts: Sequence[Draft]) -> Future[Sequence[Receipt]]:
         """See `IngestLog`."""
-        if (current := begun("log.append", entries=len(drafts))) is None:  # turned off while the service ends
+        if (current := begun("log.append", entries=len(drafts))) is None:  # tracing ended with the service
             return self._log.append(tenant, drafts)
         future = self._log.append(tenant, drafts)
 
@@ -37,5 +37,5 @@ class _TracedLog:
 
 
 def traced(log: IngestLog) -> IngestLog:
-    """The log, with spans where traces are on."""
+    """Return the log, with spans if tracing is on."""
     return cast("IngestLog", _TracedLog(log)) if is_on() else log

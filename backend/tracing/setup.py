@@ -1,4 +1,4 @@
-"""OpenTelemetry's SDK, as its own variables set it up. Loaded where traces are wanted, and nowhere else."""
+"""OpenTelemetry's SDK, configured by its own variables. Loaded only if tracing is on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import headwater
 
 
 def provider_of(environment: Mapping[str, str]) -> TracerProvider:
-    """What makes spans and sends them. It is not the process's own: what libraries would trace for that one stays untraced."""
+    """Return the provider that makes and sends spans. It is not the global provider, so libraries add no spans of their own."""
     stated = environment.get("OTEL_SERVICE_NAME") or "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
     named = {} if stated else {"service.name": "headwater"}
     provider = TracerProvider(resource=Resource.create({**named, "service.version": headwater.__version__}), shutdown_on_exit=False)

@@ -1,4 +1,4 @@
-"""Spans, where traces are on; nothing, where they are off."""
+"""Spans, if tracing is on."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import Link, Span, SpanContext, Tracer
 
-Answered = Callable[[str, int], None]  # hears a request's route and status
+Answered = Callable[[str, int], None]  # receives a request's route and status
 
-Appended = Callable[[str, Sequence[int], "SpanContext"], None]  # hears a tenant, offsets, and the span that appended them
+Appended = Callable[[str, Sequence[int], "SpanContext"], None]  # receives a tenant, offsets, and the span that appended them
 
-_REMEMBERED = 10_000  # appends of which projection is told who asked for them
+_REMEMBERED = 10_000  # appends whose spans are kept for the projection
 _MOST_LINKS = 64  # of one projection
 
 _tracer: Tracer | None = None
@@ -47,36 +47,36 @@ def is_on() -> bool:
 
 
 def span(name: str, links: Sequence[Link] = (), **attributes: str | int) -> AbstractContextManager[Any]:
-    """A span around what is done within. `attributes` are counts and words of ours, never what a caller sent."""
+    """A span around a block. `attributes` are our own counts and words, never a caller's data."""
     return _OFF if _tracer is None else _spanned(_tracer, name, links, {f"headwater.{key}": value for key, value in attributes.items()})
 
 
 def request_span(method: str, headers: Mapping[str, str]) -> AbstractContextManager[Answered]:
-    """A span around a request, within the trace that its `traceparent` names. What it gives hears of the answer."""
+    """A span around a request, within the trace of its `traceparent`. Call the returned function with the answer."""
     return nullcontext(_unheard) if _tracer is None else _requested(_tracer, method, headers)
 
 
 def begun(name: str, **attributes: int) -> Span | None:
-    """A span of the current one, which whoever began it ends by `ended`, in whatever thread; None where traces are off."""
+    """Begin a child span; `ended` ends it, in any thread. None if tracing is off."""
     named = {f"headwater.{key}": value for key, value in attributes.items()}
     return None if _tracer is None else _tracer.start_span(name, attributes=named)
 
 
 def ended(current: Span, error: BaseException | None) -> None:
-    """End a span that was begun."""
+    """End a span that `begun` returned."""
     if error is not None:
         _failed(current, type(error).__name__)
     current.end()
 
 
 def forward_appended(forward: Appended | None) -> None:
-    """Tell another process, where that one projects, which span appended entries of the log."""
+    """Send the spans of appended entries to the process that projects them."""
     global _forward  # noqa: PLW0603 - as above
     _forward = forward
 
 
 def note_appended(tenant: str, offsets: Sequence[int], context: SpanContext) -> None:
-    """Remember which span appended entries of the log: projection, which comes later and elsewhere, links to it."""
+    """Remember the span that appended entries. The projection links to it later."""
     if _forward is not None:
         _forward(tenant, offsets, context)
         return
@@ -88,7 +88,7 @@ def note_appended(tenant: str, offsets: Sequence[int], context: SpanContext) -> 
 
 
 def links_to(tenant: str, offsets: Iterable[int]) -> list[Link]:
-    """Links to the spans that appended entries, as far as this process did."""
+    """Return links to the spans that appended entries in this process."""
     if _tracer is None:
         return []
     from opentelemetry.trace import Link
@@ -100,7 +100,7 @@ def links_to(tenant: str, offsets: Iterable[int]) -> list[Link]:
 
 @contextmanager
 def _spanned(tracer: Tracer, name: str, links: Sequence[Link], attributes: Mapping[str, str | int]) -> Iterator[Any]:
-    # A message of an error may hold a predicate or a value: of an error its kind is told.
+    # An error message may contain a predicate or a value, so the span reports the kind of error only.
     with tracer.start_as_current_span(
         name, links=links, attributes=attributes, record_exception=False, set_status_on_exception=False
     ) as current:

@@ -1,4 +1,4 @@
-"""Whether the environment asks for traces, by OpenTelemetry's own variables, and what turns them on."""
+"""Turns tracing on if OpenTelemetry's variables ask for it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL
 
 
 def is_wanted(environment: Mapping[str, str]) -> bool:
-    """Whether traces are to be sent: `OTEL_TRACES_EXPORTER` says so, or a collector is named.
+    """Whether tracing is on: `OTEL_TRACES_EXPORTER` says so, or a collector is named.
 
     Raises:
-        ConfigurationError: they are to be sent in a way that there is none for.
+        ConfigurationError: the protocol is not supported.
     """
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
@@ -33,10 +33,10 @@ def is_wanted(environment: Mapping[str, str]) -> bool:
 
 
 def start(environment: Mapping[str, str]) -> Callable[[], None]:
-    """Turn traces on where they are wanted; what is returned sends what waits, and turns them off.
+    """Turn tracing on if the variables ask for it. The returned function sends waiting spans and turns tracing off.
 
-    The variables are often set for all programs of a machine or cluster, so where traces cannot be sent as they say, the log says so and
-    the service works without.
+    The variables are often set for all programs of a machine. If spans cannot be sent as they say, the log reports it and the service works
+    without tracing.
     """
     try:
         if not is_wanted(environment):
