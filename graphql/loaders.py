@@ -12,6 +12,7 @@ from strawberry.dataloader import DataLoader
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.stores.protocol import GraphStore, Page
 from headwater.graph.stores.written import with_ends
+from headwater.graph.views import unwritten
 from headwater.graphql.limits import Budget
 
 
@@ -33,6 +34,7 @@ class Loaders:
         self.budget = Budget()
         self.node: DataLoader[str, Node | None] = DataLoader(load_fn=self._nodes)
         self.containers: DataLoader[str, list[Node]] = DataLoader(load_fn=self._containers)
+        self.unwritten: DataLoader[str, bool] = DataLoader(load_fn=self._unwritten)
         self.children: DataLoader[ChildrenKey, Page] = DataLoader(load_fn=self._children)
 
     async def _nodes(self, ids: list[str]) -> Sequence[Node | None]:
@@ -44,6 +46,10 @@ class Loaders:
         ancestors = await self._graph.ancestors(self._tenant, ids)
         self.budget.spend(sum(map(len, ancestors.values())))
         return [list(ancestors.get(identifier, ())) for identifier in ids]
+
+    async def _unwritten(self, ids: list[str]) -> Sequence[bool]:
+        found = await unwritten(self._graph, self._tenant, ids)
+        return [identifier in found for identifier in ids]
 
     async def _children(self, keys: list[ChildrenKey]) -> Sequence[Page]:
         """The store pages one parent at a time; the pages of a level are asked for together."""

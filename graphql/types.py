@@ -55,6 +55,13 @@ class Node:
         """From its properties."""
         return Ledger.of(ledger_of(self.node.properties)) if self.kind is NodeKind.RUN else None
 
+    @strawberry.field(
+        description="Of a dataset or a version: whether every run failed that was to write it, so that nothing is known to be there."
+    )
+    async def unwritten(self, info: Info) -> bool:
+        """One question for all nodes of a level."""
+        return self.kind in (NodeKind.DATASET, NodeKind.VERSION) and await info.context.loaders.unwritten.load(self.id)
+
     @strawberry.field(description="The containers of this node, innermost first.")
     async def containers(self, info: Info) -> list[Node]:
         """One query for all nodes of a level."""

@@ -126,6 +126,7 @@ class QuestionsWithin:
         return replace(
             answer, exact=answer.exact and not incomplete, records=records, selected=selected, path=kept_path, incomplete=incomplete,
             total=len(records), found_again=(), storage_requests=0, storage_bytes=0, as_of=None, origins=(),
+            notes=[_TOLD_LESS] if answer.notes else [],
         )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from headwater.backend.cli.output import Format, emit, note
 from headwater.backend.cli.view_options import find_target
 from headwater.errors import InvalidQueryError
 from headwater.graph.stores import Direction
+from headwater.graph.views import UNWRITTEN
 
 app = typer.Typer(add_completion=False)
 
@@ -22,7 +23,7 @@ _PAGE = 1_000
 _COLUMNS = ("distance", "kind", "name", "owners", "updated", "records")
 _QUERY = """query ($focus: [ID!], $records: RecordSet, $direction: Direction!, $depth: Int!, $first: Int!, $after: String) {
   impact(focus: $focus, records: $records, direction: $direction, depth: $depth, first: $first, after: $after) {
-    rows { node { id kind name } distance path owners lastRun updated records } total beyond exact reasons cursor } }"""
+    rows { node { id kind name unwritten } distance path owners lastRun updated records } total beyond exact reasons cursor } }"""
 
 
 @app.command()
@@ -61,9 +62,10 @@ async def _impact(target: str, where: str | None, direction: Direction, depth: i
         else:
             asked["records"] = {"dataset": target, "where": where}
         rows, last = await _pages(answers, asked)
-    columns = _COLUMNS if format is Format.TABLE else ("id", *_COLUMNS, "path", "last_run")
+    columns = _COLUMNS if format is Format.TABLE else ("id", *_COLUMNS, "path", "last_run", "unwritten")
     if format is Format.TABLE:
-        rows = [{**row, "name": shown_name(row["kind"], row["name"], row["id"])} for row in rows]
+        marks = {True: f"  ({UNWRITTEN})", False: ""}
+        rows = [{**row, "name": shown_name(row["kind"], row["name"], row["id"]) + marks[row["unwritten"]]} for row in rows]
     empty = f"Nothing {direction.value} of it is known."
     emit(rows, columns=columns, format=format, empty=empty)
     for reason in last["reasons"]:
@@ -90,4 +92,5 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": node["id"], "kind": node["kind"].lower(), "name": node["name"], "distance": row["distance"], "owners": row["owners"],
         "updated": row["updated"], "records": row["records"], "path": row["path"], "last_run": row["lastRun"],
+        "unwritten": node["unwritten"],
     }  # fmt: skip

@@ -24,7 +24,7 @@ app = typer.Typer(add_completion=False)
 
 _PAGE = 2_000
 _VIEW = """query ($view: ViewInput!, $first: Int!, $after: String) { view(view: $view, first: $first, after: $after) {
-  nodes { node { id kind name } distance members focus upstream downstream }
+  nodes { node { id kind name unwritten } distance members focus upstream downstream }
   edges { src dst weight direct via } totals { nodes edges reached masked beyond } cursor notes } }"""
 _CHANGES = """query ($view: ViewInput!, $before: String!, $after: String!) {
   viewDifference(view: $view, before: $before, after: $after) { before after kept notes

@@ -11,6 +11,7 @@ from typing import Any
 from headwater.backend.cli.names import dataset_of, job_of, shown_name
 from headwater.backend.cli.output import Format, emit, emit_json, note, whole_lines
 from headwater.graph.model import Node, NodeKind
+from headwater.graph.views import UNWRITTEN
 from headwater.graph.views.request import DATA
 
 Item = Mapping[str, Any]
@@ -51,9 +52,9 @@ def emit_lineage(focus: Node | None, shown: Shown, format: LineageFormat) -> Non
     elif format is LineageFormat.TREE:
         _print_trees(focus, shown) if focus is not None else _print_between(shown)
     elif format is LineageFormat.CSV:
-        emit(list(_rows(shown)), columns=(*_COLUMNS, "id"), format=Format.CSV)
+        emit(list(_rows(shown)), columns=(*_COLUMNS, "id", "unwritten"), format=Format.CSV)
     else:
-        rows = [{**row, "name": shown_name(row["kind"], row["name"], row["id"])} for row in _rows(shown)]
+        rows = [{**row, "name": shown_name(row["kind"], row["name"], row["id"]) + _mark(row)} for row in _rows(shown)]
         emit(rows, columns=_COLUMNS, format=Format.TABLE, empty=f"Nothing around it {_nothing(shown)}.")
 
 
@@ -80,7 +81,14 @@ def _as_json(focus: Node | None, shown: Shown) -> dict[str, Any]:
     return {
         "focus": focus.id if focus else None,
         "nodes": [
-            {"id": item["id"], "kind": item["kind"].lower(), "name": item["name"], "distance": _distance(item), "members": item["members"]}
+            {
+                "id": item["id"],
+                "kind": item["kind"].lower(),
+                "name": item["name"],
+                "distance": _distance(item),
+                "members": item["members"],
+                "unwritten": item["unwritten"],
+            }
             for item in shown.nodes
         ],
         "edges": [{**edge, "kind": _kind(edge["src"], edge["dst"])} for edge in shown.edges],
@@ -107,6 +115,7 @@ def _rows(shown: Shown) -> Iterator[dict[str, Any]]:
         for item in sorted(reached, key=lambda item: (item["distance"], item["name"])):
             yield {
                 "direction": direction, "distance": item["distance"], "kind": item["kind"].lower(), "name": item["name"], "id": item["id"],
+                "unwritten": item["unwritten"],
             }  # fmt: skip
 
 
@@ -152,6 +161,9 @@ def _print_trees(focus: Node, shown: Shown) -> None:
     out = whole_lines()
     nodes = {item["id"]: item for item in shown.nodes}
     roots = [item["id"] for item in shown.nodes if item["focus"]]
+    for root in roots:
+        if nodes[root]["unwritten"]:
+            note(f"{dataset_of(nodes[root]['name'])} is {UNWRITTEN}.", label="note")
     for direction in ("upstream", "downstream"):
         upstream = direction == "upstream"
         if not any(nodes[root][direction] for root in roots):
@@ -211,8 +223,8 @@ def _grow(tree: Any, parent: str, nodes: Mapping[str, Item], following: Mapping[
         for identifier in sorted(following.get(current, ()), key=lambda found: nodes[found]["name"]):
             repeated = identifier in shown
             item = nodes[identifier]
-            remark = "see above" if repeated and following.get(identifier) else ""
-            twig = branch.add(_label(item["kind"], item["name"], identifier, remark))
+            remarks = [UNWRITTEN if item["unwritten"] else "", "see above" if repeated and following.get(identifier) else ""]
+            twig = branch.add(_label(item["kind"], item["name"], identifier, "; ".join(filter(None, remarks))))
             if not repeated:
                 shown.add(identifier)
                 opened.append((twig, identifier))
@@ -222,7 +234,12 @@ def _grow(tree: Any, parent: str, nodes: Mapping[str, Item], following: Mapping[
 def _title(item: Item) -> str:
     """The name of a node in a drawing: of a column with its dataset, since many have the same name."""
     name: str = item["name"]
-    return shown_name(item["kind"], name, item["id"]) if item["kind"] == NodeKind.COLUMN.name else name
+    return (shown_name(item["kind"], name, item["id"]) if item["kind"] == NodeKind.COLUMN.name else name) + _mark(item)
+
+
+def _mark(item: Item) -> str:
+    """The mark of a dataset that only failed runs were to write, after its name."""
+    return f"  ({UNWRITTEN})" if item["unwritten"] else ""
 
 
 def _label(kind: str, name: str, identifier: str, remark: str) -> Any:

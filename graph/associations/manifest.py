@@ -15,9 +15,9 @@ from uuid import UUID
 
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations.behaviours import INPUTS, Behaviour, assumed
-from headwater.graph.associations.codec import Wire, wrong
+from headwater.graph.associations.codec import Wire, key, wrong
 from headwater.graph.associations.expressions import Operator
-from headwater.graph.associations.parts import Application, Boundary, Problem, RunName, SecondRun, SegmentEntry, Sink, Source
+from headwater.graph.associations.parts import Application, Boundary, DatasetName, Problem, RunName, SecondRun, SegmentEntry, Sink, Source
 
 FORMATS = (1, 2, 3)  # a group of the second may be told by its key; operators of the third state their behaviour
 STATUSES = ("complete", "partial", "refused")
@@ -33,7 +33,7 @@ class Manifest(Wire):
     """One capture. `sink` is absent only where the capture was refused before it was known.
 
     `recaptured`: it was made by running the program of `run` again. `collected`: the program had read results of queries before this one,
-    which has values that it may have taken from them.
+    which has values that it may have taken from them. `collected_from`: the datasets of those results, as far as they are listed.
     """
 
     format: int
@@ -54,6 +54,7 @@ class Manifest(Wire):
     cost: Mapping[str, Any] | None = None
     recaptured: SecondRun | None = None
     collected: bool | None = None
+    collected_from: tuple[DatasetName, ...] | None = key("collectedFrom", default=None)
 
     @classmethod
     def from_json(cls, value: Any, path: str = "$") -> Self:

@@ -110,7 +110,7 @@ async def trace(
             found_again=list(session.found_again), storage_requests=session.traffic.requests, storage_bytes=session.traffic.bytes,
             as_of=dataset.version.as_of if dataset.version else None,
             origins=_origins(session, dataset, [*entries, *found.selected], searched=request.where is not None) if request.origins else (),
-            notes=notes_of(found.hops.captures()),
+            notes=notes_of(found.hops.captures(), (record.file for record in entries if record.file)),
         )  # fmt: skip
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from headwater.graph.associations import Behaviour, Operator
+from headwater.graph.associations.parts import DatasetName
 from headwater.graph.model import NodeKind, node_id, run_key
 from headwater.graph.trace.answer import Grain, Hop
 from headwater.graph.trace.expressions import columns_needed, readable, steps_of
 from headwater.graph.trace.links import Names, datasets_of
 from headwater.graph.trace.session import Capture, Session
+
+_OWN_ROWS = "local:"  # begins the path of rows that a program made itself, with the capture's id
+_MOST_NAMED = 5  # datasets in a sentence
 
 
 @dataclass
@@ -46,14 +50,36 @@ class Hops:
         return [_hop(session, visit, needed.get(visit.capture.id)) for visit in self._visits.values()]
 
 
-def notes_of(captures: Iterable[Capture]) -> list[str]:
-    """Jobs on the way whose programs may have put values of earlier results into a query, which no plan shows."""
-    jobs = dict.fromkeys(capture.manifest.run.job for capture in captures if capture.manifest.collected)
-    return [
-        f"The program of {job} had read results of queries before. Values of these that it put into a query itself "
-        "(literals, rows, functions) are not traced."
-        for job in jobs
-    ]
+def notes_of(captures: Iterable[Capture], ends: Iterable[str]) -> list[str]:
+    """Return a sentence for each job whose program may have put values of earlier results into a query, which no plan shows.
+
+    `ends` are the files of the records of the answer: where these are rows of such a program, the way ends at the program.
+    """
+    own_rows = {file.removeprefix(_OWN_ROWS).partition("/")[0] for file in ends if file.startswith(_OWN_ROWS)}
+    found: dict[str, None] = {}
+    for capture in captures:
+        if not capture.manifest.collected:
+            continue
+        job, results = capture.manifest.run.job, _results(capture.manifest.collected_from or ())
+        if capture.id in own_rows:
+            text = (
+                f"The way ends at the program of {job}: it had read {results} before, and may have put them back "
+                "as the rows that it made itself. Which records they came from is not known."
+            )
+        else:
+            text = (
+                f"The program of {job} had read {results} before. Values of these that it put into a query itself "
+                "(literals, rows, functions) are not traced."
+            )
+        found[text] = None
+    return list(found)
+
+
+def _results(datasets: Sequence[DatasetName]) -> str:
+    """The results that a program had read, by their datasets."""
+    names = [dataset.name if dataset.namespace == "file" else f"{dataset.namespace}/{dataset.name.lstrip('/')}" for dataset in datasets]
+    more = f" and {len(names) - _MOST_NAMED} more datasets" if len(names) > _MOST_NAMED else ""
+    return f"results of queries over {', '.join(names[:_MOST_NAMED])}{more}" if names else "results of queries"
 
 
 def say_problems(session: Session, capture: Capture, *, witness: bool = False) -> None:

@@ -8,9 +8,11 @@ from headwater.graph.views.impact import Affected, Impact, impact, impact_of_rec
 from headwater.graph.views.options import ViewOptions, levels_named
 from headwater.graph.views.protection import TagReach, is_same_or_within, names_above
 from headwater.graph.views.request import Mask, MaskBy, ViewRequest
+from headwater.graph.views.unwritten import UNWRITTEN, unwritten
 from headwater.graph.views.viewing import View, view
 
 __all__ = [
+    "UNWRITTEN",
     "Access",
     "AccessKind",
     "Affected",
@@ -42,5 +44,6 @@ __all__ = [
     "levels_named",
     "names_above",
     "reaching_tags",
+    "unwritten",
     "view",
 ]

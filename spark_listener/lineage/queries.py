@@ -183,6 +183,9 @@ def manifest_of(
     }
     if parts.get("sink"):
         manifest["sink"] = _named(parts["sink"])
+    collected = dict.fromkeys(name for source in manifest.pop("collectedFrom", None) or () for name in source_datasets(source))
+    if collected:
+        manifest["collectedFrom"] = [{"namespace": namespace, "name": name} for namespace, name in collected]
     if segments is not None:
         _check_arrival(manifest, segments)
     manifest.setdefault("status", "partial" if manifest["problems"] else "complete")

@@ -60,6 +60,14 @@ def test_a_query_with_values_after_results_were_read_is_noted(folder: Path) -> N
     assert [name for name, manifest in manifests.items() if manifest["problems"]] == ["variable"]
 
 
+@pytest.mark.parametrize("name", ["rows", "pandas"])
+def test_an_answer_says_that_the_way_ends_at_a_program_that_put_results_back(folder: Path, name: str) -> None:
+    file = max((folder / name).glob("*.parquet"))
+    (note,) = traced(folder / "home", folder / name, [(file, 0)]).notes
+    assert "way ends at the program" in note
+    assert f"queries over {folder}/t before" in note
+
+
 @pytest.mark.parametrize(("name", "exact", "notes"), [("no_look", True, 0), ("literal", True, 1), ("variable", False, 0)])
 def test_an_answer_tells_what_the_program_may_have_put_in(folder: Path, name: str, exact: bool, notes: int) -> None:
     (file,) = (folder / name).glob("*.parquet")

@@ -14,6 +14,7 @@ from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
 from headwater.graph.model.descriptions import descriptions_of
 from headwater.graph.stores import Direction
 from headwater.graph.stores.written import with_ends
+from headwater.graph.views import UNWRITTEN, unwritten
 from headwater.graph.views.masking import field_tags
 
 _MOST_FIELDS = 1_000  # of a dataset whose schema nobody stated: its columns are listed
@@ -33,12 +34,16 @@ async def bodies_of_datasets(ask: Asked, datasets: Sequence[Node]) -> list[dict[
         ask, [node_id(NodeKind.COLUMN, *_names(each), field["name"]) for each in datasets for field in fields[each.id]]
     )
     latest = await latest_versions(ask, [(dataset.id, None) for dataset in datasets])
+    failed = await unwritten(ask.graph, ask.tenant, [dataset.id for dataset in datasets])
 
     def tell(dataset: Node) -> dict[str, Any]:
         current = _current(latest[dataset.id, None])
         change = mapping(dataset.properties.get("lifecycleStateChange")).get("lifecycleStateChange")
+        body = _body(ask, dataset, stated.get(dataset.id, NEVER), fields[dataset.id])
+        if dataset.id in failed:
+            body["facets"] = {**body["facets"], "headwater_unwritten": {"reason": UNWRITTEN}}
         return {
-            **_body(ask, dataset, stated.get(dataset.id, NEVER), fields[dataset.id]),
+            **body,
             "lastModifiedAt": current.properties["writtenAt"] if current else None,
             "lastLifecycleState": text(change),
             "currentVersion": parse_id(current.id)[1][2] if current else None,

@@ -36,8 +36,10 @@ import org.apache.spark.sql.types.BooleanType;
  */
 final class ProgramValues {
     private static final int MOST = 1000; // variables
+    private static final int MOST_COLLECTED = 20; // sources that are named
 
     private final Map variables = new HashMap(); // String -> List of Map: the described sources of a variable's values
+    private final List collected = new ArrayList(); // of Map: the described sources of the results that the program has read
     private boolean hasRead; // whether the program has read results of queries over data
 
     /**
@@ -62,21 +64,31 @@ final class ProgramValues {
                 }
                 hasRead = true;
             }
-        } else if (!hasRead && action != null && givesValues(action)) {
-            hasRead = readsData(analyzed);
+        } else if (action != null && givesValues(action) && readsData(analyzed)) {
+            hasRead = true;
+            add(collected, sources == null ? new ArrayList() : sources, MOST_COLLECTED);
         }
+    }
+
+    /** Described sources of the results that the program has read so far, the first of them. */
+    List collected() {
+        return new ArrayList(collected);
     }
 
     private void add(String name, List from) {
         List known = variables.containsKey(name) ? (List) variables.get(name) : new ArrayList();
-        for (int i = 0; i < from.size() && known.size() < MOST; i++) {
+        add(known, from, MOST);
+        variables.put(name, known);
+    }
+
+    private static void add(List known, List from, int most) {
+        for (int i = 0; i < from.size() && known.size() < most; i++) {
             Map one = new LinkedHashMap((Map) from.get(i));
             one.put("files", null); // there may be many
             if (!known.contains(one)) {
                 known.add(one);
             }
         }
-        variables.put(name, known);
     }
 
     /** The variables of a plan that have held what a query read; a capture says that records are missing. */

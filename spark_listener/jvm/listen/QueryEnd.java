@@ -109,7 +109,11 @@ final class QueryEnd implements Described {
                 lost();
             }
             Map manifest = Manifest.of(capture, description, event.executionId(), conf);
-            manifest.put("collected", Boolean.valueOf(mayHoldValues()));
+            boolean mayHold = mayHoldValues();
+            manifest.put("collected", Boolean.valueOf(mayHold));
+            if (mayHold) {
+                manifest.put("collectedFrom", values.collected());
+            }
             result.put("capture", manifest);
         }
         add(plan, ofVariables); // after the manifest is made, which has the sources of records alone

@@ -40,6 +40,25 @@ def test_json_is_a_graph_with_edges_as_data_flows(lived_in):
     assert made in graph["edges"]
 
 
+def test_outputs_of_failed_runs_are_marked_in_every_form(failed_in, lived_in):
+    mark = "not written: every run that was to write it failed"
+    asked = ("/data/raw/weather.csv", "--home", failed_in, "--direction", "downstream")
+    assert lineage(*asked).splitlines() == [
+        "/data/raw/weather.csv  went to",
+        "└── clean",
+        f"    └── /data/out/clean  {mark}",
+        "        └── report",
+        f"            └── /data/out/report  {mark}",
+    ]
+    nodes = {node["name"]: node["unwritten"] for node in json.loads(lineage(*asked, "-f", "json"))["nodes"]}
+    assert nodes == {"/data/raw/weather.csv": False, "clean": False, "/data/out/clean": True, "report": False, "/data/out/report": True}
+    for form in ("mermaid", "dot"):
+        assert lineage(*asked, "-f", form).count(f"({mark})") == 2
+    listed = headwater("impact", *map(str, asked[:3]), "-f", "json").stdout
+    assert {row["name"]: row["unwritten"] for row in json.loads(listed)}["/data/out/report"] is True
+    assert mark not in lineage("/data/raw/weather.csv", "--home", lived_in)
+
+
 def test_csv_lists_what_is_reached_by_distance(lived_in):
     rows = list(csv.DictReader(io.StringIO(lineage("/data/out/report", "--home", lived_in, "--direction", "upstream", "--format", "csv"))))
     assert [(row["distance"], row["name"]) for row in rows] == [

@@ -38,6 +38,12 @@ test('a link that was not counted says so, and one flow needs no number', () => 
   expect(captionOf('job', 1)).toBe('job');
 });
 
+test('a dataset that only failed runs were to write says so', () => {
+  const dataset = node('dataset:file:/out/x', 'DATASET', '/out/x');
+  const shown = [{ ...dataset, node: { ...dataset.node, unwritten: true } }];
+  expect(viewScene(shown, []).nodes[0]?.caption).toBe('dataset, not written: its runs failed');
+});
+
 test('versions, files and runs are called by what they are of', () => {
   const run = '0198a1b2-0000-7000-8000-0000000abcde';
   const containers = [{ kind: 'JOB' as const, name: 'clean.execute_insert_into_x.weather' }];

@@ -7,7 +7,7 @@ import { heightOf, keysFirst, type Line, withRoom } from './scene';
 
 /** A visible node, as the service gives it. */
 export interface ShownNode {
-  node: { id: string; kind: NodeKind; name: string; containers: readonly { kind: NodeKind; name: string }[] };
+  node: { id: string; kind: NodeKind; name: string; containers: readonly { kind: NodeKind; name: string }[]; unwritten?: boolean };
   members: number;
   focus: boolean;
   wholly: boolean;
@@ -147,7 +147,7 @@ function nodeCard({ node, members, focus, wholly }: ShownNode, short: ReadonlyMa
     width: WIDTH,
     height: heightOf(0),
     title: short.get(node.id) ?? title,
-    caption: captionOf(word, members),
+    caption: captionOf(node.unwritten ? `${word}, not written: its runs failed` : word, members),
     name: node.name,
     isData: DATA.has(node.kind),
     focus,

@@ -256,7 +256,7 @@ export type ViewQueryVariables = Exact<{
 }>;
 
 
-export type ViewQuery = { view: { cursor: string | null, notes: Array<string>, nodes: Array<{ members: number, focus: boolean, wholly: boolean, node: { id: string, kind: NodeKind, name: string, containers: Array<{ kind: NodeKind, name: string }> } }>, edges: Array<{ src: string, dst: string, weight: number, direct: boolean, via: number | null }>, totals: { nodes: number, edges: number, masked: number, beyond: number } } };
+export type ViewQuery = { view: { cursor: string | null, notes: Array<string>, nodes: Array<{ members: number, focus: boolean, wholly: boolean, node: { id: string, kind: NodeKind, name: string, unwritten: boolean, containers: Array<{ kind: NodeKind, name: string }> } }>, edges: Array<{ src: string, dst: string, weight: number, direct: boolean, via: number | null }>, totals: { nodes: number, edges: number, masked: number, beyond: number } } };
 
 export type ViewLinkQueryVariables = Exact<{
   view: ViewInput;
@@ -750,6 +750,7 @@ export const ViewDocument = new TypedDocumentString(`
         id
         kind
         name
+        unwritten
         containers {
           kind
           name
