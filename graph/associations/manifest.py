@@ -21,7 +21,7 @@ from headwater.graph.associations.parts import Application, Boundary, DatasetNam
 
 FORMATS = (1, 2, 3)  # a group of the second may be told by its key; operators of the third state their behaviour
 STATUSES = ("complete", "partial", "refused")
-KINDS = ("sink", "group", "window", "match", "semi", "rows", "check", "extent", "keys")
+KINDS = ("sink", "group", "window", "match", "semi", "rows", "check", "extent", "keys", "chosen")
 _STATES_BEHAVIOURS = 3
 MOST_PLACED = 1 << 30  # rows of a capture that states its places: some bytes may stand for any number of rows, and each of these is sorted
 _SEGMENT = re.compile(r"b(-?\d{1,9})-s\d{1,9}\.\d{1,9}-p\d{1,9}-a\d{1,18}\.seg")

@@ -139,7 +139,8 @@ class Boundary(Wire):
     """A place in the plan where associations were written; with `recomputed`, a trace computes them again instead.
 
     `compared` is what of a semi-join's condition a match must meet. `by` is `partition` where references to its rows have the partition of
-    the writing task as ordinal, not its attempt.
+    the writing task as ordinal, not its attempt. `takes` of chosen rows are pairs: the attribute of an aggregate's output, and the `frame`
+    of the columns that refer to a row that it takes.
     """
 
     boundary: int
@@ -149,6 +150,7 @@ class Boundary(Wire):
     recomputed: Recomputed | None = field(default=None, metadata={"key": "derived"})
     compared: Expression | None = None
     by: str | None = None
+    takes: tuple[Any, ...] | None = None
 
     @property
     def is_placed(self) -> bool:

@@ -20,6 +20,7 @@ from headwater.graph.associations import NONE, Boundary, Manifest
 from headwater.graph.records.decode import Longs, arrow_of, longs_of
 from headwater.graph.records.tables import referred_names
 
+_ABOVE = ("check", "chosen")  # boundaries above an aggregate, of its groups
 _MOST = 4_000_000  # groups of an operator: their hashes and numbers take 64 MB, and as much again while some are added
 _MOST_TOGETHER = 8_000_000  # groups of all operators of a capture
 
@@ -54,7 +55,7 @@ class Numbering:
         for boundary in self._boundaries:
             for operator in self._referred(boundary).values():
                 after[groups[operator]].add(boundary.boundary)
-            if self._numbered(boundary, "check"):
+            if self._numbered(boundary, *_ABOVE):
                 after[boundary.boundary].add(groups[boundary.operator])
         by_number = {boundary.boundary: boundary for boundary in self._boundaries}
         try:
@@ -68,7 +69,7 @@ class Numbering:
 
     def own(self, boundary: Boundary, columns: Mapping[str, Longs]) -> dict[str, Longs]:
         """The columns of rows of a boundary, its own groups by their numbers."""
-        if not (self._numbered(boundary, "group") or self._numbered(boundary, "check")):
+        if not self._numbered(boundary, "group", *_ABOVE):
             return dict(columns)
         return {**columns, "key": self._numbers[boundary.operator].of(columns["key"])}
 
@@ -91,8 +92,8 @@ class Numbering:
         made = self.others(boundary, self.own(boundary, columns))
         return pa.RecordBatch.from_arrays([arrow_of(made[name]) for name in batch.schema.names], schema=batch.schema)
 
-    def _numbered(self, boundary: Boundary, kind: str) -> bool:
-        return boundary.kind == kind and boundary.operator in self._numbers
+    def _numbered(self, boundary: Boundary, *kinds: str) -> bool:
+        return boundary.kind in kinds and boundary.operator in self._numbers
 
     def _referred(self, boundary: Boundary) -> dict[str, int]:
         return {name: operator for name, operator in referred_names(boundary) if operator in self._numbers}

@@ -13,6 +13,7 @@
     keys     key, part, v0 …                        of a scan of rows that are known by keys: eight bytes of the key in each v
     check    key, checked                           only hashes that two keys of an aggregate have
     check    key, r0 …, checked, v0 …, nulls        of groups that are found again: all
+    chosen   key, r0 …                              the rows that `first` and its like took of each group
 
 `key`, and what refers to it, is a number of the group (records/numbering) or, as in captures that an earlier release kept, its hash.
 
@@ -52,6 +53,7 @@ _OWN = {
     "check": ["key"],
     "extent": ["ref"],
     "keys": ["key"],
+    "chosen": ["key"],
 }
 _ABOUT = frozenset({"branch", "partition"})
 _OWN_NAMES = frozenset({"key", "nulls", "total", "place", "length", "part"})

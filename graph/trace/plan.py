@@ -64,6 +64,10 @@ class Plan:
         """Return the boundary above an aggregate that has each group's second hash, or the values of its keys."""
         return self._boundaries.get(("check", operator.id))
 
+    def chosen(self, operator: Operator) -> Boundary | None:
+        """Return the boundary above an aggregate that has the rows which `first` and its like took of each group."""
+        return self._boundaries.get(("chosen", operator.id))
+
     def knows_branches(self, operator: Operator) -> bool:
         """Whether the capture records which rows pass an OR by another branch, and so need no match of this existence join."""
         return any(column.operator == operator.id for boundary in self.manifest.boundaries for column in branches(boundary))

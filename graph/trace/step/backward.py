@@ -136,11 +136,16 @@ class Backward:
             self._say_lost(operator, rows)
             self._spread(rows, columns, operator, _Carry(None, at.skip))
             return
-        functions = aggregates([definition.expr for definition in picked(operator, at.given)])
+        outputs = picked(operator, at.given)
+        functions = aggregates([definition.expr for definition in outputs])
         candidates = self._lookup.grouped(boundary, state, names(known))
         self._say_lost(operator, candidates)
         if not mixed and not operator.whole:
-            candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=True)
+            chooser = Chooser(self._session, self._capture, operator, columns)
+            candidates = chooser.choose(candidates, functions, first_at_least=True, outputs=outputs)
+            if chooser.unchosen is not None:
+                firsts = of_groups(self._session, state, chooser.unchosen, names(known))
+                self._spread_by_branch(firsts, boundary, operator, _Carry(needs_of(operator, frozenset())))
         rows = of_groups(self._session, state, candidates, names(known))
         self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given)))
 

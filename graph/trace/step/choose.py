@@ -18,8 +18,9 @@ from headwater.graph.associations import Definition, Expression, Operator
 from headwater.graph.trace.database.in_memory import taken
 from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.database.types import duckdb_type
-from headwater.graph.trace.plan import Column, branches
+from headwater.graph.trace.plan import Column, branches, references
 from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.step.lookup import Lookup
 from headwater.graph.trace.step.order import order_in_memory, order_of
 from headwater.graph.trace.step.values import leaf_tables
 from headwater.graph.trace.translate import Translator
@@ -41,13 +42,17 @@ class Chooser:
         self._input = capture.plan.children(operator)[0]
         self._columns = columns
         boundary = capture.plan.boundary(operator)
+        self._outputs: Sequence[Definition] = ()
+        self.unchosen: str | None = None
         self._known = [*columns, *(branches(boundary) if boundary else ())]
 
-    def choose(self, candidates: str, functions: Sequence[Expression], *, first_at_least: bool) -> str:
+    def choose(self, candidates: str, functions: Sequence[Expression], *, first_at_least: bool, outputs: Sequence[Definition] = ()) -> str:
         """The rows that the aggregate functions need, in the shape of the candidates.
 
-        With `first_at_least`, a group of which nothing is chosen gives its first row.
+        With `first_at_least`, a group of which nothing is chosen gives its first row. `outputs` are the definitions with the functions. The
+        rows of a pivot are groups: a first row that no function chose is in `unchosen`, as no value of that group is needed.
         """
+        self._outputs = outputs
         for function in (function for function in functions if function.fn == _PIVOT):
             self._superset(function, "of which of its values the column is was not recorded")
         if any(_takes_all(function) for function in functions):
@@ -59,13 +64,16 @@ class Chooser:
         if None in chosen or len(chosen) < len(functions):
             return candidates
         wanted = " UNION ".join(f"SELECT rid FROM {choice}" for choice in chosen if choice) or "SELECT NULL::BIGINT AS rid WHERE false"
-        rest = ""
-        if first_at_least:
-            met = f"SELECT grp FROM {ordered} JOIN w USING (rid)"
-            self._say_pivot(f"(SELECT 1 FROM {ordered} WHERE grp NOT IN (WITH w AS ({wanted}) {met}) LIMIT 1)")
-            rest = f" UNION SELECT arg_min(rid, rank) FROM {ordered} WHERE grp NOT IN ({met}) GROUP BY grp"
+        rows = self._session.table(f"SELECT * FROM {ordered} o SEMI JOIN ({wanted}) w USING (rid)")
+        if not first_at_least:
+            return self._session.table(f"SELECT * EXCLUDE (rid, rank) FROM {rows}")
+        firsts = f"SELECT arg_min(rid, rank) AS rid FROM {ordered} WHERE grp NOT IN (SELECT grp FROM {rows}) GROUP BY grp"
+        if any(map(_pivots, self._operator.defines)):
+            self.unchosen = self._session.table(f"SELECT o.* EXCLUDE (rid, rank) FROM {ordered} o SEMI JOIN ({firsts}) f USING (rid)")
+            return self._session.table(f"SELECT * EXCLUDE (rid, rank) FROM {rows}")
         return self._session.table(
-            f"WITH w AS ({wanted}), a AS (SELECT rid FROM w{rest}) SELECT o.* EXCLUDE (rid, rank) FROM {ordered} o SEMI JOIN a USING (rid)"
+            f"SELECT * EXCLUDE (rid, rank) FROM {rows} "
+            f"UNION ALL SELECT o.* EXCLUDE (rid, rank) FROM {ordered} o SEMI JOIN ({firsts}) f USING (rid)"
         )
 
     def _first(self, candidates: str) -> str | None:
@@ -80,12 +88,6 @@ class Chooser:
         first = np.ones(len(order), np.bool_)
         first[1:] = groups[1:] != groups[:-1]
         return self._session.hold(taken(rows, order[first]))
-
-    def _say_pivot(self, without: str) -> None:
-        """A pivot's rows are groups: of one that has none of the pivot's values, the witness of its first group is not its first row."""
-        if any(map(_pivots, self._operator.defines)) and self._session.count(without):
-            reason = "of a row that has none of its values, a record of the first group is given, which need not be the first record"
-            self._session.say("Pivot", reason, "missing")
 
     def _chosen(self, ordered: str, function: Expression) -> str | None:
         """A table of the `rid` that one function needs; None, and said, where that is the whole group."""
@@ -126,7 +128,10 @@ class Chooser:
         return f"({value} + 0)" if kind in ("FLOAT", "DOUBLE") else value
 
     def _free(self, ordered: str, function: Expression) -> str | None:
-        """`first` and its like keep the row that the engine met first: known only where one passes their FILTER."""
+        """The row that `first` or its like took: as it was recorded, else known only where one row passes their FILTER."""
+        recorded = self._recorded(ordered, function)
+        if recorded is not None:
+            return recorded
         passed = ordered
         if function.filter is not None:
             translator = self._translator()
@@ -138,6 +143,28 @@ class Chooser:
             self._superset(function, "which row the engine met first was not recorded")
             return None
         return passed
+
+    def _recorded(self, ordered: str, function: Expression) -> str | None:
+        """A table `rid, grp` of the rows that were recorded as those which a function took; None where some group has no such record."""
+        boundary = self._capture.plan.chosen(self._operator)
+        output = next((one.attr for one in self._outputs if any(part is function for part in one.expr.walk())), None)
+        if boundary is None or output is None:
+            return None
+        ways = {way for attr, way in boundary.takes or () if attr == output}
+        named = zip(references(boundary), (column for column in boundary.columns if column.role == "ref"), strict=True)
+        taken_by = [(column.frame, recorded.name, recorded.operator) for recorded, column in named if column.frame in ways]
+        own = {column.operator: column.name for column in self._columns}
+        if not taken_by or any(operator not in own for _, _, operator in taken_by):
+            return None
+        groups = self._session.table(f"SELECT DISTINCT grp AS ref FROM {ordered}")
+        names = [recorded for _, recorded, _ in taken_by]
+        chosen = Lookup(self._session, self._capture).grouped(boundary, groups, names)
+        if self._session.count(f"(SELECT ref FROM {groups} EXCEPT SELECT grp FROM {chosen})"):
+            return None
+        same = {way: " AND ".join(f"w.{name} = c.{own[operator]}" for by, name, operator in taken_by if by == way) for way in ways}
+        any_way = " OR ".join(f"({one})" for one in same.values())
+        rows = f"SELECT c.rid, c.grp FROM {ordered} c JOIN {chosen} w ON w.grp = c.grp AND ({any_way})"
+        return self._session.table(f"SELECT DISTINCT rid, grp FROM ({rows})")
 
     def _superset(self, function: Expression, reason: str) -> None:
         self._session.say(f"{self._operator.op} {function.text}", f"{reason}; all rows of the group are given", "superset")

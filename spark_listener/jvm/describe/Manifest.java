@@ -194,7 +194,8 @@ public final class Manifest {
 
     /** A boundary, by a number of the manifest. */
     static Map described(Boundary boundary, int number, int operator, List columns, List operators) {
-        if (!boundary.kind.equals(SegmentSpec.CHECK) && !boundary.kind.equals(SegmentSpec.KEYS)) {
+        boolean aside = boundary.kind.equals(SegmentSpec.CHECK) || boundary.kind.equals(SegmentSpec.CHOSEN) || boundary.kind.equals(SegmentSpec.KEYS);
+        if (!aside) {
             ((Map) operators.get(operator)).put("boundary", Integer.valueOf(number));
         }
         Map described = new LinkedHashMap();
@@ -204,6 +205,9 @@ public final class Manifest {
         described.put("columns", columns);
         if (boundary.derived != null) {
             described.put("derived", derived(boundary));
+        }
+        if (boundary.takes != null) {
+            described.put("takes", boundary.takes);
         }
         if (boundary.compared != null) {
             described.put("compared", new ExpressionText().of(boundary.compared));

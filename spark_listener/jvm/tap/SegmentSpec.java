@@ -12,6 +12,7 @@ public final class SegmentSpec implements Serializable {
     public static final String ROWS = "rows";
     public static final String CHECK = "check";
     public static final String KEYS = "keys";
+    public static final String CHOSEN = "chosen";
 
     public final String capture;
     public final String folder; // a Hadoop path: of this capture
@@ -40,7 +41,7 @@ public final class SegmentSpec implements Serializable {
 
     /** Whether the order of the rows says something; else those of a task may come in any. */
     boolean isOrdered() {
-        return !kind.equals(GROUP) && !kind.equals(MATCH) && !kind.equals(CHECK) && !kind.equals(KEYS);
+        return !kind.equals(GROUP) && !kind.equals(MATCH) && !kind.equals(CHECK) && !kind.equals(KEYS) && !kind.equals(CHOSEN);
     }
 
     /** Whether what every attempt wrote counts: references name rows of it, or keys that it met and another did not. */

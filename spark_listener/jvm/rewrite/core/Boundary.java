@@ -20,6 +20,7 @@ public final class Boundary {
     public int firstPartition; // what is added to the numbers of its tasks' partitions, where several queries write it
     public Map derived; // null: its rows are written; else what is known of finding them again
     public List keys; // of derived matches and rows of semi-joins: of Expression, over the columns of their side
+    public List takes; // of chosen rows: of List, the attribute of an output and the way by which it chooses
     public List left; // of matches below derived groups: the key of the left side, of Expression
     public List values; // likewise, what is compared beyond the keys
     public Expression compared; // of a semi-join, over the attributes of its values; null: nothing is

@@ -1,6 +1,7 @@
 package headwater.rewrite.families;
 
 import headwater.rewrite.core.Boundary;
+import headwater.rewrite.core.ChosenRows;
 import headwater.rewrite.core.Family;
 import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Rewriter;
@@ -60,23 +61,38 @@ public final class AggregateFamily extends Family {
         boundary.column("key", null, 0);
         boundary.hidden(child, values);
         LogicalPlan tapped = Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
-        // the aggregate has no use for hidden columns, but would sort or compute them
-        LogicalPlan visible = new HiddenProject(aggregate.child().output(), tapped, aggregate.child());
+        ChosenRows choices = sessions ? null : ChosenRows.of(aggregate);
+        List chosen = choices == null ? new ArrayList() : choices.columns(child.hidden);
+        // the aggregate has no other use for hidden columns, but would sort or compute them
+        List read = Scala.list(aggregate.child().output());
+        if (!chosen.isEmpty()) {
+            read.addAll(child.attributes());
+        }
+        LogicalPlan visible = new HiddenProject(Scala.seq(read), tapped, aggregate.child());
         Alias reference = Rewriter.alias(hash, "group");
         List outputs = Scala.list(aggregate.aggregateExpressions());
         outputs.add(reference);
         List hidden = new ArrayList();
         hidden.add(new HiddenColumn(reference.toAttribute(), operator));
-        if (check == null) {
-            LogicalPlan renewed = new HiddenAggregate(
-                aggregate.groupingExpressions(), Scala.seq(outputs), visible, aggregate.hint(), aggregate);
-            return new Rewritten(renewed, hidden);
+        ChosenRows.add(chosen, outputs);
+        Alias second = check == null ? null : Rewriter.alias(check, "check");
+        if (second != null) {
+            outputs.add(second);
         }
-        Alias second = Rewriter.alias(check, "check");
-        outputs.add(second);
         LogicalPlan renewed = new HiddenAggregate(
             aggregate.groupingExpressions(), Scala.seq(outputs), visible, aggregate.hint(), aggregate);
-        return new Rewritten(checked(aggregate, operator, renewed, reference, second, rewriter), hidden);
+        if (!chosen.isEmpty()) {
+            renewed = choices.tapped(renewed, operator, reference, chosen, rewriter);
+        }
+        if (second != null) {
+            renewed = checked(aggregate, operator, renewed, reference, second, rewriter);
+        }
+        if (second == null && chosen.isEmpty()) {
+            return new Rewritten(renewed, hidden);
+        }
+        List columns = Scala.list(aggregate.output());
+        columns.add(reference.toAttribute());
+        return new Rewritten(new HiddenProject(Scala.seq(columns), renewed, aggregate), hidden);
     }
 
     /** The keys that a row has below as above: sessions that meet become one while the query runs. */
@@ -108,10 +124,7 @@ public final class AggregateFamily extends Family {
         List values = new ArrayList();
         values.add(reference.toAttribute());
         values.add(second.toAttribute());
-        List columns = Scala.list(aggregate.output());
-        columns.add(reference.toAttribute());
-        LogicalPlan tapped = Rewriter.tapped(renewed, values, rewriter.capture.sink(boundary));
-        return new HiddenProject(Scala.seq(columns), tapped, aggregate);
+        return Rewriter.tapped(renewed, values, rewriter.capture.sink(boundary));
     }
 
     public String behaviour(LogicalPlan node) {

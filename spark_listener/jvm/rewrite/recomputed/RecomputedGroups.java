@@ -1,6 +1,7 @@
 package headwater.rewrite.recomputed;
 
 import headwater.rewrite.core.Boundary;
+import headwater.rewrite.core.ChosenRows;
 import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Inputs;
 import headwater.rewrite.core.Rewriter;
@@ -35,12 +36,14 @@ public final class RecomputedGroups {
     private final int operator;
     private final Rewriter rewriter;
     private final Recomputable derivable;
+    private final ChosenRows choices; // null: no row of a group is chosen
 
     public RecomputedGroups(Aggregate aggregate, int operator, Rewriter rewriter, Recomputable derivable) {
         this.aggregate = aggregate;
         this.operator = operator;
         this.rewriter = rewriter;
         this.derivable = derivable;
+        this.choices = ChosenRows.of(aggregate);
     }
 
     public Rewritten rewrite() {
@@ -56,25 +59,29 @@ public final class RecomputedGroups {
 
     private Rewritten toldByReference() {
         Boundary boundary = boundary();
-        RecomputedInput input = input(boundary, new HashSet());
+        RecomputedInput input = input(boundary, choices == null ? new HashSet() : all());
         boundary.derived.put("told", Boolean.TRUE);
         Alias reference = Rewriter.alias(hash(), "group");
         List outputs = Scala.list(aggregate.aggregateExpressions());
         outputs.add(reference);
-        return referred(renewed(outputs, input.rows.plan), reference);
+        return referred(outputs, input, reference);
     }
 
-    private Rewritten toldByRecord() {
-        Boundary boundary = boundary();
+    private Set all() {
         Set all = new HashSet();
         for (int i = 0; i < Inputs.size(aggregate.child()); i++) {
             all.add(Integer.valueOf(i));
         }
-        RecomputedInput input = input(boundary, all);
+        return all;
+    }
+
+    private Rewritten toldByRecord() {
+        Boundary boundary = boundary();
+        RecomputedInput input = input(boundary, all());
         Alias reference = Rewriter.alias(least((HiddenColumn) input.rows.hidden.get(0)), "group");
         List outputs = Scala.list(aggregate.aggregateExpressions());
         outputs.add(reference);
-        return referred(renewed(outputs, input.rows.plan), reference);
+        return referred(outputs, input, reference);
     }
 
     private Rewritten withKeyValues(Expression check) {
@@ -89,7 +96,7 @@ public final class RecomputedGroups {
         }
         Boundary boundary = boundary();
         Boundary recorder = rewriter.boundary(SegmentSpec.CHECK, operator, Boundary.keyed(hash(), aggregate.child()));
-        RecomputedInput input = input(boundary, derivable.keyScans());
+        RecomputedInput input = input(boundary, choices == null ? derivable.keyScans() : all());
         List outputs = Scala.list(aggregate.aggregateExpressions());
         List recorded = new ArrayList();
         Alias reference = add(hash(), "group", outputs, recorded);
@@ -106,13 +113,23 @@ public final class RecomputedGroups {
         }
         for (int i = 0; i < input.rows.hidden.size(); i++) {
             HiddenColumn record = (HiddenColumn) input.rows.hidden.get(i);
+            if (!derivable.keyScans().contains(Integer.valueOf(input.placeOf(record)))) {
+                continue;
+            }
             add(least(record), "record", outputs, recorded);
             recorder.column("ref", "operator", record.operator);
         }
+        List chosen = chosen(input);
+        ChosenRows.add(chosen, outputs);
         LogicalPlan tapped = Rewriter.tapped(renewed(outputs, input.rows.plan), recorded, rewriter.capture.sink(recorder));
-        List columns = Scala.list(aggregate.output());
-        columns.add(reference.toAttribute());
-        return referred(new HiddenProject(Scala.seq(columns), tapped, aggregate), reference);
+        if (!chosen.isEmpty()) {
+            tapped = choices.tapped(tapped, operator, reference, chosen, rewriter);
+        }
+        return visible(tapped, reference);
+    }
+
+    private List chosen(RecomputedInput input) {
+        return choices == null ? new ArrayList() : choices.columns(input.rows.hidden);
     }
 
     private static Alias add(Expression expression, String name, List outputs, List recorded) {
@@ -148,6 +165,22 @@ public final class RecomputedGroups {
 
     private LogicalPlan renewed(List outputs, LogicalPlan input) {
         return new HiddenAggregate(aggregate.groupingExpressions(), Scala.seq(outputs), input, aggregate.hint(), aggregate);
+    }
+
+    private Rewritten referred(List outputs, RecomputedInput input, Alias reference) {
+        List chosen = chosen(input);
+        ChosenRows.add(chosen, outputs);
+        LogicalPlan renewed = renewed(outputs, input.rows.plan);
+        if (chosen.isEmpty()) {
+            return referred(renewed, reference);
+        }
+        return visible(choices.tapped(renewed, operator, reference, chosen, rewriter), reference);
+    }
+
+    private Rewritten visible(LogicalPlan tapped, Alias reference) {
+        List columns = Scala.list(aggregate.output());
+        columns.add(reference.toAttribute());
+        return referred(new HiddenProject(Scala.seq(columns), tapped, aggregate), reference);
     }
 
     private Rewritten referred(LogicalPlan plan, Alias reference) {

@@ -122,6 +122,11 @@ public final class RecomputedInput {
         return new Rewritten(new HiddenProject(Scala.seq(columns), renewed, join), kept);
     }
 
+    /** The place of the scan that a column is of, among the operators below. */
+    int placeOf(HiddenColumn column) {
+        return column.operator - first;
+    }
+
     private boolean isNumbered(int operator) {
         return numbered.contains(Integer.valueOf(operator - first));
     }
