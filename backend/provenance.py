@@ -51,7 +51,7 @@ async def open_export(graph: GraphStore, records: AssociationStore, tenant: str,
 
 async def chunks_of(export: Export, notation: ProvFormat) -> AsyncIterator[bytes]:
     """The document of an open export; the work is done off the event loop."""
-    chunks = write(export.items(), notation)
+    chunks = write(export.items(), notation, export.namespaces)
     while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
         yield chunk
 

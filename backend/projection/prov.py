@@ -13,6 +13,7 @@ from typing import Any
 from headwater.backend.projection.prov_names import Names
 from headwater.backend.projection.statement import Statement as Stated
 from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, kind_of, parse_id
+from headwater.graph.prov.imported import PROVENANCE, kept_attributes
 from headwater.graph.prov.model import PROV, SHAPES, Document, Kind, Literal, Name, Statement
 from headwater.graph.prov.terms import LABEL, NODE, TERM, TYPE, term
 
@@ -48,7 +49,8 @@ class _Projection:
         self.stated = Stated(stamp)
         self.left_out: Counter[str] = Counter()
         self._names = Names(statements, namespaces)
-        self._owners: dict[str, dict[str, str | None]] = {}
+        self._owners: dict[str, dict[str, dict[str, Any]]] = {}
+        self._agents = {s.id or "": s for s in statements if s.kind is Kind.AGENT}
         self._software = {s.id for s in statements if s.kind is Kind.AGENT and (TYPE, Name(f"{PROV}SoftwareAgent")) in s.attributes}
         verbs: Mapping[Kind, Callable[[Statement], bool]] = {
             Kind.ENTITY: self._entity, Kind.ACTIVITY: self._activity, Kind.GENERATION: self._generation, Kind.USAGE: self._usage,
@@ -65,22 +67,42 @@ class _Projection:
             elif statement.kind not in _IMPLIED and not (statement.kind in verbs and verbs[statement.kind](statement)):
                 self.left_out[statement.kind.value] += 1
         for identifier, owners in sorted(self._owners.items()):
-            listed = [{"name": name} | ({"type": role} if role else {}) for name, role in sorted(owners.items())]
+            listed = [{"name": name} | about for name, about in sorted(owners.items())]
             self.stated.describe(identifier, {"ownership": {"owners": listed}})
+
+    def _about_agent(self, name: str) -> dict[str, Any]:
+        """What a document says of an agent itself, as a property."""
+        agent = self._agents.get(name)
+        if agent is None or not agent.attributes:
+            return {}
+        return _foreign(agent) if self._names.is_node(name) else {PROVENANCE: kept_attributes(agent, name)}
 
     def _entity(self, entity: Statement) -> bool:
         name = entity.id or ""
         if not self._names.is_node(name):
-            if entity.attributes and not any((TYPE, Name(PROV + kind)) in entity.attributes for kind in ("Plan", "Bundle")):
-                self.stated.describe(self._dataset(name), {"provenance": _attributes(entity, name)})
-            elif (TYPE, Name(f"{PROV}Plan")) not in entity.attributes:
-                self._dataset(name)
+            self._others_entity(entity, name)
             return True
         identifier, label = self._place(name), _label(entity)
         kind = kind_of(identifier)
-        about = _own(entity, without={"namespace", "name"})
+        about = _own(entity, without={"namespace", "name", "iri"}) | _foreign(entity)
         self.stated.describe(identifier, about, name=label if kind in (NodeKind.PARTITION, NodeKind.OPERATOR) else None)
         return True
+
+    def _others_entity(self, entity: Statement, name: str) -> None:
+        """An entity of somebody else. A plan is a job; another one is a dataset, and a version of it for each activity that made it."""
+        plan = (TYPE, Name(f"{PROV}Plan")) in entity.attributes
+        if plan and not self._names.is_plan(name):
+            return
+        provenance = {PROVENANCE: kept_attributes(entity, name)} if entity.attributes else {}
+        if plan:
+            self.stated.describe(self.stated.job(*self._names.split(name)), provenance)
+        elif (TYPE, Name(f"{PROV}Bundle")) in entity.attributes:
+            self._dataset(name)
+        else:
+            makers = self._names.makers.get(name, ())
+            written = [self._names.version(name, maker) for maker in makers] if len(makers) <= _MOST_MAKERS else []
+            for place in [self._dataset(name), *(version for version in written if version)]:
+                self.stated.describe(place, provenance)
 
     def _activity(self, activity: Statement) -> bool:
         run = self._run(activity.id or "")
@@ -89,9 +111,13 @@ class _Projection:
         started, ended = (None if time is None else Stamp.at(time, "").time for time in activity.args)
         about: dict[str, Any] = {name: value for name, value in (("startedAt", started), ("endedAt", ended)) if value}
         if not self._names.is_node(activity.id or ""):
-            about |= {"state": "COMPLETE" if ended else "START", "provenance": _attributes(activity, activity.id or "")}
+            about |= {"state": "COMPLETE" if ended else "START", PROVENANCE: kept_attributes(activity, activity.id or "")}
+        else:
+            about |= _foreign(activity)
         kind = kind_of(run)
-        self.stated.describe(run, about | _own(activity), name=_label(activity) if kind in (NodeKind.STAGE, NodeKind.TASK) else None)
+        self.stated.describe(
+            run, about | _own(activity, without={"iri"}), name=_label(activity) if kind in (NodeKind.STAGE, NodeKind.TASK) else None
+        )
         return True
 
     def _generation(self, generation: Statement) -> bool:
@@ -114,9 +140,10 @@ class _Projection:
 
     def _usage(self, usage: Statement) -> bool:
         activity, entity, _ = usage.args
-        return bool(activity and entity) and self._read(activity or "", entity or "")
+        return bool(activity and entity) and self._read(activity or "", entity or "", inferred=_is_inferred(usage))
 
-    def _read(self, activity: str, entity: str) -> bool:
+    def _read(self, activity: str, entity: str, *, inferred: bool = False) -> bool:
+        """State a read. Of an entity that an export inferred, only its dataset is stated."""
         names, run, job = self._names, self._run(activity), self._names.job(activity)
         own = names.own(entity)
         if own == NodeKind.PARTITION:
@@ -128,7 +155,7 @@ class _Projection:
         dataset = self._dataset(entity)
         if job:
             self.stated.link(dataset, job, EdgeKind.READS)
-        versions = [entity.removeprefix(NODE)] if own == NodeKind.VERSION else []
+        versions = [entity.removeprefix(NODE)] if own == NodeKind.VERSION and not inferred else []
         if own is None:
             makers = names.makers.get(entity, ())
             if len(makers) > _MOST_MAKERS:
@@ -151,7 +178,7 @@ class _Projection:
             self.stated.link(self._place(source), self._place(entity), EdgeKind.DERIVES)
             return True
         if activity:  # PROV-CONSTRAINTS, inference 11: it used the one and generated the other
-            return self._wrote(entity, activity, None) and self._read(activity, source)
+            return self._wrote(entity, activity, None) and self._read(activity, source, inferred=_is_inferred(derivation))
         if not kinds <= {None, NodeKind.DATASET, NodeKind.VERSION}:
             return False
         # Some activity there was; nobody named it. A job that stands for it joins the two.
@@ -185,15 +212,18 @@ class _Projection:
         """An application contains its jobs; a person or an organisation owns them."""
         own = self._names.own(agent)
         if own == NodeKind.PIPELINE:
+            self.stated.describe(self._place(agent), self._about_agent(agent))
             self.stated.contain(self._place(agent), job)
         elif own is None and agent in self._software:
-            self.stated.contain(self.stated.pipeline(*self._names.split(agent)), job)
+            pipeline = self.stated.pipeline(*self._names.split(agent))
+            self.stated.contain(pipeline, job)
+            self.stated.describe(pipeline, self._about_agent(agent))
         elif own != NodeKind.SYSTEM:
             self._own(agent, job, None)
 
     def _own(self, agent: str, identifier: str, role: str | None) -> None:
         name = parse_id(agent.removeprefix(NODE))[1][0] if self._names.own(agent) else agent
-        self._owners.setdefault(identifier, {})[name] = role
+        self._owners.setdefault(identifier, {})[name] = ({"type": role} if role else {}) | self._about_agent(agent)
 
     def _delegation(self, delegation: Statement) -> bool:
         delegate, responsible = (arg or "" for arg in delegation.args[:2])
@@ -273,18 +303,30 @@ def _is_masked(relation: Statement) -> bool:
     return any(name in (term("via"), term("direct")) for name, _ in relation.attributes)
 
 
+def _is_inferred(relation: Statement) -> bool:
+    """Whether an export of ours inferred a version from when a run began."""
+    return any(name == term("inferred") for name, _ in relation.attributes)
+
+
 def _own(element: Statement, *, without: frozenset[str] | set[str] = frozenset()) -> dict[str, Any]:
     """Attributes of ours, as the properties that they were. None of those is what users declare, or a facet."""
     named = ((name.removeprefix(TERM), value) for name, value in element.attributes if name.startswith(TERM))
     return {name: _plain(value) for name, value in named if name not in without and ":" not in name and name not in _FACETS}
 
 
-def _attributes(element: Statement, iri: str) -> dict[str, Any]:
-    """Everything that is said of somebody else's element."""
-    found: dict[str, Any] = {"iri": iri}
-    for name, value in element.attributes:
-        found.setdefault(name, []).append(_plain(value))
-    return found
+def _foreign(element: Statement) -> dict[str, Any]:
+    """What an element of ours has of an earlier import: attributes in namespaces of others, and its name there."""
+    kept = kept_attributes(element, None)
+    typed = [value for value in kept.pop(TYPE, []) if not _is_ours(value)]
+    kept.pop(LABEL, None)
+    kept |= {TYPE: typed} if typed else {}
+    return {PROVENANCE: kept} if kept else {}
+
+
+def _is_ours(value: object) -> bool:
+    """Whether an export gives its elements this type."""
+    name = value.get("name") if isinstance(value, Mapping) else None
+    return isinstance(name, str) and name.startswith((TERM, PROV))
 
 
 def _plain(value: object) -> object:

@@ -28,6 +28,7 @@ class Names:
         self._general: dict[str, str] = {}
         self._most_general: dict[str, str] = {}
         self._plan: dict[str, str] = {}
+        self._plans: set[str] = set()
         self.makers: dict[str, dict[str, None]] = {}
         for statement in statements:
             args: list[str | None] = [*statement.args, None, None, None]
@@ -38,6 +39,7 @@ class Names:
                 self._general.setdefault(first, second)
             elif statement.kind is Kind.ASSOCIATION and third and self.own(third) != NodeKind.OPERATOR:
                 self._plan.setdefault(first, third)
+                self._plans.add(third)
             elif statement.kind is Kind.GENERATION and second:
                 self.makers.setdefault(first, {})[second] = None
             elif statement.kind is Kind.DERIVATION and third:
@@ -107,6 +109,10 @@ class Names:
         if plan is None and self.is_node(iri):
             return None
         return node_id(NodeKind.JOB, *self.split(plan or iri))
+
+    def is_plan(self, iri: str) -> bool:
+        """Whether some activity followed it."""
+        return iri in self._plans
 
     def version(self, iri: str, activity: str) -> str | None:
         """The block of an entity that an activity wrote; None where the activity is no one run."""

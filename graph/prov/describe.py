@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from headwater.graph.model import Node, NodeKind, bare_name, kind_of, node_id, parse_id
+from headwater.graph.prov.imported import PROVENANCE, imported_attributes
 from headwater.graph.prov.statements import Statements
 from headwater.graph.prov.terms import instant
 
@@ -21,6 +22,7 @@ _KEPT: Mapping[NodeKind, tuple[str, ...]] = {
 
 def describe(statements: Statements, node: Node) -> None:
     """Say what a node is, and what its id alone says of where it belongs."""
+    remember_imported(statements, node)
     about = scalars({key: node.properties.get(key) for key in _KEPT.get(node.kind, ())})
     match str(node.kind):  # as a text, since there may be kinds one day that this does not list
         case NodeKind.PLATFORM | NodeKind.DATA:
@@ -58,6 +60,7 @@ def describe_dataset(statements: Statements, dataset: str, node: Node | None = N
 
 def describe_version(statements: Statements, version: Node) -> None:
     """The block that one run wrote."""
+    remember_imported(statements, version)
     dataset = dataset_of(version.id)
     describe_dataset(statements, dataset)
     about = scalars({key: version.properties.get(key) for key in _KEPT[NodeKind.VERSION]})
@@ -104,6 +107,13 @@ def scalars(properties: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in properties.items() if isinstance(value, str | int | float | bool)}
 
 
+def remember_imported(statements: Statements, node: Node) -> None:
+    """Have the attributes of a document that brought the node said with it."""
+    provenance = node.properties.get(PROVENANCE)
+    if isinstance(provenance, Mapping):
+        statements.imported[node.id] = imported_attributes(provenance)
+
+
 def _owners(statements: Statements, node: Node) -> None:
     """Who answers for a node, by the ownership facet of OpenLineage."""
     facet = node.properties.get("ownership")
@@ -112,6 +122,8 @@ def _owners(statements: Statements, node: Node) -> None:
         name = owner.get("name") if isinstance(owner, Mapping) else None
         if isinstance(name, str) and name:
             identifier = node_id("owner", name)
+            if isinstance(provenance := owner.get(PROVENANCE), Mapping):
+                statements.imported[identifier] = imported_attributes(provenance)
             statements.agent(identifier, "Owner", name, types=())
             role = owner.get("type")
             statements.attributed(node.id, identifier, role if isinstance(role, str) else None)

@@ -8,7 +8,7 @@ much is reached, so it is done in a thread: a service answers others meanwhile.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,6 +18,7 @@ from headwater import __version__
 from headwater.errors import NotFoundError
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id, parse_id
 from headwater.graph.prov.describe import describe
+from headwater.graph.prov.imported import namespaces_of
 from headwater.graph.prov.lineage import Flows, describe_flows, unversioned_inputs
 from headwater.graph.prov.model import PROV, Closed, Item, Kind, Name, Opened, Statement
 from headwater.graph.prov.reader import GraphReader
@@ -46,6 +47,11 @@ class Export:
     about: About = ()
     records: Iterator[Statement] | None = None
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def namespaces(self) -> Mapping[str, str]:
+        """The namespaces of all names in the document, by prefix."""
+        return namespaces_of(self.statements.imported.values())
 
     def items(self) -> Iterator[Item]:
         """The bundle, then what is said of it."""
@@ -98,14 +104,16 @@ async def export_dataset(graph: GraphReader, tenant: str, dataset: str) -> Expor
         raise NotFoundError(f"There is no dataset {dataset}.", hint="`headwater lineage` names those that are near.")
     export = Export(dataset)
     describe(export.statements, found[0])
-    truncated, seen, following = 0, {dataset}, [dataset]
-    while following:
-        reached = await _upstream(graph, tenant, following)
+    truncated, seen, following, versions = 0, {dataset}, [dataset], list[str]()
+    while following or versions:
+        reached = await _upstream(graph, tenant, following, versions)
         flows = await Flows.of(graph, tenant, reached)
         await asyncio.to_thread(describe_flows, export.statements, flows)
         truncated += reached.truncated
         following = sorted({source for run in flows.runs for source in unversioned_inputs(flows, run)} - seen)
-        seen.update(following)
+        inferred = {version for inputs in flows.inferred.values() for found in inputs.values() for version in found}
+        versions = sorted(inferred - seen)
+        seen.update(following, versions)
     return export.closed(_truncated(truncated))
 
 
@@ -171,9 +179,10 @@ async def _describe_inside(statements: Statements, graph: GraphReader, tenant: s
             await _describe_inside(statements, graph, tenant, child.id)
 
 
-async def _upstream(graph: GraphReader, tenant: str, datasets: Sequence[str]) -> Subgraph:
-    """What lies upstream of all versions of some datasets, and of the files in them."""
+async def _upstream(graph: GraphReader, tenant: str, datasets: Sequence[str], others: Sequence[str]) -> Subgraph:
+    """What lies upstream of all versions of some datasets and of some other versions, and of the files in them."""
     versions = [node.id for dataset in datasets for node in await children(graph, tenant, dataset, [NodeKind.VERSION])]
+    versions = list(dict.fromkeys([*versions, *others]))
     files = [node.id for version in versions for node in await children(graph, tenant, version, [NodeKind.PARTITION])]
     return await _reach(graph, tenant, [*versions, *files], Direction.UPSTREAM, MAX_DEPTH)
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from headwater.graph.dataflow.versions import versions_read
 from headwater.graph.model import EdgeKind, Node, NodeKind, kind_of, node_id, parse_id
 from headwater.graph.prov.describe import (
     dataset_of,
@@ -17,12 +18,15 @@ from headwater.graph.prov.describe import (
     describe_partition,
     describe_version,
     node_or_bare,
+    remember_imported,
     scalars,
 )
 from headwater.graph.prov.reader import GraphReader
 from headwater.graph.prov.statements import Statements
 from headwater.graph.prov.terms import instant
+from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Subgraph
+from headwater.graph.stores.written import with_ends
 
 _INPUT = "input:"
 _PATH_FORMATS = frozenset({"avro", "csv", "json", "orc", "parquet", "text"})  # where what is overwritten is gone
@@ -30,7 +34,10 @@ _PATH_FORMATS = frozenset({"avro", "csv", "json", "orc", "parquet", "text"})  # 
 
 @dataclass(slots=True)
 class Flows:
-    """Which versions and partitions the runs of a subgraph read and wrote, and what contains them. Lists are in the order of ids."""
+    """Which versions and partitions the runs of a subgraph read and wrote, and what contains them. Lists are in the order of ids.
+
+    `inferred` are, for each run and each input that is known as a dataset alone, the versions that were there when the run began.
+    """
 
     runs: Mapping[str, Node]
     nodes: Mapping[str, Node]
@@ -39,6 +46,8 @@ class Flows:
     writes: dict[str, list[str]] = field(default_factory=dict)
     writer: dict[str, str] = field(default_factory=dict)
     replays: list[tuple[str, str]] = field(default_factory=list)
+    inferred: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    datasets: Sequence[Node] = ()
 
     @classmethod
     async def of(cls, graph: GraphReader, tenant: str, subgraph: Subgraph) -> Flows:
@@ -60,11 +69,35 @@ class Flows:
                 flows.writer.setdefault(edge.dst, edge.src)
             elif edge.kind is EdgeKind.REPLAYS:
                 flows.replays.append((edge.src, edge.dst))
+        await flows._infer(graph, tenant)
+        named = {dataset_of(identifier) for identifier in flows.nodes if kind_of(identifier) is NodeKind.VERSION}
+        named.update(dataset for run in runs for dataset in unversioned_inputs(flows, run))
+        flows.datasets = await graph.get(tenant, sorted(named))
         return flows
+
+    async def _infer(self, graph: GraphReader, tenant: str) -> None:
+        """Find the versions of inputs that are stated as datasets, in the way of a view of runs."""
+        inputs = {run: unversioned_inputs(self, run) for run in self.runs}
+        versions: dict[str, list[Node]] = {}
+        for dataset in sorted({dataset for datasets in inputs.values() for dataset in datasets}):
+            versions[dataset] = await with_ends(graph, tenant, await children(graph, tenant, dataset, [NodeKind.VERSION]))
+        known = dict(self.nodes)
+        for run, datasets in inputs.items():
+            for dataset in datasets:
+                others = [version for version in versions[dataset] if writer_of(version.id) != run]
+                facts = self.runs[run].properties
+                began, stated = facts.get("startedAt") or facts.get("endedAt"), facts[f"{_INPUT}{dataset}"]
+                found = versions_read(others, began=began, stated=stated.get("version") if isinstance(stated, Mapping) else None)
+                if found:
+                    self.inferred.setdefault(run, {})[dataset] = found
+                    known.update((version.id, version) for version in others if version.id in found)
+        self.nodes = known
 
 
 def describe_flows(statements: Statements, flows: Flows) -> None:
     """Say everything that is known of the runs of `flows`."""
+    for dataset in flows.datasets:
+        remember_imported(statements, dataset)
     for run in flows.runs.values():
         describe_run(statements, run, flows.containers.get(run.id, ()))
     for run in flows.runs.values():
@@ -77,6 +110,7 @@ def describe_flows(statements: Statements, flows: Flows) -> None:
 
 def describe_run(statements: Statements, run: Node, containers: Sequence[Node]) -> None:
     """A run, the job that it is of, and who carried it out."""
+    remember_imported(statements, run)
     started, ended = instant(run.properties.get("startedAt")), instant(run.properties.get("endedAt"))
     job = next((node for node in containers if node.kind is NodeKind.JOB), None)
     label = f"Run of {job.name}" if job else run.name
@@ -96,20 +130,23 @@ def _describe_flow(statements: Statements, run: Node, flows: Flows) -> None:
         _describe_block(statements, output, flows)
         statements.generated(output, run.id, ended)
     sources = _describe_inputs(statements, run, flows)
+    inferred = {version for versions in flows.inferred.get(run.id, {}).values() for version in versions}
     for source in sources:
-        statements.used(run.id, source)
+        statements.used(run.id, source, inferred=source in inferred)
         writer = flows.writer.get(source) or (writer_of(source) if kind_of(source) is NodeKind.VERSION else None)
         if writer is not None and writer in flows.runs:
             statements.informed(run.id, writer, "implicit")
     for output in (block for block in written if kind_of(block) is NodeKind.VERSION):
         for source in sources:
             if kind_of(source) is not NodeKind.PARTITION and source not in written:
-                statements.derived(output, source, run.id if flows.writer.get(output) == run.id else None)
+                about = {"inferred": True} if source in inferred else None
+                statements.derived(output, source, run.id if flows.writer.get(output) == run.id else None, about)
 
 
 def _describe_inputs(statements: Statements, run: Node, flows: Flows) -> list[str]:
     """What the run used: versions and partitions, and the dataset as such where no version of it is known."""
-    sources = flows.reads.get(run.id, [])
+    inferred = flows.inferred.get(run.id, {})
+    sources = [*flows.reads.get(run.id, []), *(version for versions in inferred.values() for version in versions)]
     for source in sources:
         _describe_block(statements, source, flows)
     whole = unversioned_inputs(flows, run.id)
@@ -119,11 +156,11 @@ def _describe_inputs(statements: Statements, run: Node, flows: Flows) -> list[st
 
 
 def unversioned_inputs(flows: Flows, run: str) -> list[str]:
-    """Datasets that a run read and of which it is not known which version; in the order of their ids."""
+    """Datasets that a run read and of which no version is known or inferred; in the order of their ids."""
     sources = flows.reads.get(run, [])
     versioned = {dataset_of(source) for source in sources if kind_of(source) is NodeKind.VERSION}
     named = {key.removeprefix(_INPUT) for key in flows.runs[run].properties if key.startswith(_INPUT)}
-    return sorted(named - versioned)
+    return sorted(named - versioned - flows.inferred.get(run, {}).keys())
 
 
 def _describe_block(statements: Statements, identifier: str, flows: Flows) -> None:

@@ -23,6 +23,7 @@ class Statements:
     def __init__(self) -> None:
         self.buffer = StatementBuffer()
         self.weakened = 0
+        self.imported: dict[str, Attributes] = {}  # of elements that a document brought: attributes in namespaces of others
         self._known: set[tuple[str, ...]] = set()
         self._generation: dict[str, str] = {}
         self._invalidation: dict[str, str] = {}
@@ -32,17 +33,21 @@ class Statements:
     def entity(self, identifier: str, kind: str, label: str, about: About | None = None, *, types: Iterable[str] = ()) -> None:
         """An entity of our type `kind`; `types` are further ones of PROV (`Plan`, `Collection`)."""
         if self._new("element", identifier):
-            self._say(Kind.ENTITY, identifier, attributes=described(kind, label, about, types))
+            self._say(Kind.ENTITY, identifier, attributes=self._described(identifier, kind, label, about, types))
 
     def activity(self, identifier: str, kind: str, label: str, started: str | None, ended: str | None, about: About | None = None) -> None:
         """An activity with its times, as far as known."""
         if self._new("element", identifier):
-            self._say(Kind.ACTIVITY, identifier, started, ended, attributes=described(kind, label, about))
+            self._say(Kind.ACTIVITY, identifier, started, ended, attributes=self._described(identifier, kind, label, about))
 
     def agent(self, identifier: str, kind: str, label: str, types: Iterable[str] = ("SoftwareAgent",)) -> None:
         """Who or what acts."""
         if self._new("element", identifier):
-            self._say(Kind.AGENT, identifier, attributes=described(kind, label, None, types))
+            self._say(Kind.AGENT, identifier, attributes=self._described(identifier, kind, label, None, types))
+
+    def _described(self, identifier: str, kind: str, label: str, about: About | None, types: Iterable[str] = ()) -> Attributes:
+        own = described(kind, label, about, types)
+        return own + tuple(attribute for attribute in self.imported.get(identifier, ()) if attribute not in own)
 
     def specializes(self, special: str, general: str) -> None:
         """`special` is one aspect of `general`, such as a version of a dataset."""
@@ -63,10 +68,11 @@ class Statements:
         elif self._new("generated", entity, activity):
             self._say(Kind.GENERATION, None, iri(entity), iri(activity), time)
 
-    def used(self, activity: str, entity: str) -> None:
-        """`activity` read `entity`; at what time within it is not known."""
+    def used(self, activity: str, entity: str, *, inferred: bool = False) -> None:
+        """`activity` read `entity`, at a time within it that is not known. `inferred`: it was there when the activity began."""
         if self._new("used", activity, entity):
-            self._say(Kind.USAGE, None, iri(activity), iri(entity), None)
+            attributes = _attributes({"inferred": inferred or None})
+            self._say(Kind.USAGE, None, iri(activity), iri(entity), None, attributes=attributes)
 
     def invalidated(self, entity: str, activity: str, time: str | None) -> None:
         """`activity` overwrote or removed `entity`. What was invalidated once is gone: a second time is not said."""

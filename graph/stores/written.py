@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
-from headwater.graph.stores.protocol import GraphStore
 
 WRITTEN_AT = "writtenAt"
 BARE_END = "bareEnd"  # of a run that completed: its last event names no dataset, so that what was stated before holds
 
 
-async def with_ends(graph: GraphStore, tenant: str, versions: Sequence[Node]) -> list[Node]:
+class _Nodes(Protocol):
+    """The one verb that this needs of a store, or of a service at the other end of a line."""
+
+    async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]: ...
+
+
+async def with_ends(graph: _Nodes, tenant: str, versions: Sequence[Node]) -> list[Node]:
     """The versions, in their order; each that a completed run wrote says when."""
     writers = {version.id: node_id(NodeKind.RUN, parse_id(version.id)[1][2]) for version in versions if _is_open(version)}
     if not writers:

@@ -11,7 +11,7 @@ from headwater.graph.prov.read import read
 
 def document_of(export: Export) -> ProvDocument:
     """The whole document, as the `prov` package reads its JSON; valid by every constraint."""
-    written = b"".join(write(export.items(), ProvFormat.JSON))
+    written = b"".join(write(export.items(), ProvFormat.JSON, export.namespaces))
     assert check(read(written)) == []
     return ProvDocument.deserialize(content=written.decode(), format="json")
 
