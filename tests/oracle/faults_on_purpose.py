@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyspark
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -35,13 +36,16 @@ _METHOD = re.compile(
     re.MULTILINE,
 )
 _CONSTANT = re.compile(r'        return [\w."]+;[^\n]*\n    \}')
-# By these Spark calls us. Each is nothing but a try.
 _ENTRIES = {
+    # By these Spark calls us. Each is nothing but a try.
     "rewrite/core/CaptureRule.apply",
     "rewrite/core/AdaptiveGuard.apply",
     "rewrite/core/GroupOrder.apply",
     "rewrite/nodes/TwoLevelAggregate.conf",
     "write/TrackedInsert.basicWriteJobStatsTracker",
+    # Tasks call these for each row. What can fail in them is in TapSink.apply, which is nothing but a try.
+    "tap/Recorder.record",
+    "tap/Tap.eval",
 }
 _FOLDERS = (
     "headwater/rewrite/",
@@ -100,6 +104,13 @@ def with_switches(sources: Mapping[str, str]) -> dict[str, str]:
     return result
 
 
+def parts() -> set[str]:
+    """The parts of Headwater that have a switch, for the version of Spark that runs."""
+    sources = with_switches(jar.java_sources(pyspark.__version__))
+    places = set(re.findall(r'Switch\.at\("([^"]+)"\)', "\n".join(sources.values())))
+    return {part_of(place) for place in places - _ENTRIES}
+
+
 def _mean(values: pd.Series) -> float:
     return float(values.mean())
 
@@ -146,6 +157,7 @@ def _queries() -> dict[str, Callable[[SparkSession], DataFrame]]:
     )
     made["tasks in pandas"] = lambda session: session.table("facts").mapInPandas(lambda rows: rows, "id long, k string, n long, v double")
     made["repartition"] = lambda session: session.table("facts").repartition(2).sortWithinPartitions("id")
+    made["observed"] = lambda session: session.table("facts").observe("rows", f.count(f.lit(1)).alias("n")).where("n > 0")
     made["cache"] = lambda session: session.sql("SELECT k, n, count(*) c FROM facts GROUP BY k, n").cache()
     made["checkpoint"] = lambda session: session.sql("SELECT k, v + 1 AS v FROM facts WHERE n > 0").localCheckpoint()
     return made
@@ -256,7 +268,6 @@ class _Run:
         try:
             self.switch().state(place)
             outcome = _outcome(session, query, self.folder / f"out{self.number}")
-            places = [str(entry) for entry in self.switch().seen()]
             bridge.flush(PATIENTLY)
             said: list[str] = []
             while events := bridge.drain(0):
@@ -266,6 +277,7 @@ class _Run:
                 said += [str(event["reason"]) for event in events if event["event"] == "fault"]
                 # of which the ledger says that no capture was begun
                 said += ["refused" for event in events if event["event"] == "query_end" and not event.get("capture")]
+            places = [str(entry) for entry in self.switch().seen()]  # also those that describe the query
         finally:
             self.switch().state("")
             bridge.close()
@@ -286,7 +298,7 @@ def main(folder: Path, mode: str, choice: str, kind: str) -> None:
         outcome, places, said = run.captured(query, "")
         _tell("", name, outcome, expected[name], said)
         for place in sorted(set(places) - _ENTRIES):
-            key = place if choice == "all" else _part(place)
+            key = place if choice == "all" else part_of(place)
             if key not in tried:
                 tried.add(key)
                 outcome, _, said = run.captured(query, place)
@@ -294,7 +306,7 @@ def main(folder: Path, mode: str, choice: str, kind: str) -> None:
     run.plain.stop()
 
 
-def _part(place: str) -> str:
+def part_of(place: str) -> str:
     """The class of a family of operators, else the folder."""
     name = place.partition(".")[0]
     return name if "/families/" in name else name.rpartition("/")[0]

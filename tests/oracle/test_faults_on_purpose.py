@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 
+from tests.oracle.faults_on_purpose import part_of, parts
+
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(7200)]
+
+
+# Parts that only commands of tables meet, and parts that only meet what is not written but found again.
+_OF_TABLES_ALONE = {"rewrite/families/MergedSides"}
+_OF_LAZY: set[str] = set()
 
 
 def _faults(root: Path, folder: Path, mode: str, choice: str, kind: str = "queries") -> list[dict[str, Any]]:
@@ -22,23 +29,30 @@ def _faults(root: Path, folder: Path, mode: str, choice: str, kind: str = "queri
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
-def _check(faults: list[dict[str, Any]], *, least: int) -> None:
-    tried = {fault["place"] for fault in faults}
-    assert len(tried) > least, tried
+def _check(faults: list[dict[str, Any]]) -> set[str]:
+    """The parts in which a method failed on purpose."""
     assert [fault for fault in faults if not fault["same"]] == []
     assert [fault for fault in faults if fault["place"] and not fault["said"]] == []
+    return {part_of(fault["place"]) for fault in faults if fault["place"]}
 
 
 def test_a_method_of_each_part_may_fail(root: Path, tmp_path: Path) -> None:
-    _check(_faults(root, tmp_path, "lazy", "telling"), least=30)
+    assert parts() - _check(_faults(root, tmp_path, "lazy", "telling")) == _OF_TABLES_ALONE
 
 
 @pytest.mark.torture
-@pytest.mark.parametrize(("mode", "least"), [("active", 200), ("auto", 200), ("lazy", 200), ("coarse", 0)])
-def test_every_method_may_fail(root: Path, tmp_path: Path, mode: str, least: int) -> None:
-    _check(_faults(root, tmp_path, mode, "all"), least=least)
+@pytest.mark.parametrize(
+    ("mode", "unmet"), [("active", _OF_TABLES_ALONE | _OF_LAZY), ("auto", _OF_TABLES_ALONE), ("lazy", _OF_TABLES_ALONE)]
+)
+def test_every_method_may_fail(root: Path, tmp_path: Path, mode: str, unmet: set[str]) -> None:
+    assert parts() - _check(_faults(root, tmp_path, mode, "all")) == unmet
+
+
+@pytest.mark.torture
+def test_no_method_that_changes_plans_is_met_where_records_are_not_captured(root: Path, tmp_path: Path) -> None:
+    assert _check(_faults(root, tmp_path, "coarse", "all")) == set()
 
 
 @pytest.mark.torture
 def test_every_method_may_fail_in_commands_of_tables(root: Path, tmp_path: Path) -> None:
-    _check(_faults(root, tmp_path, "active", "all", "tables"), least=150)
+    assert _check(_faults(root, tmp_path, "active", "all", "tables")) >= _OF_TABLES_ALONE | {"rewrite/delta", "rewrite/iceberg"}

@@ -1,6 +1,7 @@
 package headwater.listen;
 
 import headwater.describe.CatalogEvents;
+import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.Captures;
 import java.util.List;
 import java.util.Properties;
@@ -63,7 +64,7 @@ public final class Events extends SparkListener {
         } else if (event instanceof SparkListenerSQLExecutionEnd) {
             SparkListenerSQLExecutionEnd end = (SparkListenerSQLExecutionEnd) event;
             StageLog ran = stages.take(Long.valueOf(end.executionId()));
-            offer(new QueryEnd(end, captures.take(end.executionId()), ran, values, captures.context().hadoopConfiguration()));
+            offer(new QueryEnd(end, capture(end.executionId()), ran, values, captures.context().hadoopConfiguration()));
         } else if (event instanceof StreamingQueryListener.QueryStartedEvent) {
             offer(new StreamStart((StreamingQueryListener.QueryStartedEvent) event, sessions));
         } else if (event instanceof StreamingQueryListener.QueryProgressEvent) {
@@ -146,6 +147,16 @@ public final class Events extends SparkListener {
     /** How many events had no room since this was asked last. */
     long dropped() {
         return dropped.getAndSet(0L);
+    }
+
+    /** The capture of an execution that ended. A fault costs the capture, and not the event of the query's end. */
+    private Capture capture(long execution) {
+        try {
+            return captures.take(execution);
+        } catch (Throwable fault) {
+            captures.fault(fault);
+            return null;
+        }
     }
 
     private static String ofJob(int job) {

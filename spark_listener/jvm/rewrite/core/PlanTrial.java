@@ -16,9 +16,11 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveExecutionContext;
 
 /**
  * Plans a rewritten plan as Spark is going to, before Spark gets it. What fails here would fail the program's query, which runs by its own plan
- * then. A trial plans and prepares the plan, and has our expressions make their code. It runs no job.
+ * then. A trial plans and prepares the plan, copies our nodes, and has our expressions make their code. It runs no job.
  */
 final class PlanTrial {
+    private static final String OURS = "headwater.";
+
     private PlanTrial() {}
 
     /** Throws what Spark would throw for the rewritten plan. Refuses the query if Spark cannot plan the program's own plan either. */
@@ -52,6 +54,9 @@ final class PlanTrial {
     }
 
     private static void generate(LogicalPlan node) {
+        if (node.getClass().getName().startsWith(OURS)) {
+            node.withNewChildrenInternal(node.children().toIndexedSeq()); // as adaptive execution does while the query runs
+        }
         List expressions = Scala.list(node.expressions());
         for (int i = 0; i < expressions.size(); i++) {
             generate((Expression) expressions.get(i), node);
