@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from headwater.errors import InvalidInputError
 from headwater.graph.associations.references import ORDINAL_MASK, POSITION_BITS
-from headwater.spark_listener.lineage.naming import dataset_name
+from headwater.spark_listener.lineage.naming import dataset_at
 
 if TYPE_CHECKING:
     from headwater.capture.replayed import Shadow
@@ -197,7 +197,7 @@ def checked_name(name: str, what: str) -> str:
 
 def named(path: str | Path) -> tuple[str, str]:
     """Namespace and name of the dataset at a path."""
-    return dataset_name(str(path))
+    return dataset_at(str(path))
 
 
 MOST_CONTAINERS = ORDINAL_MASK

@@ -13,6 +13,7 @@ from headwater.graph.stores.protocol import Direction
 from headwater.graph.trace.answer import TraceRequest
 from headwater.graph.views.request import MAX_NAMES, at_most
 from headwater.graphql.limits import MAX_HOPS, MAX_PAGE, bounded
+from headwater.graphql.names import ids_of
 from headwater.graphql.record_types import RowRef, references
 from headwater.graphql.types import Info, Node
 
@@ -92,8 +93,9 @@ async def impact_page(
         raise InvalidQueryError("Neither focus nor records is given.", field="focus", hint="Name a node, or a dataset and a predicate.")
     if records is None:
         hops = bounded(depth, "depth", low=1, high=MAX_HOPS)
+        named = await ids_of(info, focus)
         return await ImpactPage.of(
-            info, await domain.impact(context.graph, context.tenant, focus, direction=direction, depth=hops), start, size
+            info, await domain.impact(context.graph, context.tenant, named, direction=direction, depth=hops), start, size
         )
     forward = direction is Direction.DOWNSTREAM
     request = TraceRequest(

@@ -25,6 +25,7 @@ from headwater.graphql.catalog_query import CatalogQuery
 from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, bounded
 from headwater.graphql.mutation import replay_service
+from headwater.graphql.names import id_of, ids_of
 from headwater.graphql.recaptures import Recapture, recapture_service
 from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, trace_request
 from headwater.graphql.registrations import Registration, registration_service
@@ -89,7 +90,7 @@ class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
         at_most(len(focus), MAX_NAMES, "nodes", "focus")
         graph = await context.graph.reach(
             context.tenant,
-            list(dict.fromkeys(focus)),
+            list(dict.fromkeys(await ids_of(info, focus))),
             direction=direction,
             kinds=tuple(dict.fromkeys(kinds or _FLOWS)),
             depth=bounded(depth, "depth", low=0, high=MAX_HOPS),
@@ -101,14 +102,14 @@ class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
     @strawberry.field(description="How the actors that a container holds feed one another: links, order, cycles.")
     async def dataflow(self, info: Info, container: strawberry.ID) -> Dataflow:
         """Its direct children."""
-        found = await reconstruct(info.context.graph, info.context.tenant, container)
+        found = await reconstruct(info.context.graph, info.context.tenant, await id_of(info, container))
         info.context.loaders.budget.spend(sum(map(len, found.generations)))
         return Dataflow.of(found)
 
     @strawberry.field(description="Data-quality results of a dataset (those of its columns too) or of a column, over time.")
     async def quality(self, info: Info, node: strawberry.ID) -> list[QualityCheck]:
         """One check each."""
-        checks = await quality_of(info.context.graph, info.context.tenant, node)
+        checks = await quality_of(info.context.graph, info.context.tenant, await id_of(info, node))
         info.context.loaders.budget.spend(sum(len(check.results) for check in checks))
         return [QualityCheck.of(check, info.context.result) for check in checks]
 

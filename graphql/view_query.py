@@ -13,6 +13,7 @@ from headwater.graph.stores.protocol import Direction
 from headwater.graphql.fields import FieldAccess, FieldLineage
 from headwater.graphql.impact import ImpactPage, RecordSet, impact_page
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, bounded
+from headwater.graphql.names import id_of, with_ids
 from headwater.graphql.types import Info
 from headwater.graphql.view_input import MAX_EDGES, ViewInput
 from headwater.graphql.view_types import LineageView, LinkMembers, ViewDifference
@@ -29,20 +30,20 @@ class ViewQuery:
         """One page."""
         size = bounded(first, "first", low=1, high=MAX_NODES)
         links = bounded(edges, "edges", low=1, high=MAX_EDGES)
-        return await LineageView.of(info, view.request(first=size, edges=links, after=after or None))
+        return await LineageView.of(info, await with_ids(info, view.request(first=size, edges=links, after=after or None)))
 
     @strawberry.field(description="The members of one link of a view, and the masked nodes between.")
     async def view_link(
         self, info: Info, view: ViewInput, src: strawberry.ID, dst: strawberry.ID, first: int = 100, after: str | None = UNSET
     ) -> LinkMembers:
         """One page of pairs."""
-        made = await domain.view(info.context.graph, info.context.tenant, view.request())
+        made = await domain.view(info.context.graph, info.context.tenant, await with_ids(info, view.request()))
         return await LinkMembers.of(info, made, src, dst, first, after or None)
 
     @strawberry.field(description="What changed in a view between two instants.")
     async def view_difference(self, info: Info, view: ViewInput, before: str, after: str) -> ViewDifference:
         """The view's own time is not used."""
-        return await ViewDifference.of(info, view.request(), before, after)
+        return await ViewDifference.of(info, await with_ids(info, view.request()), before, after)
 
     @strawberry.field(description="Everything downstream (impact) or upstream (causes) of nodes, or of a record set; nearest first.")
     async def impact(
@@ -63,7 +64,8 @@ class ViewQuery:
         self, info: Info, column: strawberry.ID, since: str | None = UNSET, until: str | None = UNSET
     ) -> list[FieldAccess]:
         """Instants are ISO 8601."""
-        found = await domain.field_access(info.context.graph, info.context.tenant, column, since=since or None, until=until or None)
+        named = await id_of(info, column)
+        found = await domain.field_access(info.context.graph, info.context.tenant, named, since=since or None, until=until or None)
         return [FieldAccess.of(access) for access in found]
 
     @strawberry.field(description="The lineage of a column: simple (its ends, with the operations between) or detailed (each step).")
@@ -72,8 +74,9 @@ class ViewQuery:
     ) -> FieldLineage:
         """Upstream: what it is made of; downstream: what is made of it."""
         hops = bounded(depth, "depth", low=1, high=MAX_HOPS)
+        named = await id_of(info, column)
         found = await domain.field_lineage(
-            info.context.graph, info.context.tenant, column, direction=direction, detailed=detailed, depth=hops
+            info.context.graph, info.context.tenant, named, direction=direction, detailed=detailed, depth=hops
         )
         info.context.loaders.budget.spend(len(found.nodes))
-        return FieldLineage.of(found, column)
+        return FieldLineage.of(found, named)

@@ -3,13 +3,20 @@
 A path is the text of Hadoop's `Path.toString()`: `/a/b`, `file:/a/b`, `s3a://bucket/key`. A path is not a URI, because nothing in it is
 escaped. The characters `%`, `#` and `?`, spaces and line ends are parts of names: `run #1` and `run%20#1` are two folders.
 
-The name of a dataset holds its path as it is. Different paths therefore have different names. `dataset_name` in
-spark_listener/lineage/naming.py makes the name of a path, and `path_of_dataset` makes the path of a name. No other code may do either.
+The name of a dataset holds its path as it is. Different paths therefore have different names. `name_of_path` makes the name of a path,
+and `path_of_dataset` makes the path of a name. No other code may do either.
+
+A dataset is a whole folder. Folders of partitions (`year=2026`) and parts of its data (`part-00000…`) lie in it and are no datasets of
+their own. `split_root` separates a name into the dataset and what lies in it, by the name alone. `dataset_root` is the one decision about
+which dataset a name means: the Spark side, the projection and the records kept by the service all ask it.
 """
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 # A slash follows a scheme: `run:1.csv` is a file. One letter is a drive of Windows.
@@ -17,6 +24,33 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=/)|(file):")
 _OF_PATTERNS = re.compile(r"\\(.)|[{}\[\]*?]", re.DOTALL)
 _OF_PATTERN = re.compile(r"[{}\[\]*?\\]")
 _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
+
+# Stores that are known under several schemes; the rules of OpenLineage name one. `abfs:` and `wasb:` are stores without encryption.
+_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss", "wasb": "wasbs"}
+_OF_KEYS = {"s3", "gs", "wasbs"}  # what lies in these has a key, which begins with no slash
+_IN_CONTAINERS = {"abfss", "wasbs"}  # what stands before their host is a container, no user
+_OF_FOLDERS = {
+    "file", "hdfs", "webhdfs", "swebhdfs", "viewfs", "s3", "gs", "abfss", "wasbs", "dbfs", "adl", "o3fs", "ofs", "oss", "cosn", "obs",
+    *_SCHEMES,
+}  # fmt: skip
+
+# A folder of a partition. Spark, Hive and Arrow escape `=` in names and values.
+_PAIR = re.compile(r"([^=/]+)=([^=/]+)")
+# Names that Hadoop, Spark, Hive and Arrow give to the files in a dataset.
+_PART = re.compile(r"part-(?:[rm]-)?(?:\d{4,}(?:[-.].*)?|\d+\..*)|\d{6}_\d+", re.DOTALL)
+# What is in a folder of a partition and has such a name is a file.
+_DATA_FILE = re.compile(
+    r".+\.(?:parquet|orc|avro|csv|tsv|json|jsonl|ndjson|txt|text|xml|arrow|feather)(?:\.(?:gz|bz2|snappy|zst|lz4|deflate))?",
+    re.DOTALL | re.IGNORECASE,
+)
+_ALL = re.compile(r"\*\*?(?:\.[A-Za-z0-9.*]+)?")  # the pattern of all, or of all with an ending
+
+_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}\Z")
+_CHOICE = re.compile(r"(?<!\\)\{([^{}\\]*)\}")
+_MOST_CHOICES = 100
+
+TABLE_FORMATS = frozenset({"delta", "iceberg", "hudi", "paimon"})  # their own metadata say where a table begins
+_REMEMBERED = 1 << 14
 
 
 class PathParts(NamedTuple):
@@ -54,6 +88,109 @@ def pattern_of_path(path: str) -> str:
 def partition_text(folder: str) -> str:
     """Return the name or value of a partition column by its text in a folder's name, where Spark escapes characters as `%3A`."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), folder)
+
+
+def name_of_path(text: str) -> tuple[str, str]:
+    """Return namespace and name of what lies at a path. It may be a part of a dataset: see `dataset_root`."""
+    parts = split_path(text)
+    if parts.scheme in ("", "file"):
+        host = parts.authority.rpartition("@")[2].partition(":")[0].lower()
+        # Python leaves two slashes at the start.
+        return ("file" if host in ("", "localhost") else f"file://{host}"), "/" + os.path.abspath(parts.path).lstrip("/")
+    scheme = _SCHEMES.get(parts.scheme, parts.scheme)
+    authority = parts.authority if scheme in _IN_CONTAINERS else parts.authority.rpartition("@")[2]
+    name = re.sub(r"/{2,}", "/", parts.path).rstrip("/")
+    return f"{scheme}://{authority}", (name.lstrip("/") if scheme in _OF_KEYS else name) or "/"
+
+
+class Place(NamedTuple):
+    """A place in a dataset: the name of the dataset, and what lies there (`year=2026/month=5`), empty for the whole dataset."""
+
+    root: str
+    within: str
+
+
+@lru_cache(_REMEMBERED)
+def split_root(name: str) -> Place:
+    """Return the dataset in which a name lies, by the name alone. The dataset is the folder above the last row of `key=value` folders.
+
+    A folder `key=value` further up is a folder like any other: `/data/env=prod/orders` is a dataset, and so is
+    `/data/env=prod/orders/day=1` within it.
+    """
+    parts = name.split("/")
+    end = len(parts)
+    if _PART.fullmatch(parts[-1]) or (end > 1 and _PAIR.fullmatch(parts[-2]) and _DATA_FILE.fullmatch(parts[-1])):
+        end -= 1
+    while end and (_PAIR.fullmatch(parts[end - 1]) or _ALL.fullmatch(parts[end - 1])):
+        end -= 1
+    if end == len(parts):
+        return Place(name, "")
+    return Place("/".join(parts[:end]) or "/", "/".join(parts[end:]))
+
+
+def is_folder_store(namespace: str) -> bool:
+    """Whether the datasets of a namespace are folders and files."""
+    return namespace.partition("://")[0].lower() in _OF_FOLDERS
+
+
+def dataset_root(namespace: str, name: str, *, formats: Iterable[str] = (), tables: Iterable[str] = ()) -> tuple[str, str]:
+    """Return the dataset that a name means: itself, or the dataset in whose folder it lies.
+
+    What the metadata say goes before what a name looks like: a table of one of the `formats` in `TABLE_FORMATS`, or one that a catalog
+    has as one of `tables`, begins where its name says. A table that is called as the folder above is the table of that folder.
+    """
+    if not is_folder_store(namespace):
+        return namespace, name
+    place = split_root(name)
+    if not place.within or not TABLE_FORMATS.isdisjoint(map(str.lower, formats)):
+        return namespace, name
+    called = [table.rpartition(".")[2].strip('`"').lower() for table in tables]
+    if called and place.root.rpartition("/")[2].lower() not in called:
+        return namespace, name
+    return namespace, place.root
+
+
+def partition_pairs(within: str) -> dict[str, str]:
+    """Return the partition columns that a place in a dataset names, with the texts of their values."""
+    pairs = (found for part in within.split("/") if (found := _PAIR.fullmatch(part)) is not None)
+    return {partition_text(found[1]): partition_text(found[2]) for found in pairs}
+
+
+def within_dataset(path: str, namespace: str, name: str) -> str:
+    """Return what of a dataset lies at a path, by its name: empty for all of it, or for what lies elsewhere."""
+    there = name_of_path(path)
+    above = name.rstrip("/") + "/" if name != "/" else ("/" if there[1].startswith("/") else "")
+    return there[1].removeprefix(above) if there[0] == namespace and there[1] != name and there[1].startswith(above) else ""
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a pattern of Hadoop's may match several paths."""
+    return path_of_pattern(text) == text and _OF_PATTERNS.search(text) is not None
+
+
+def looks_like_file(path: str) -> bool:
+    """Whether the last part of a path ends as names of files do."""
+    return _ENDING.search(path.rpartition("/")[2]) is not None
+
+
+def places_of_pattern(pattern: str) -> list[str]:
+    """Return what a pattern names, without a look at what is there: a path for each choice in braces, and folders in the place of files.
+
+    What may still match several folders stays a pattern.
+    """
+    waiting, found = [pattern], list[str]()
+    while waiting:
+        text = waiting.pop(0)
+        choice = _CHOICE.search(text)
+        if choice is not None and len(waiting) + len(found) < _MOST_CHOICES:
+            waiting += [text[: choice.start()] + each + text[choice.end() :] for each in choice[1].split(",")]
+            continue
+        folder, slash, last = text.rpartition("/")
+        while slash and is_pattern(last) and (last in ("*", "**") or looks_like_file(last) or last.startswith("part-")):
+            text = folder or slash
+            folder, slash, last = folder.rpartition("/")
+        found.append(path_of_pattern(text))
+    return list(dict.fromkeys(found))
 
 
 def path_of_dataset(namespace: str, name: str) -> str:

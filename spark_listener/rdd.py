@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headwater.paths import path_of_pattern
+from headwater.paths import places_of_pattern
 from headwater.spark_listener.lineage.kept import KeptColumns, Steps, merged
 from headwater.spark_listener.lineage.naming import folder_of
 
@@ -212,7 +212,7 @@ def _described(rdd: Mapping[str, Any], found: Found) -> list[str]:
     if kind in _OWN or name in _OWN or kind == "FileScanRDD":
         return []
     if not kind and "/" in name:
-        return [path_of_pattern(name)]  # the job was over before it was looked at; Spark calls an RDD of files by their path
+        return places_of_pattern(name)  # the job was over before it was looked at; Spark calls an RDD of files by their path
     problem = f"what {kind or name or 'an RDD'} reads is not known"
     if problem not in found.problems:
         found.problems.append(problem)
@@ -254,7 +254,7 @@ def _scanned(rdd: Any, found: Found) -> list[str]:
 def _split(folders: str | None) -> list[str]:
     """Paths of Hadoop's list, which escapes commas and backslashes of a path by backslashes. Each path is a pattern."""
     parts = _LISTED.findall(folders or "")
-    return [path_of_pattern(_ESCAPED.sub(r"\1", part)) for part in parts]
+    return [place for part in parts for place in places_of_pattern(_ESCAPED.sub(r"\1", part))]
 
 
 def _add(found: Found, paths: Sequence[str]) -> None:

@@ -20,8 +20,8 @@ from headwater.backend.cli.names import dataset_of
 from headwater.backend.cli.output import note
 from headwater.backend.home_settings import DEFAULT_TENANT, settings_of
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError
-from headwater.graph.model import Node, NodeKind, parse_id
-from headwater.graph.stores.paging import encode_cursor, fold
+from headwater.graph.model import Node, NodeKind
+from headwater.graph.names import MOST_NAMED, nodes_named
 from headwater.graph.trace import TraceAnswer, TraceRequest
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ _RUN_FIRST = "run a program with `headwater run`."  # so ends the hint of a home
 _TIMEOUT = 600.0  # seconds: a trace may read many files
 _KNOWN = 1_000  # names looked through for near matches, and to a page
 _LISTED = 5  # names in a hint
-_NAMED = 5  # things named in a message
 
 
 Tracer = Callable[[TraceRequest], Awaitable[TraceAnswer]]
@@ -73,56 +72,21 @@ class Answers:
         return offset
 
     async def find(self, text: str, *kinds: NodeKind) -> Node:
-        """The node that `text` names: an id, a name, a path (relative to the working folder too), or the end of a name from a `/` on.
-
-        Where things of several kinds have the name, the kind that stands first in `kinds` is meant.
+        """The node that `text` names, as `graph.names` finds it; of things of several kinds, the kind that stands first in `kinds`.
 
         Raises:
             NotFoundError: nothing is named so; names what is near.
             InvalidQueryError: several nodes are named so.
         """
-        if (found := await self._by_id(text, kinds)) is not None:
-            return found
-        for name in _spellings(text):
-            named = await self._first(kinds, partial(self._called, name)) or await self._first(kinds, partial(self._ending, name))
-            if len(named) == 1:
-                return named[0]
-            if named:
-                more = " and more" if len(named) > _NAMED else ""
-                raise InvalidQueryError(
-                    f"{text} names several things: {', '.join(node.id for node in named[:_NAMED])}{more}.", hint="Give the id."
-                )
+        named = await nodes_named(self.graph, self.tenant, text, kinds)
+        if len(named) == 1:
+            return named[0]
+        if named:
+            more = " and more" if len(named) > MOST_NAMED else ""
+            raise InvalidQueryError(
+                f"{text} names several things: {', '.join(node.id for node in named[:MOST_NAMED])}{more}.", hint="Give the id."
+            )
         raise NotFoundError(f"Nothing is known of {text}.", hint=await self._near(text, kinds))
-
-    async def _first(self, kinds: Sequence[NodeKind], named: Callable[[NodeKind], Awaitable[list[Node]]]) -> list[Node]:
-        """What is named so, of the first kind of which anything is."""
-        for kind in kinds:
-            if found := await named(kind):
-                return found
-        return []
-
-    async def _called(self, name: str, kind: NodeKind) -> list[Node]:
-        """Nodes of a kind that bear just this name: a page that begins where such a name stands."""
-        before: str | None = encode_cursor(fold(name), "")
-        page = await self.graph.search(self.tenant, name, kinds=[kind], first=_KNOWN, after=before)
-        return [node for node in page.nodes if node.name == name][: _NAMED + 1]
-
-    async def _ending(self, name: str, kind: NodeKind) -> list[Node]:
-        """Nodes of a kind whose name ends so, from a `/` on, wherever in the order they stand."""
-        found: list[Node] = []
-        cursor: str | None = None
-        while len(found) <= _NAMED:
-            page = await self.graph.search(self.tenant, f"/{name}", kinds=[kind], first=_KNOWN, after=cursor)
-            found += [node for node in page.nodes if node.name.endswith(f"/{name}")]
-            cursor = page.cursor
-            if cursor is None:
-                break
-        return found
-
-    async def _by_id(self, text: str, kinds: tuple[NodeKind, ...]) -> Node | None:
-        if text.partition(":")[0] not in set(kinds) or not parse_id(text)[1]:
-            return None
-        return next(iter(await self.graph.get(self.tenant, [text])), None)
 
     async def _near(self, text: str, kinds: tuple[NodeKind, ...]) -> str:
         known = await self._names(kinds)
@@ -147,12 +111,6 @@ def _listed(known: Sequence[str]) -> str:
         return f"Nothing has been captured yet: {_RUN_FIRST}"
     named = ", ".join(dataset_of(name) for name in known[:_LISTED])
     return f"Known are {named}{' and more' if len(known) > _LISTED else ''}."
-
-
-def _spellings(text: str) -> list[str]:
-    """What a dataset may be called that a person names by its path. The whole path goes before the end of a name."""
-    path = text.removeprefix("file:").rstrip("/") or text
-    return list(dict.fromkeys([os.path.abspath(path), text, path]))
 
 
 @asynccontextmanager

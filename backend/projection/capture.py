@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from posixpath import basename
 from typing import Any
 
+from headwater.backend.projection.dataset_names import stated_dataset
 from headwater.backend.projection.facets import given, mapping, objects, required
 from headwater.backend.projection.statement import Statement
 from headwater.backend.projection.tasks import state_tasks
@@ -19,6 +20,7 @@ from headwater.errors import InvalidCaptureError, InvalidInputError
 from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id, run_key
 from headwater.graph.records import block_at
 from headwater.graph.storage.addresses import is_remote
+from headwater.paths import within_dataset
 
 _LEDGER = ("capture", "mode", "status", "problems", "cost", "started", "ended", "recaptured")
 _BLOCKS = {"overwrite": "base", "append": "delta"}
@@ -79,7 +81,7 @@ def _state(statement: Statement, manifest: Mapping[str, Any], files: Sequence[Wr
 
 
 def _state_source(statement: Statement, source: Mapping[str, Any], path: str, job: str, run: str) -> str:
-    dataset = statement.dataset(*_names(source, path))
+    dataset = statement.dataset(*stated_dataset(source, path))
     statement.link(dataset, job, EdgeKind.READS)
     for index, file in enumerate(objects(source.get("files"))):
         partition = _partition(required(file, "path", f"{path}.files[{index}]"), file.get("length"), file.get("modified"))
@@ -93,12 +95,15 @@ def _state_sink(
     statement: Statement, manifest: Mapping[str, Any], job: str, run: str, run_id: str, capture: str, files: Sequence[WrittenFile]
 ) -> None:
     sink = mapping(manifest["sink"])
-    namespace, name = _names(sink, "$.sink")
+    namespace, name = stated_dataset(sink, "$.sink")
     version = statement.version(namespace, name, run_id)
     statement.link(job, statement.dataset(namespace, name), EdgeKind.WRITES)
     statement.link(run, version, EdgeKind.WRITES)
+    # A write of some partitions replaces no more than those.
+    is_part = bool(sink.get("dynamic")) or bool(within_dataset(str(sink.get("path") or ""), namespace, name))
+    block = _BLOCKS.get(str(sink.get("mode")).lower())
     about = given(
-        block=_BLOCKS.get(str(sink.get("mode")).lower()),
+        block="delta" if block and is_part else block,
         path=sink.get("path"),
         format=sink.get("format"),
         partition_columns=sink.get("partition_columns"),
@@ -131,7 +136,7 @@ def _state_operators(statement: Statement, manifest: Mapping[str, Any], run: str
         children = [node_id(NodeKind.OPERATOR, capture, str(child)) for child in operator.get("children") or ()]
         about = given(op=op, text=operator.get("text"), boundary=operator.get("boundary"), source=operator.get("source"))
         if (source := named.get(operator.get("source"))) is not None:
-            about["dataset"] = node_id(NodeKind.DATASET, *_names(source, "$.sources"))
+            about["dataset"] = node_id(NodeKind.DATASET, *stated_dataset(source, "$.sources"))
         statement.describe(identifier, {**about, "children": children, "ordinal": index}, name=op)
 
 
@@ -142,10 +147,6 @@ def _made(files: Sequence[WrittenFile]) -> dict[int, list[str]]:
         if file.attempt is not None:
             made.setdefault(file.attempt, []).append(_partition(file.path, file.length, file.modified))
     return made
-
-
-def _names(holder: Mapping[str, Any], path: str) -> tuple[str, str]:
-    return required(holder.get("dataset"), "namespace", f"{path}.dataset"), required(holder["dataset"], "name", f"{path}.dataset")
 
 
 def _partition(path: str, length: Any, modified: Any) -> str:

@@ -1,5 +1,8 @@
 """Names of datasets that a producer states otherwise than OpenLineage's naming has them, so that one table is one dataset for all.
 
+A dataset is a whole folder, whatever part of it a producer names: see `dataset_root` in headwater/paths.py. What is known of a dataset by
+its facets decides before its name does, so the names of other places of an event, as in `columnLineage`, are looked up among its datasets.
+
 Great Expectations calls the table `clean` of the schema `public` in the database `shop` `public.clean`, in `postgresql+psycopg2://db.example`;
 all others call it `shop.public.clean`, in `postgres://db.example:5432`. Its event says in the facet `dataSource` which port and database it
 means. Only what is stated is used: where anything is missing, the dataset keeps the name that it came with.
@@ -8,11 +11,13 @@ means. Only what is stated is used: where anything is missing, the dataset keeps
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from headwater.backend.projection.facets import mapping, required, text
+from headwater.backend.projection.facets import mapping, objects, required, text
+from headwater.graph.associations.parts import DatasetName, root_of
+from headwater.paths import dataset_root, is_folder_store, split_root
 
 # As SQLAlchemy names databases, with the driver behind +; the scheme of the naming, its usual port, and the dots of a name there.
 _DATABASES = {
@@ -33,11 +38,55 @@ def name_of(dataset: Any, path: str) -> tuple[str, str]:
     namespace, name = required(dataset, "namespace", path), required(dataset, "name", path)
     stated = _NAMESPACE.fullmatch(namespace) if namespace.startswith(("postgres", "mysql", "mariadb")) else None
     if stated is None or stated["database"] not in _DATABASES:
-        return namespace, name
+        return _root(namespace, name, mapping(dataset.get("facets"))) if is_folder_store(namespace) else (namespace, name)
     return _of_database(stated["database"], stated["host"], name, mapping(mapping(dataset.get("facets")).get("dataSource"))) or (
         namespace,
         name,
     )
+
+
+def stated_dataset(holder: Mapping[str, Any], path: str) -> tuple[str, str]:
+    """The namespace and the name of the dataset that a source or sink of a manifest states, as `graph.associations` reads them.
+
+    Raises:
+        InvalidInputError: it states none.
+    """
+    names = [required(holder.get("dataset"), part, f"{path}.dataset") for part in ("namespace", "name")]
+    root = root_of(DatasetName(namespace=names[0], name=names[1]), str(holder.get("format") or ""), holder.get("table"))
+    return root.namespace, root.name
+
+
+def is_whole(dataset: Mapping[str, Any]) -> bool:
+    """Whether a producer names a whole dataset. What becomes of a partition, or of a part of the data, does not become of the whole."""
+    namespace, name = dataset.get("namespace"), dataset.get("name")
+    return not (isinstance(namespace, str) and is_folder_store(namespace)) or name_of(dataset, "$") == (namespace, name)
+
+
+def _root(namespace: str, name: str, facets: Mapping[str, Any]) -> tuple[str, str]:
+    """The dataset in which a path lies. A symlink may name the folder of it (`LOCATION`), or the table that lies there (`TABLE`)."""
+    if not split_root(name).within and "symlinks" not in facets:
+        return namespace, name
+    storage = mapping(facets.get("storage"))
+    formats = [stated for key in ("storageLayer", "fileFormat") if (stated := text(storage.get(key))) is not None]
+    links: dict[str, list[str]] = {}
+    for link in objects(mapping(facets.get("symlinks")).get("identifiers")):
+        kind, called = (text(link.get("type")) or "").upper(), text(link.get("name"))
+        if called is not None and (kind != "LOCATION" or link.get("namespace") == namespace):
+            links.setdefault(kind, []).append(called.rstrip("/"))
+    for folder in links.get("LOCATION", ()):
+        if folder and name.startswith(f"{folder}/"):
+            return namespace, folder
+    return dataset_root(namespace, name, formats=formats, tables=links.get("TABLE", ()))
+
+
+def names_among(datasets: Iterable[Any]) -> dict[tuple[str, str], tuple[str, str]]:
+    """What the datasets of an event mean, by the names that they are given there, where these differ from what a name alone means."""
+    found = {}
+    for dataset in datasets:
+        namespace, name = text(mapping(dataset).get("namespace")), text(mapping(dataset).get("name"))
+        if namespace is not None and name is not None and (meant := name_of(dataset, "$")) != dataset_root(namespace, name):
+            found[namespace, name] = meant
+    return found
 
 
 def _of_database(database: str, host: str, name: str, source: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -6,7 +6,7 @@ import marshal
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from headwater.backend.projection.dataset_names import name_of
+from headwater.backend.projection.dataset_names import is_whole, name_of
 from headwater.backend.projection.descriptions import state_facets
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, text
 from headwater.backend.projection.statement import Part, Statement
@@ -22,6 +22,7 @@ _REMEMBERED = 1 << 20  # bytes of documents; what is made of them takes some ten
 
 # Facets of one reading that tell of the dataset as such: kept there too, as last seen.
 _QUALITY = ("dataQualityMetrics", "dataQualityAssertions")
+_OF_PART = ("dataSource", "lifecycleStateChange")  # said of a partition, these are not true of the dataset
 _COLUMN = "headwater_column"  # in a field of `columnLineage`
 _ACCESS = "headwater_fieldAccess"  # of our own Spark side
 
@@ -35,7 +36,9 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
     namespace, name = name_of(dataset, path)
     # Most of what is read is stated alike whichever job reads it.
     by = job if written or _names_its_job(dataset) else None
-    made = _DATASETS.get((by, written), marshal.dumps(dataset, 2), lambda: _dataset(namespace, name, dataset, by, written=written))
+    meant = statement.meant
+    key = (by, written, tuple(sorted(meant.items())))
+    made = _DATASETS.get(key, marshal.dumps(dataset, 2), lambda: _dataset(namespace, name, dataset, by, meant, written=written))
     statement.state(made[1])
     if made[2]:
         statement.unnamed[name] = made[2]
@@ -58,9 +61,20 @@ def _names_its_job(dataset: Mapping[str, Any]) -> bool:
     return "columnLineage" in mapping(dataset.get("facets")) or _ACCESS in mapping(dataset.get("inputFacets"))
 
 
-def _dataset(namespace: str, name: str, dataset: Mapping[str, Any], job: str | None, *, written: bool) -> Stated:
+def _dataset(
+    namespace: str,
+    name: str,
+    dataset: Mapping[str, Any],
+    job: str | None,
+    meant: Mapping[tuple[str, str], tuple[str, str]],
+    *,
+    written: bool,
+) -> Stated:
     statement = Statement(Stamp("", ""))
+    statement.meant = meant
     facets = mapping(dataset.get("facets"))
+    if not is_whole(dataset):
+        facets = {key: facet for key, facet in facets.items() if key not in _OF_PART}
     readings = mapping(dataset.get("inputFacets"))
     properties = facet_properties(facets) | facet_properties({facet: readings[facet] for facet in _QUALITY if facet in readings})
     columns = _state_columns(statement, namespace, name, mapping(facets.get("schema")))
@@ -105,7 +119,7 @@ class _Remembered(Generic[K]):
         return known
 
 
-_DATASETS: _Remembered[tuple[str | None, bool]] = _Remembered()
+_DATASETS: _Remembered[tuple[str | None, bool, Any]] = _Remembered()
 _SCHEMAS: _Remembered[tuple[str, str]] = _Remembered()
 
 
@@ -177,7 +191,7 @@ class _Derivations:
         namespace, name, field = text(source.get("namespace")), text(source.get("name")), text(source.get("field"))
         if namespace is None or name is None or field is None:
             return  # Names no column; the facet keeps it as it came.
-        column = self._statement.column(namespace, name, field)
+        column = self._statement.column(*self._statement.meaning(namespace, name), field)
         key = marshal.dumps(transformations, 2)
         if key not in self._ways:
             self._ways[key] = self._properties(transformations)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from headwater.backend.projection.actors import ACTOR, state_actor
-from headwater.backend.projection.dataset_names import name_of
+from headwater.backend.projection.dataset_names import is_whole, name_of, names_among
 from headwater.backend.projection.datasets import state_dataset
 from headwater.backend.projection.descriptions import state_facets, state_quality
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
@@ -46,6 +46,7 @@ def project_event(event: Mapping[str, Any], stamp: Stamp) -> GraphBatch:
         InvalidEventError: it is no OpenLineage event; `field` names what is wrong.
     """
     statement = Statement(stamp)
+    statement.meant = names_among([*objects(event.get("inputs")), *objects(event.get("outputs")), *objects([event.get("dataset")])])
     if "run" in event:
         _state_run(statement, event, stamp)
     elif "job" in event:
@@ -184,7 +185,7 @@ def _former(statement: Statement, change: Mapping[str, Any]) -> str | None:
     namespace, name = text(previous.get("namespace")), text(previous.get("name"))
     if text(change.get("lifecycleStateChange")) != "RENAME" or not namespace or not name:
         return None
-    return statement.dataset(namespace, name)
+    return statement.dataset(*statement.meaning(namespace, name))
 
 
 def _state_version(
@@ -195,6 +196,7 @@ def _state_version(
     statement.link(node_id(NodeKind.RUN, run_id), version, EdgeKind.WRITES)
     facets = mapping(output.get("facets"))
     state_quality(statement, node_id(NodeKind.RUN, run_id), statement.dataset(namespace, name), facets)
-    change = text(mapping(facets.get("lifecycleStateChange")).get("lifecycleStateChange"))
+    is_part = "subset" in mapping(output.get("outputFacets")) or not is_whole(output)
+    change = None if is_part else text(mapping(facets.get("lifecycleStateChange")).get("lifecycleStateChange"))
     about = facet_properties(output.get("outputFacets")) | facet_properties({"version": facets["version"]} if "version" in facets else {})
     statement.describe(version, about | given(block="base" if change in _BASE else None, writtenAt=written_at), ranks=ranks)

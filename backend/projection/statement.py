@@ -10,9 +10,10 @@ from typing import Any
 
 from headwater.graph.model import Block, Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, bare_name, kind_of, node_id
 from headwater.graph.model.bulk import made
+from headwater.paths import dataset_root
 
 EdgeKey = tuple[str, str, EdgeKind]
-_NONE: Mapping[str, Any] = MappingProxyType({})
+_NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Statement:
         self._edges: dict[EdgeKey, Mapping[str, Any]] = {}
         self._placed: dict[tuple[str, ...], str] = {}
         self._blocks: dict[Block, None] = {}
+        self.meant: Mapping[tuple[str, str], tuple[str, str]] = _NONE  # by the names of datasets in an event, what they mean
         self.unnamed: dict[str, int] = {}  # by the names of datasets, how many of their columns have no name, and are left out
 
     def describe(
@@ -75,6 +77,10 @@ class Statement:
             known = self.contain(node_id(NodeKind.PLATFORM, namespace), node_id(NodeKind.DATASET, namespace, name))
             self._placed[namespace, name] = known
         return known
+
+    def meaning(self, namespace: str, name: str) -> tuple[str, str]:
+        """The dataset that a name in the entry means."""
+        return self.meant.get((namespace, name)) or dataset_root(namespace, name)
 
     def column(self, namespace: str, name: str, column: str) -> str:
         known = self._placed.get((namespace, name, column))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from headwater.backend.projection.dataset_names import stated_dataset
 from headwater.backend.projection.facets import given, mapping, objects, text
 from headwater.backend.projection.statement import Statement
 from headwater.errors import InvalidEventError
@@ -120,13 +121,14 @@ def _tasks(segments: Iterable[Mapping[str, Any]]) -> dict[int, tuple[Place, dict
 def _entries(manifest: Mapping[str, Any], segments: Iterable[Mapping[str, Any]]) -> tuple[dict[Place, list[str]], dict[Place, set[Place]]]:
     """For each stage the datasets whose records it recorded first, and the stages whose rows it recorded next."""
     plan = _Recording(manifest, segments)
-    names = {source.get("source"): source["dataset"] for source in objects(manifest.get("sources")) if source.get("format") != "local"}
+    sources = [source for source in objects(manifest.get("sources")) if source.get("format") != "local"]
+    names = {source.get("source"): stated_dataset(source, "$.sources") for source in sources}
     scans = [operator for operator in plan.operators if operator.get("source") in names]
     datasets: dict[Place, set[str]] = {}
     for scan in scans:
         name = names[scan["source"]]
         for place in plan.after(scan["id"]):
-            datasets.setdefault(place, set()).add(node_id(NodeKind.DATASET, name["namespace"], name["name"]))
+            datasets.setdefault(place, set()).add(node_id(NodeKind.DATASET, *name))
     before: dict[Place, set[Place]] = {}
     for operator, places in plan.recorded():
         for place in plan.after(operator):

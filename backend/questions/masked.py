@@ -105,8 +105,8 @@ class MaskedQuestions:
         """See `Questions`. Raises as `trace` does."""
         first = await self._questions.rows(tenant, RowsRequest(request.dataset, first=0, origins=True))
         await self._check_rows(tenant, first, request)
-        page = await self._questions.rows(tenant, replace(request, dataset=first.dataset, origins=True))
-        await self._check_rows(tenant, page, request)  # its files may be others by now
+        page = await self._questions.rows(tenant, replace(request, origins=True))
+        await self._check_rows(tenant, page, request)  # its files, or what is called so, may be others by now
         names = [name for name, _ in page.columns]
         hidden = await self._hidden(tenant, page.dataset, names, page.origins)
         if not request.origins:

@@ -15,6 +15,7 @@ from headwater.backend.recapture.service import Plan, Recaptures
 from headwater.backend.replay.model import FAULT, ReplayState
 from headwater.errors import HeadwaterError, InvalidQueryError, UnavailableError
 from headwater.graph.model import NodeKind, kind_of, node_id, parse_id
+from headwater.paths import dataset_root, is_folder_store, name_of_path, split_path
 
 _MOST_WAITING = 20
 _MOST_KNOWN = 200
@@ -139,8 +140,8 @@ def _dataset(text: str) -> str:
     Raises:
         InvalidQueryError: the text is neither.
     """
-    if text.startswith("/"):
-        return node_id(NodeKind.DATASET, "file", text.rstrip("/") or "/")
+    if text.startswith("/") or is_folder_store(split_path(text).scheme):
+        return node_id(NodeKind.DATASET, *dataset_root(*name_of_path(text)))
     if not text.startswith(f"{NodeKind.DATASET}:") or kind_of(text) is not NodeKind.DATASET or len(parse_id(text)[1]) != 2:
         raise InvalidQueryError(
             f"{text[:200]!r} is neither the id of a dataset nor a path.", field="dataset", hint="Write it as dataset:file:/data/out."

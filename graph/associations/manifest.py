@@ -17,7 +17,18 @@ from headwater.errors import InvalidCaptureError
 from headwater.graph.associations.behaviours import INPUTS, Behaviour, assumed
 from headwater.graph.associations.codec import Wire, key, wrong
 from headwater.graph.associations.expressions import Operator
-from headwater.graph.associations.parts import Application, Boundary, DatasetName, Problem, RunName, SecondRun, SegmentEntry, Sink, Source
+from headwater.graph.associations.parts import (
+    Application,
+    Boundary,
+    DatasetName,
+    Problem,
+    RunName,
+    SecondRun,
+    SegmentEntry,
+    Sink,
+    Source,
+    root_of,
+)
 
 FORMATS = (1, 2, 3)  # a group of the second may be told by its key; operators of the third state their behaviour
 STATUSES = ("complete", "partial", "refused")
@@ -71,8 +82,20 @@ class Manifest(Wire):
         manifest = super().from_json(value, path)
         if manifest.format < _STATES_BEHAVIOURS:
             manifest = replace(manifest, operators=tuple(map(_with_behaviour, manifest.operators)))
+        if changed := _with_roots(manifest):
+            manifest = replace(manifest, **changed)
         _check(manifest, path)
         return manifest
+
+
+def _with_roots(manifest: Manifest) -> dict[str, Any]:
+    """What changes of a manifest that names partitions or parts of data: whole datasets in their place."""
+    named: list[Source | Sink] = [*manifest.sources, *([manifest.sink] if manifest.sink is not None else [])]
+    roots = [root_of(of.dataset, of.format, of.extra.get("table")) for of in named]
+    if all(of.dataset is root for of, root in zip(named, roots, strict=True)):
+        return {}
+    sources = tuple(replace(source, dataset=root) for source, root in zip(manifest.sources, roots, strict=False))
+    return {"sources": sources, "sink": replace(manifest.sink, dataset=roots[-1]) if manifest.sink is not None else None}
 
 
 def _with_behaviour(operator: Operator) -> Operator:

@@ -8,6 +8,7 @@ from typing import Any
 
 from headwater.graph.associations.codec import Wire, key
 from headwater.graph.associations.expressions import Expression
+from headwater.paths import dataset_root, within_dataset
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +70,13 @@ class SourceColumn(Wire):
     id: int | None = None
 
 
+def root_of(dataset: DatasetName, format_: str, table: Any) -> DatasetName:
+    """Return the dataset in which lies what a manifest names. Manifests of earlier releases name partitions as datasets of their own."""
+    tables = [table] if isinstance(table, str) and table else ()
+    root = dataset_root(dataset.namespace, dataset.name, formats=[format_], tables=tables)
+    return dataset if root == (dataset.namespace, dataset.name) else DatasetName(namespace=root[0], name=root[1])
+
+
 @dataclass(frozen=True, kw_only=True)
 class SourceFile(Wire):
     """A file that was read. It has the ordinals from `ordinal` on, `ordinals` of them. `modified` is in milliseconds since the epoch."""
@@ -104,6 +112,11 @@ class Source(Wire):
     partition_columns: tuple[str, ...] = ()
     files: tuple[SourceFile, ...] = ()
     splits: tuple[Split, ...] = ()
+
+    @property
+    def within(self) -> str:
+        """The part of the dataset at `path`; empty for all of it."""
+        return within_dataset(self.path, self.dataset.namespace, self.dataset.name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +222,11 @@ class Sink(Wire):
     committed: tuple[WrittenFile, ...] = ()
     numbered: tuple[NumberedFile, ...] = ()
     merge: str | None = None
+
+    @property
+    def within(self) -> str:
+        """The part of the dataset at `path`; empty for all of it."""
+        return within_dataset(self.path, self.dataset.namespace, self.dataset.name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from headwater.graph.associations import Behaviour, Manifest, Sink, Source
 from headwater.graph.model import NodeKind, node_id, parse_id
 from headwater.graph.records.batches import batched
 from headwater.graph.records.names import uri_of
+from headwater.paths import path_of_dataset
 
 _BATCH = 200  # datasets a statement: two parameters each, far below SQLite's limit
 _FLOWS = ("flow", "handed")  # what was made of what, and files that were written as those of another dataset
@@ -191,11 +192,16 @@ def uses_of(manifest: Manifest) -> list[Use]:
         known = found.get((*names, "source"))
         shaped, is_scanned = bool(source.columns), is_scanned or (known is not None and known.scanned)
         shaped, table = shaped or (known is not None and known.shaped), _table(source) or (known.table if known is not None else None)
-        found[(*names, "source")] = Use(*names, uri_of(source.path), "source", shaped, is_scanned, table)
+        found[(*names, "source")] = Use(*names, _path_of(source), "source", shaped, is_scanned, table)
     if (sink := manifest.sink) is not None:
         names = sink.dataset.namespace, sink.dataset.name
-        found[(*names, "sink")] = Use(*names, uri_of(sink.path), "sink", bool(sink.columns), False, _table(sink))
+        found[(*names, "sink")] = Use(*names, _path_of(sink), "sink", bool(sink.columns), False, _table(sink))
     return list(found.values())
+
+
+def _path_of(of: Source | Sink) -> str:
+    """Where the whole dataset lies, of which a capture may have read or written a partition."""
+    return uri_of(path_of_dataset(of.dataset.namespace, of.dataset.name) if of.within else of.path)
 
 
 def _table(of: Source | Sink) -> str | None:

@@ -24,12 +24,15 @@ class Replaces(IntEnum):
 
 
 def replaced_by(sink: Sink) -> Replaces:
-    """What a sink replaces. An `INSERT OVERWRITE` with PARTITION (…) replaces those partitions alone, of a table only."""
+    """What a sink replaces. An `INSERT OVERWRITE` with PARTITION (…) replaces those partitions alone, of a table only.
+
+    A write to the path of a partition replaces what is below that path.
+    """
     if sink.mode == "append":
         return Replaces.NOTHING
     if sink.mode != "overwrite" or sink.format in TABLE_FORMATS:
         return Replaces.SOME
-    if sink.extra.get("dynamic"):
+    if sink.extra.get("dynamic") or sink.within:
         return Replaces.PARTITIONS
     if not sink.partition_columns or "table" not in sink.extra or sink.extra.get("static") is False:
         return Replaces.ALL

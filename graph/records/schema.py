@@ -13,8 +13,8 @@ from headwater.errors import ConfigurationError
 
 # 1: one row for each capture and dataset, which a trace read through; 2: no names of tables, nothing of versions; 3: no journal;
 # 4: files by whatever scheme a program called their store; 5: nothing of files that are read as another dataset than they were written as;
-# 6: nothing of moved files; 7: not as which datasets files were read
-VERSION = 8
+# 6: nothing of moved files; 7: not as which datasets files were read; 8: partitions as datasets of their own
+VERSION = 9
 _OPENING_SECONDS = 3600.0  # how long a process that starts waits for another that fills the catalog anew
 
 # `ended` stands beside each number of a capture, so that the latest of many is the first row of an index and never sorted out of all.

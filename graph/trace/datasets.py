@@ -1,7 +1,8 @@
 """Which dataset is meant, and which files it consists of now.
 
-A dataset may be called by its id, its name, its path, the end of either from a `/` on, or a table's name (`db.table`). Its files are
-those that lie at its path now; whether a capture wrote them as they are is found by their block, never by their name.
+A dataset may be called by its id, its name, its path, the end of either from a `/` on, or a table's name (`db.table`). A partition, or a
+file of a dataset, is called as the dataset and what follows. The files of a dataset are those that lie at its path now; whether a capture
+wrote them as they are is found by their block, never by their name.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -17,6 +19,7 @@ from pathlib import Path
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError
 from headwater.graph.associations import Manifest
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
+from headwater.graph.names import has_symlink, nodes_named, wholes
 from headwater.graph.records import FileBlock, KnownDataset, uri_of
 from headwater.graph.records.known import KnownDatasets
 from headwater.graph.stores.protocol import GraphStore
@@ -50,6 +53,22 @@ class Dataset:
     path: str
     version: Version | None = None
     table: str | None = None  # by whose name it was found
+    within: str = ""  # the partition or file that is meant, by its path in the dataset; '' for all of it
+
+    @property
+    def place(self) -> str:
+        """The URI of what is meant: of the dataset, of a partition or of a file."""
+        return f"{self.path.rstrip('/')}/{self.within}" if self.within else self.path
+
+    @property
+    def asked_id(self) -> str:
+        """An id that `find_dataset` takes for the same."""
+        _, (namespace, name) = parse_id(self.id)
+        return node_id(NodeKind.DATASET, namespace, f"{name.rstrip('/')}/{self.within}") if self.within else self.id
+
+    def has(self, file: KnownFile) -> bool:
+        """Whether a file of the dataset is one of what is meant."""
+        return not self.within or file.block.path == self.place or file.block.path.startswith(f"{self.place}/")
 
 
 async def find_dataset(session: Session, graph: GraphStore | None, text: str) -> Dataset:
@@ -60,6 +79,21 @@ async def find_dataset(session: Session, graph: GraphStore | None, text: str) ->
         InvalidQueryError: several have.
     """
     await asyncio.to_thread(session.refresh)
+    try:
+        return await _find(session, graph, text)
+    except NotFoundError:
+        for whole, within in wholes(text):
+            with suppress(HeadwaterError):
+                return replace(await _find(session, graph, whole), within=within)
+        # What a person may call a dataset in another command, he may call it here.
+        named = await nodes_named(graph, session.tenant, text, [NodeKind.DATASET]) if graph is not None else []
+        if len(named) != 1:
+            raise
+        return await _find(session, graph, named[0].id)
+
+
+async def _find(session: Session, graph: GraphStore | None, text: str) -> Dataset:
+    """The dataset that all of a text names. Raises as `find_dataset`."""
     catalog, tenant = session.store.catalog.datasets, session.tenant
     others: list[Dataset] = []
     if graph is not None and not await asyncio.to_thread(_is_known, catalog, tenant, text):
@@ -84,10 +118,10 @@ def shape_of(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
         for source in manifest.sources if role == "source" else ():
             if node_id(NodeKind.DATASET, source.dataset.namespace, source.dataset.name) == dataset.id:
                 return Shape.of_source(source), False
-    listed = session.look.listed(dataset.path)
+    listed = session.look.listed(dataset.place)
     if listed == []:
         hint = f"A run that failed leaves none; `headwater lineage {dataset.name}` shows the runs that wrote there."
-        raise NotFoundError(f"{dataset.name} has no records: there is no file of data in {shown(dataset.path)}.", hint=hint)
+        raise NotFoundError(f"{dataset.name} has no records: there is no file of data in {shown(dataset.place)}.", hint=hint)
     return Shape.of_names(block.path for block in listed or ()), False
 
 
@@ -99,16 +133,17 @@ def current_files(session: Session, dataset: Dataset, shape: Shape) -> list[Know
         UnsupportedError: it may not be read, or its folder does not tell.
         SourceUnavailableError: its storage does not say.
     """
-    listed = format_of(shape.format).listed(session.look, dataset.path, shape)
+    # The metadata of a table lie in its own folder. Of other datasets no more is listed than what is meant: roots may end there.
+    listed = format_of(shape.format).listed(session.look, dataset.path if format_of(shape.format).is_table else dataset.place, shape)
     if listed is None:
-        raise NotFoundError(f"{dataset.name} cannot be read: there is nothing at {shown(dataset.path)} any more.")
+        raise NotFoundError(f"{dataset.name} cannot be read: there is nothing at {shown(dataset.place)} any more.")
     found = []
     for file in listed:
         known = session.known(file.block, dataset.id, shape, file.partition)
         if file.left_out is not None:
             session.left_out[known.number] = file.left_out
         found.append(known)
-    return found
+    return [file for file in found if dataset.has(file)]
 
 
 def in_own_shapes(session: Session, dataset: Dataset, files: Sequence[KnownFile], paths: Iterable[str]) -> list[KnownFile]:
@@ -186,21 +221,13 @@ async def _in_graph(graph: GraphStore, tenant: str, text: str) -> list[Dataset]:
     found = [_of_node(node) for node in (await graph.search(tenant, text, kinds=[NodeKind.DATASET], first=_SEARCHED)).nodes]
     if not found and "/" not in text:  # a table's folder mostly bears its name
         nodes = (await graph.search(tenant, text.rpartition(".")[2], kinds=[NodeKind.DATASET], first=_SEARCHED)).nodes
-        found = [replace(_of_node(node), table=text) for node in nodes if _has_symlink(node, text)]
+        found = [replace(_of_node(node), table=text) for node in nodes if has_symlink(node, text)]
     return found
 
 
 def _of_node(node: Node) -> Dataset:
     _, (namespace, name) = parse_id(node.id)
     return Dataset(node.id, name, uri_of(path_of_dataset(namespace, name)))
-
-
-def _has_symlink(node: Node, table: str) -> bool:
-    """Whether a dataset of the graph has a table's name among its symlinks (OpenLineage). They may be of any producer."""
-    stated = node.properties.get("symlinks")
-    links = stated.get("identifiers") if isinstance(stated, Mapping) else None
-    names = [str(link.get("name")).lower() for link in links if isinstance(link, Mapping)] if isinstance(links, list) else []
-    return any(name.removeprefix("spark_catalog.") == table.lower().removeprefix("spark_catalog.") for name in names)
 
 
 def _named(dataset: Dataset, text: str) -> bool:

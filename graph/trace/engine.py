@@ -88,7 +88,8 @@ async def trace(
     began = time.perf_counter()
     with tracer_of(store).session(tenant) as session:
         dataset = await find_asked(session, graph, request)
-        to = (await find_dataset(session, graph, request.to)).id if request.to else None
+        target = await find_dataset(session, graph, request.to) if request.to else None
+        to = target.id if target is not None else None
         towards = await towards_of(session, graph, dataset.id, to, forward=request.forward) if to else None
         begin, selected = await asyncio.to_thread(_chosen, session, dataset, request, each=False)
         there: AbstractContextManager[Session] = nullcontext(session)
@@ -98,7 +99,7 @@ async def trace(
             taken = await asyncio.to_thread(walking.take, session, begin)
             found = await asyncio.to_thread(_followed, walking, taken, selected, to, towards, request, each=False)
             lifted = await lifted_of(graph, walking, found, to, towards, forward=request.forward)
-            places, count = await asyncio.to_thread(_listed_places, walking, found, lifted, to, request)
+            places, count = await asyncio.to_thread(_listed_places, walking, found, lifted, target, request)
             names: Names = frozenset({request.column.lower()}) if request.column and not request.forward else None
             hops = [*await asyncio.to_thread(found.hops.listed, walking, dataset.id, names), *lifted.hops]
         entries, total = await asyncio.to_thread(_entries, session, found, lifted, to, request, places, count)
@@ -358,11 +359,17 @@ async def lifted_of(
 
 
 def _listed_places(
-    session: Session, found: Found, lifted: Lifted, to: str | None, request: TraceRequest
+    session: Session, found: Found, lifted: Lifted, to: Dataset | None, request: TraceRequest
 ) -> tuple[list[tuple[int, int]], int]:
     """The first records of the answer, as number of file and row, and how many there are in all."""
-    shown = {file.number for file in session.files if request.forward or file.dataset not in lifted.left}
+    shown = files_shown(session, lifted, to, request)
     return _places(session, found.reached if to else found.ends, shown, request.limit)
+
+
+def files_shown(session: Session, lifted: Lifted, to: Dataset | None, request: TraceRequest) -> set[int]:
+    """The files of which an answer shows records: of a dataset that the trace goes to, those that are meant."""
+    files = [file for file in session.files if request.forward or file.dataset not in lifted.left]
+    return {file.number for file in files if to is None or to.has(file)}
 
 
 def _entries(

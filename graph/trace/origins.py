@@ -45,7 +45,7 @@ async def asked_of(graph: GraphStore | None, store: AssociationStore, tenant: st
     with tracer_of(store).session(tenant) as session:
         dataset = await find_asked(session, graph, request)
         is_named_with_version = dataset.version is not None and request.as_of is None  # name@version
-        named = request if is_named_with_version else replace(request, dataset=dataset.id)
+        named = request if is_named_with_version else replace(request, dataset=dataset.asked_id)
         return Asked(dataset.id, await asyncio.to_thread(_files, session, dataset), named)
 
 

@@ -18,8 +18,8 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.records.decode import Longs
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Hop, Incomplete, TraceRequest
-from headwater.graph.trace.datasets import find_dataset
-from headwater.graph.trace.engine import Found, lifted_of, walk
+from headwater.graph.trace.datasets import Dataset, find_dataset
+from headwater.graph.trace.engine import Found, files_shown, lifted_of, walk
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.lift import Lifted
 from headwater.graph.trace.session import KnownFile, Session, mapped
@@ -101,17 +101,19 @@ async def trace_pairs(graph: GraphStore | None, store: AssociationStore, tenant:
     """
     with sparing_session(store, tenant) as session:
         dataset = await find_asked(session, graph, request)
-        to = (await find_dataset(session, graph, request.to)).id if request.to else None
+        target = await find_dataset(session, graph, request.to) if request.to else None
+        to = target.id if target is not None else None
         towards = await towards_of(session, graph, dataset.id, to, forward=request.forward) if to else None
         found = await asyncio.to_thread(walk, session, dataset, to, towards, request, each=True)
         lifted = await lifted_of(graph, session, found, to, towards, forward=request.forward)
-        yield await asyncio.to_thread(_pairs, session, dataset.id, found, lifted, to, request)
+        yield await asyncio.to_thread(_pairs, session, dataset.id, found, lifted, target, request)
 
 
-def _pairs(session: Session, dataset: str, found: Found, lifted: Lifted, to: str | None, request: TraceRequest) -> TracedPairs:
+def _pairs(session: Session, dataset: str, found: Found, lifted: Lifted, target: Dataset | None, request: TraceRequest) -> TracedPairs:
+    to = target.id if target is not None else None
     path = [*found.hops.listed(session, dataset, None), *lifted.hops]
     lifted.say(session)
-    shown = {file.number for file in session.files if request.forward or file.dataset not in lifted.left}
+    shown = files_shown(session, lifted, target, request)
     pairs = _union(session, found.reached if to else found.ends, "origin, file, row", shown)
     vague = {number for number in found.vague if to is None or session.files[number].dataset == to}
     blurred = _union(session, found.blurred, "origin, file", vague) if vague else None

@@ -17,6 +17,7 @@ from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
 from headwater.graph.model import Node, NodeKind, Stamp, node_id, parse_id
 from headwater.graph.model.instants import instant_of, shown_instant
 from headwater.graph.records.lists import block_of_source
+from headwater.graph.records.names import uri_of
 from headwater.graph.records.replacing import Replaces
 from headwater.graph.records.versions import Write
 from headwater.graph.stores.protocol import GraphStore
@@ -24,7 +25,7 @@ from headwater.graph.stores.written import with_ends
 from headwater.graph.trace.answer import AsOf, TraceRequest
 from headwater.graph.trace.datasets import Dataset, Version, find_dataset
 from headwater.graph.trace.files.shapes import Shape
-from headwater.graph.trace.session import KnownFile, Session
+from headwater.graph.trace.session import Capture, KnownFile, Session
 from headwater.graph.trace.snapshots import at_snapshot, snapshot_of_run, table_shape
 
 _PAGE = 1_000
@@ -47,7 +48,14 @@ async def find_asked(session: Session, graph: GraphStore | None, request: TraceR
         if not name or not asked or "/" in asked or as_of is not None:
             raise
         dataset, as_of = await find_dataset(session, graph, name), asked
-    return dataset if as_of is None else await version_of(session, graph, dataset, as_of)
+    if as_of is None:
+        return dataset
+    found = await version_of(session, graph, dataset, as_of)
+    if not found.within or found.version is None:
+        return found
+    files = [file for file in found.version.files if found.has(file)]
+    rows = {file.number: found.version.rows[file.number] for file in files if file.number in found.version.rows}
+    return replace(found, version=replace(found.version, files=files, rows=rows))
 
 
 async def version_of(session: Session, graph: GraphStore | None, dataset: Dataset, as_of: str) -> Dataset:
@@ -149,8 +157,8 @@ def _of_writes(session: Session, dataset: Dataset, as_of: str, until: str, write
             session.say(dataset.id, f"run {write.run} replaced some of its partitions; which it was is not known", "superset")
         files = [(session.wrote(capture, kept), kept.rows) for kept in capture.files]
         if write.replaces is Replaces.PARTITIONS:
-            folders = {_folder(file) for file, _ in files}
-            pieces = {path: piece for path, piece in pieces.items() if _folder(piece[0]) not in folders}
+            folders, below = {_folder(file) for file, _ in files}, _replaced_folder(capture)
+            pieces = {path: piece for path, piece in pieces.items() if _folder(piece[0]) not in folders and not path.startswith(below)}
         pieces |= {file.block.path: (file, rows) for file, rows in files}
     latest = next((write for write in writes if write.status != "refused"), None)
     if latest is None:
@@ -161,6 +169,12 @@ def _of_writes(session: Session, dataset: Dataset, as_of: str, until: str, write
     stated = AsOf(until, [node_id(NodeKind.RUN, run) for run in wrote])
     listed = [pieces[path][0] for path in sorted(pieces)]
     return replace(dataset, version=Version(stated, listed, Shape.of_sink(sink), {file.number: rows for file, rows in pieces.values()}))
+
+
+def _replaced_folder(capture: Capture) -> tuple[str, ...]:
+    """The folder of a partition that a capture replaced with all that was below it, as the beginnings of paths."""
+    sink = capture.manifest.sink
+    return (f"{uri_of(sink.path).rstrip('/')}/",) if sink is not None and sink.within and not sink.extra.get("dynamic") else ()
 
 
 def _as_read(session: Session, dataset: Dataset, until: str | None, run: str | None) -> Dataset:

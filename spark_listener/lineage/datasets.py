@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from headwater.paths import is_pattern, looks_like_file, partition_pairs, within_dataset
 from headwater.spark_listener.lineage import subset
 from headwater.spark_listener.lineage.columns import WITHIN, ColumnLineage, Field, Fields, Sources, Step, column_accesses, column_lineage
 from headwater.spark_listener.lineage.connected import connected, open_columns
 from headwater.spark_listener.lineage.facets import FIELD_ACCESS, Facet, facet
-from headwater.spark_listener.lineage.naming import Name, address_of, dataset_name
+from headwater.spark_listener.lineage.naming import Name, address_of, dataset_at
 from headwater.spark_listener.lineage.nested import fields_of
 from headwater.spark_listener.lineage.sqltext import Read
 from headwater.spark_listener.lineage.tables import database_hierarchy, table_facets, table_name
@@ -72,7 +73,9 @@ def inputs_of(
             found[dataset] = _input(dataset, source)
             if source.get("source") in parts:
                 found[dataset].part["subset"] = parts[source["source"]]
-    for dataset, counted in _counted(read).items():
+            elif places := _within(source, dataset):
+                found[dataset].part["subset"] = subset.read_within(places)
+    for dataset, counted in _counted(read, plan).items():
         if dataset in found:
             found[dataset].part["inputStatistics"] = {
                 **facet("inputStatistics", **counted),
@@ -83,8 +86,9 @@ def inputs_of(
     return list(found.values())
 
 
-def _counted(read: Sequence[Mapping[str, Any]]) -> dict[Name, dict[str, int]]:
+def _counted(read: Sequence[Mapping[str, Any]], plan: Mapping[str, Any]) -> dict[Name, dict[str, int]]:
     """Rows, files and bytes by dataset. Of several scans, rows are added; files are told where all read the same number."""
+    places = {path: name for source in plan.get("sources") or () for path, name in _places(source).items()}
     scans: dict[Name, list[Mapping[str, Any]]] = {}
     unknown: set[Name] = set()  # of datasets that are read together nobody knows how much of each
     for scan in read:
@@ -92,7 +96,8 @@ def _counted(read: Sequence[Mapping[str, Any]]) -> dict[Name, dict[str, int]]:
         if known is not None and (known.by_query is not None or known.problem is not None):
             unknown |= set(known.datasets)  # rows of a query's result
             continue
-        names = set(known.datasets) if known is not None else {dataset_name(str(path)) for path in scan.get("paths") or ()}
+        paths = [str(path) for path in scan.get("paths") or ()]
+        names = set(known.datasets) if known is not None else {places.get(path) or dataset_at(path) for path in paths}
         if len(names) == 1:
             scans.setdefault(names.pop(), []).append(scan)
         else:
@@ -146,9 +151,10 @@ def output_of(
     if not sink or not named or (sink.get("only_change") and not sink.get("change")):
         return None
     namespace, name = named[0]
-    facets = _common(namespace, name, sink)
+    within = within_dataset(str(sink["path"]), namespace, name) if sink.get("path") else ""
+    facets = _common(namespace, name, _with_partitions(sink, within))
     _look_for_unnamed(sink, problems)
-    change = _change(sink)
+    change = None if within or sink.get("dynamic") else _change(sink)  # of some partitions, it is none of the dataset
     if change and changed:
         facets["lifecycleStateChange"] = change
     lineage = column_lineage(plan, sources_of(plan))
@@ -163,9 +169,17 @@ def output_of(
     statistics = _statistics(metrics or {})
     if statistics and changed:
         output.part["outputStatistics"] = facet("outputStatistics", **statistics)
-    if (written := subset.output_of(sink)) is not None:
+    if (written := subset.written_within(within) if within else subset.output_of(sink)) is not None:
         output.part["subset"] = written
     return output
+
+
+def _with_partitions(sink: Mapping[str, Any], within: str) -> Mapping[str, Any]:
+    """A sink, with the partition columns that its path names: they are columns of the dataset in which it lies."""
+    columns = sink.get("columns") or ()
+    known = {str(column["name"]).lower() for column in columns}
+    added = [{"name": name} for name in partition_pairs(within) if name.lower() not in known]
+    return {**sink, "columns": [*columns, *added]} if columns and added else sink
 
 
 def _change(sink: Mapping[str, Any]) -> Facet | None:
@@ -175,7 +189,7 @@ def _change(sink: Mapping[str, Any]) -> Facet | None:
         return None
     previous = None
     if sink.get("previous_path"):
-        namespace, name = dataset_name(str(sink["previous_path"]))
+        namespace, name = dataset_at(str(sink["previous_path"]), sink)
         previous = {"namespace": namespace, "name": name}
     elif sink.get("previous_table"):
         known = table_name(str(sink["previous_table"]), sink.get("catalog"))
@@ -185,7 +199,7 @@ def _change(sink: Mapping[str, Any]) -> Facet | None:
 
 def bare_input(path: str) -> Dataset:
     """An input of which only the path is known."""
-    namespace, name = dataset_name(path)
+    namespace, name = dataset_at(path)
     return Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}))
 
 
@@ -196,11 +210,14 @@ def named_dataset(namespace: str, name: str) -> Dataset:
 
 
 def bare_output(path: str) -> Dataset:
-    """An output of which only the path is known. RDD writers refuse to overwrite, so it is new."""
-    namespace, name = dataset_name(path)
-    facets = _common(namespace, name, {})
-    facets["lifecycleStateChange"] = facet("lifecycleStateChange", lifecycleStateChange="CREATE")
-    return Dataset(namespace=namespace, name=name, facets=facets)
+    """An output of which only the path is known. RDD writers refuse to overwrite, so it is new, or a partition of it is."""
+    namespace, name = dataset_at(path)
+    output = Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}))
+    if within := within_dataset(path, namespace, name):
+        output.part["subset"] = subset.written_within(within)
+    else:
+        output.facets["lifecycleStateChange"] = facet("lifecycleStateChange", lifecycleStateChange="CREATE")
+    return output
 
 
 def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -214,12 +231,38 @@ def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
         return list(found.datasets)
     paths = source.get("paths") or ([source["path"]] if source.get("path") else [])
     if paths:
-        return list(dict.fromkeys(dataset_name(str(path)) for path in paths))
+        return list(dict.fromkeys(_places(source).values()))
     if source.get("only_change") and source.get("table"):  # a table that is gone, or whose place is not known
         known = table_name(str(source["table"]), source.get("catalog"))
         return [(known["namespace"], known["name"])]
     name = source.get("name") or source.get("table")
     return [("spark", str(name))] if name else []
+
+
+def _places(source: Mapping[str, Any]) -> dict[str, Name]:
+    """The dataset in which each path of a source or sink lies.
+
+    A single file is a dataset of its own, unless it is in a folder of a partition or named as a part of a folder. Files that a pattern
+    matched are parts of their folders: the program did not name them.
+    """
+    paths = [str(path) for path in source.get("paths") or ([source["path"]] if source.get("path") else [])]
+    files = {str(file["path"]) for file in source.get("files") or () if file.get("path")}
+    if is_pattern(str((source.get("options") or {}).get("path") or "")):
+        is_file = files.__contains__ if files else looks_like_file
+        return {path: dataset_at(path.rpartition("/")[0] if is_file(path) else path, source) for path in paths}
+    if len(paths) == 1 and is_pattern(paths[0]) and files and not any(file == paths[0] or _is_below(file, paths[0]) for file in files):
+        paths = list(dict.fromkeys(file.rpartition("/")[0] for file in files))  # of an RDD, which Spark knows by the pattern
+    return {path: dataset_at(path, source) for path in paths}
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip("/") + "/")
+
+
+def _within(source: Mapping[str, Any], dataset: Name) -> list[str]:
+    """The places in a dataset that a source names by its paths; none where one of the paths is all of it."""
+    places = [within_dataset(path, *dataset) for path, name in _places(source).items() if name == dataset]
+    return places if all(places) else []
 
 
 def unknown_datasets(plan: Mapping[str, Any]) -> list[dict[str, str]]:

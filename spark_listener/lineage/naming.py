@@ -3,6 +3,9 @@
 A name is a namespace (where the data is) and a name within it. The same data must get the same name however a program reached it, so that
 lineage of all producers meets in one node. A name must not depend on the machine's state, and must never carry a secret.
 
+The name of what lies at a path is `dataset_name`, that of the dataset in which it lies `dataset_at`: a partition or a part of a dataset has
+the dataset's name.
+
 A name holds the path as it is, without escapes, as OpenLineage's integration for Spark has it: `/data/run #1`, `/data/50%`, `/data/50%25`.
 
     files of this machine          file                                             /absolute/path
@@ -21,20 +24,16 @@ A name holds the path as it is, without escapes, as OpenLineage's integration fo
 
 from __future__ import annotations
 
-import os
 import re
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from headwater.paths import PathParts, split_path
+from headwater.paths import dataset_root, name_of_path, split_path, split_root
 from headwater.spark_listener.redact import redact_address
 
 Name = tuple[str, str]  # namespace, name
 
-# Stores that are known under several schemes; the rules name one. `abfs:` and `wasb:` are the same stores without encryption.
-_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss", "wasb": "wasbs"}
-_OF_KEYS = {"s3", "gs", "wasbs"}  # what lies in these has a key, which begins with no slash
-_IN_CONTAINERS = {"abfss", "wasbs"}  # what stands before their host is a container, no user
-_KEY_VALUE = re.compile(r"^[^=/]+=[^/]*$")
 _BROKER = re.compile(r"(?:[A-Za-z0-9_+]{1,32}://)?(?P<host>\[[0-9A-Fa-f:.%]{1,64}\]|[^\s,:/@\[\]]{1,255})(?::(?P<port>\d{1,5}))?")
 _KAFKA_PORT = "9092"
 _IN_URI = "/:@!$&'()*+,;=-._~"
@@ -42,22 +41,21 @@ _IN_URI = "/:@!$&'()*+,;=-._~"
 
 def dataset_name(path: str) -> Name:
     """Namespace and name of what lies at a path; `path_of_dataset` is the inverse. Different paths have different names."""
-    parts = split_path(redact_address(path))
-    if parts.scheme in ("http", "https"):  # no file system of Hadoop's: a URI, of which the query may hold a secret
-        uri = urlsplit(redact_address(path))
-        parts = PathParts(uri.scheme, uri.netloc, unquote(uri.path))
-    if parts.scheme in ("", "file"):
-        host = parts.authority.rpartition("@")[2].partition(":")[0].lower()
-        return ("file" if host in ("", "localhost") else f"file://{host}"), _absolute(parts.path)
-    scheme = _SCHEMES.get(parts.scheme, parts.scheme)
-    authority = parts.authority if scheme in _IN_CONTAINERS else parts.authority.rpartition("@")[2]
-    name = re.sub(r"/{2,}", "/", parts.path).rstrip("/")
-    return f"{scheme}://{authority}", (name.lstrip("/") if scheme in _OF_KEYS else name) or "/"
+    text = redact_address(path)
+    if split_path(text).scheme in ("http", "https"):  # no file system of Hadoop's: a URI, of which the query may hold a secret
+        uri = urlsplit(text)
+        text = f"{uri.scheme}://{uri.netloc}{unquote(uri.path)}"
+    return name_of_path(text)
 
 
-def _absolute(path: str) -> str:
-    """A path of a local file system, from its root. Python leaves two slashes at the start."""
-    return "/" + os.path.abspath(path).lstrip("/")
+def dataset_at(path: str, described: Mapping[str, Any] | None = None) -> Name:
+    """Namespace and name of the dataset at a path, or of that in which the path lies (`headwater.paths.dataset_root`).
+
+    `described` is what a plan says of a source or sink: its format, and the name that a catalog has for it.
+    """
+    described = described or {}
+    tables = [str(described["table"])] if described.get("table") else ()
+    return dataset_root(*dataset_name(path), formats=[str(described.get("format") or "")], tables=tables)
 
 
 def topic_name(servers: str, topic: str) -> Name | None:
@@ -76,7 +74,4 @@ def address_of(name: Name) -> str:
 
 def folder_of(file: str) -> str:
     """The dataset's folder of a data file: its parent, above the folders of a partition (`key=value`)."""
-    folder = file.rsplit("/", 1)[0]
-    while _KEY_VALUE.match(folder.rsplit("/", 1)[-1]):
-        folder = folder.rsplit("/", 1)[0]
-    return folder
+    return split_root(file.rsplit("/", 1)[0]).root

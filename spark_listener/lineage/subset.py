@@ -6,9 +6,10 @@ value. What is told holds for all that was read; there may be more conditions. O
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from headwater.paths import partition_pairs
 from headwater.spark_listener.lineage.facets import Facet, facet
 from headwater.spark_listener.redact import redact
 
@@ -38,6 +39,24 @@ def output_of(sink: Mapping[str, Any]) -> Facet | None:
     if not named:
         return None
     return facet("output_subset", outputCondition={"type": "partition", "partitions": [{"dimensions": named}]})
+
+
+def read_within(places: Sequence[str]) -> Facet:
+    """The part of a dataset that a read names by paths: partitions, or parts of its data. `places` are those paths within it."""
+    return facet("input_subset", inputCondition=_places(places))
+
+
+def written_within(place: str) -> Facet:
+    """The part of a dataset that a write names by a path within it."""
+    return facet("output_subset", outputCondition=_places([place]))
+
+
+def _places(places: Sequence[str]) -> dict[str, Any]:
+    pairs = [partition_pairs(place) for place in places]
+    if len(places) > _MOST_VALUES or not all(pairs):
+        return {"type": "location", "locations": [redact(place) for place in places[:_MOST_VALUES]]}
+    dimensions = [{column: redact(value) for column, value in each.items()} for each in pairs]
+    return {"type": "partition", "partitions": [{"dimensions": each} for each in dimensions]}
 
 
 def _condition(scan: Mapping[str, Any], above: Mapping[Any, Mapping[str, Any]], partitions: set[str]) -> dict[str, Any] | None:

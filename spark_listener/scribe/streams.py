@@ -17,7 +17,7 @@ from typing import Any
 from headwater.spark_listener.lineage.datasets import Dataset, inputs_of, output_of, source_datasets, unknown_datasets
 from headwater.spark_listener.lineage.facets import facet
 from headwater.spark_listener.lineage.names import JobNames, job_name
-from headwater.spark_listener.lineage.naming import dataset_name
+from headwater.spark_listener.lineage.naming import dataset_at
 from headwater.spark_listener.lineage.parents import new_run_id
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.redact import redact
@@ -108,7 +108,7 @@ class Streams:
             return None
         sink, table, name = str(event.get("sink") or ""), event.get("table"), event.get("name")
         folder = folder_named(sink)
-        written = [dataset_name(folder)] if folder else source_datasets(table) if table else []
+        written = [dataset_at(folder)] if folder else source_datasets(table) if table else []
         if name or not written:
             job = job_name(prefix, "stream", redact(str(name or _word(sink))))
         else:

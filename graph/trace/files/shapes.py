@@ -10,9 +10,12 @@ from typing import Any
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
 from headwater.graph.associations.parts import SinkColumn, SourceColumn
-from headwater.paths import partition_text
+from headwater.paths import partition_pairs, partition_text
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+_WHOLE = re.compile(r"-?\d{1,18}")
+_INT_DIGITS = 10
+_DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _PAIR = re.compile(r"([^/=]+)=([^/]*)/")
 
 
@@ -34,13 +37,14 @@ class Shape:
     @classmethod
     def of_source(cls, source: Source) -> Shape:
         """As a scan read it."""
-        shape = _shape(source.format, source.options, [(c.name, c.type) for c in source.columns], source.partition_columns)
+        columns = [(c.name, c.type) for c in source.columns]
+        shape = _shape(source.format, source.options, columns, source.partition_columns, source.within)
         return replace(shape, ids=_ids(source.columns), defaulted=frozenset(c.name for c in source.columns if c.default))
 
     @classmethod
     def of_sink(cls, sink: Sink) -> Shape:
         """As it was written; a reader's options have the same names."""
-        shape = _shape(sink.format, sink.options, [(c.name, c.type) for c in sink.columns], sink.partition_columns)
+        shape = _shape(sink.format, sink.options, [(c.name, c.type) for c in sink.columns], sink.partition_columns, sink.within)
         return replace(shape, ids=_ids(sink.columns))
 
     @classmethod
@@ -79,12 +83,23 @@ def _ids(columns: Iterable[SourceColumn | SinkColumn]) -> tuple[tuple[str, int],
     return tuple((column.name, column.id) for column in columns if column.id is not None)
 
 
-def _shape(format_: str, options: Mapping[str, Any], columns: list[tuple[str, str]], partitions: tuple[str, ...]) -> Shape:
+def _shape(
+    format_: str, options: Mapping[str, Any], columns: list[tuple[str, str]], partitions: tuple[str, ...], within: str
+) -> Shape:
+    """`within` is the part of the dataset that was read or written by its path: a partition names columns that its files do not have."""
     split = {name.lower() for name in partitions}
     types = {name.lower(): kind for name, kind in columns}
+    in_path = [(name, _type_of(value)) for name, value in partition_pairs(within).items() if name.lower() not in split | types.keys()]
     return Shape(
         format=format_,
         options=tuple(sorted((name.lower(), str(value)) for name, value in options.items())),
         columns=tuple((name, kind) for name, kind in columns if name.lower() not in split),
-        partitions=tuple((name, types.get(name.lower(), "string")) for name in partitions),
+        partitions=(*in_path, *((name, types.get(name.lower(), "string")) for name in partitions)),
     )
+
+
+def _type_of(value: str) -> str:
+    """The type that Spark infers for a partition column from a text."""
+    if _WHOLE.fullmatch(value):
+        return "int" if len(value) < _INT_DIGITS else "bigint"
+    return "date" if _DATE.fullmatch(value) else "string"

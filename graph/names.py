@@ -1,0 +1,146 @@
+"""The node that a person means by a text: one way of finding it for all commands, the schema and traces.
+
+A text is an id, a name, a path or URI, the name of a table, or the end of a name or address from a `/` on. Paths are as Hadoop writes
+them, with nothing escaped (headwater/paths.py), and relative ones begin in the working folder. Whoever names a partition or a file of a
+dataset means the dataset, as the graph has no finer nodes with a flow.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Protocol
+from urllib.parse import unquote
+
+from headwater.graph.model import Node, NodeKind, node_id, parse_id
+from headwater.graph.stores.paging import encode_cursor, fold
+from headwater.graph.stores.protocol import Page
+from headwater.paths import Place, dataset_root, is_folder_store, looks_like_file, name_of_path, path_of_dataset, split_root
+
+MOST_NAMED = 5  # nodes of one name that are told apart; of more, one more is given
+_PAGE = 1_000
+_OF_DATASET, _OF_COLUMN = 2, 3  # parts of an id
+
+
+class Searched(Protocol):
+    """What of a graph store is asked: a service at the end of a line answers it, too."""
+
+    async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]: ...
+
+    async def search(
+        self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None
+    ) -> Page: ...
+
+
+async def nodes_named(graph: Searched, tenant: str, text: str, kinds: Sequence[NodeKind]) -> list[Node]:
+    """Return the nodes that a text means: one, several of one name (at most `MOST_NAMED` and one more), or none.
+
+    If things of several kinds have the name, the kind that is first in `kinds` is meant. All of a name goes before the end of a name.
+    """
+    if found := await _known_as(graph, tenant, text, kinds):
+        return found
+    if NodeKind.DATASET in kinds:
+        for whole in wholes(text):
+            if found := await _known_as(graph, tenant, whole.root, (NodeKind.DATASET,)):
+                return found
+    return []
+
+
+def wholes(text: str) -> Iterator[Place]:
+    """The datasets of which a text may name a partition or a file, by their own names or ids, and what it names of each."""
+    identifier = _parts(text, NodeKind.DATASET, _OF_DATASET)
+    name = (identifier[1] if identifier else text).rstrip("/")
+    folder, _, last = name.rpartition("/")
+    for root, within in (split_root(name), *([Place(folder or "/", last)] if looks_like_file(last) else [])):
+        for whole in (root, f"{root}/") if within else ():  # a bucket has the name `/`
+            yield Place(node_id(NodeKind.DATASET, identifier[0], whole) if identifier else whole, within)
+
+
+def has_symlink(node: Node, table: str) -> bool:
+    """Whether a dataset of the graph has a table's name among its symlinks (OpenLineage). They may be of any producer."""
+    stated = node.properties.get("symlinks")
+    links = stated.get("identifiers") if isinstance(stated, Mapping) else None
+    names = [str(link.get("name")).lower() for link in links if isinstance(link, Mapping)] if isinstance(links, list) else []
+    return any(name.removeprefix("spark_catalog.") == table.lower().removeprefix("spark_catalog.") for name in names)
+
+
+async def _known_as(graph: Searched, tenant: str, text: str, kinds: Sequence[NodeKind]) -> list[Node]:
+    """The nodes that all of a text names."""
+    if text.partition(":")[0] in set(kinds) and parse_id(text)[1] and (found := await graph.get(tenant, _ids(text))):
+        return found[:1]
+    if NodeKind.DATASET in kinds and (found := await graph.get(tenant, [node_id(NodeKind.DATASET, *name) for name in _places(text)])):
+        return found[:1]
+    for name in _spellings(text):
+        for look in (partial(_called, graph, tenant, name), partial(_ending, graph, tenant, name)):
+            if named := await _first(kinds, look):
+                return named
+    return await _by_address(graph, tenant, text) if NodeKind.DATASET in kinds else []
+
+
+def _ids(identifier: str) -> list[str]:
+    """An id, and that of the column in the whole dataset if it is one of a partition."""
+    column = _parts(identifier, NodeKind.COLUMN, _OF_COLUMN)
+    root = node_id(NodeKind.COLUMN, *dataset_root(column[0], column[1]), column[2]) if column else identifier
+    return list(dict.fromkeys([identifier, root]))
+
+
+def _parts(identifier: str, kind: NodeKind, count: int) -> tuple[str, ...]:
+    """The parts of an id of a kind; none of any other text."""
+    parts = parse_id(identifier)[1] if identifier.startswith(f"{kind}:") else ()
+    return parts if len(parts) == count else ()
+
+
+def _places(text: str) -> list[tuple[str, str]]:
+    """The names that a dataset at a path or an address may have."""
+    namespace, separator, rest = text.partition("://")
+    authority, slash, name = rest.partition("/")
+    if not separator or namespace == "file":
+        return [name_of_path(text)]
+    if is_folder_store(namespace):
+        return [name_of_path(text), (f"{namespace}://{authority}", f"/{name}")]  # of keys, some producers write a `/` before
+    return [(f"{namespace}://{authority}", each) for each in (name, unquote(name)) if slash and each]
+
+
+def _spellings(text: str) -> list[str]:
+    """What a dataset may be called that a person names by its path. The whole path goes before the end of a name."""
+    path = text.removeprefix("file:").rstrip("/") or text
+    return list(dict.fromkeys([os.path.abspath(path), text, path]))
+
+
+async def _first(kinds: Sequence[NodeKind], named: Callable[[NodeKind], Awaitable[list[Node]]]) -> list[Node]:
+    """What is named so, of the first kind of which anything is."""
+    for kind in kinds:
+        if found := await named(kind):
+            return found
+    return []
+
+
+async def _called(graph: Searched, tenant: str, name: str, kind: NodeKind) -> list[Node]:
+    """Nodes of a kind that bear just this name: a page that begins where such a name stands."""
+    before: str | None = encode_cursor(fold(name), "")
+    page = await graph.search(tenant, name, kinds=[kind], first=_PAGE, after=before)
+    return [node for node in page.nodes if node.name == name][: MOST_NAMED + 1]
+
+
+async def _ending(graph: Searched, tenant: str, name: str, kind: NodeKind) -> list[Node]:
+    """Nodes of a kind whose name ends so, from a `/` on, wherever in the order they stand."""
+    found: list[Node] = []
+    cursor: str | None = None
+    while len(found) <= MOST_NAMED:
+        page = await graph.search(tenant, f"/{name}", kinds=[kind], first=_PAGE, after=cursor)
+        found += [node for node in page.nodes if node.name.endswith(f"/{name}")]
+        cursor = page.cursor
+        if cursor is None:
+            break
+    return found
+
+
+async def _by_address(graph: Searched, tenant: str, text: str) -> list[Node]:
+    """Datasets that a catalog knows by a text, as `db.table`, or whose address ends so, with the bucket or host: `bucket/key`."""
+    is_table = "/" not in text
+    last = text.rpartition("." if is_table else "/")[2]
+    nodes = (await graph.search(tenant, last, kinds=[NodeKind.DATASET], first=_PAGE)).nodes if last else []
+    if is_table:  # a table's folder mostly bears its name
+        return [node for node in nodes if has_symlink(node, text)][: MOST_NAMED + 1]
+    return [node for node in nodes if path_of_dataset(*parse_id(node.id)[1]).endswith(f"/{text}")][: MOST_NAMED + 1]

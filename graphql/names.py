@@ -1,0 +1,56 @@
+"""Names of nodes in the questions of the schema: whoever asks may give an id, or a name as the command line takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.graph.model import NodeKind
+from headwater.graph.names import MOST_NAMED, nodes_named
+from headwater.graph.views import ViewRequest
+from headwater.graphql.types import Info
+
+# The first of which something has the name is meant.
+_KINDS = (NodeKind.DATASET, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.COLUMN, NodeKind.RUN)
+
+
+async def ids_of(info: Info, texts: Iterable[str]) -> list[str]:
+    """Return the ids of what texts name. The id of a node stays as it is, whether the node is known or not.
+
+    Raises:
+        NotFoundError: nothing has the name.
+        InvalidQueryError: several nodes have the name.
+    """
+    asked = list(texts)
+    await info.context.loaders.node.load_many(asked)  # at once; each is asked for again below
+    return [await id_of(info, text) for text in asked]
+
+
+async def id_of(info: Info, text: str) -> str:
+    """Return the id of what one text names. Raises as `ids_of`."""
+    is_id = text.partition(":")[0] in set(NodeKind) and ":" in text
+    if is_id and await info.context.loaders.node.load(text) is not None:
+        return text
+    named = await nodes_named(info.context.graph, info.context.tenant, text, _KINDS)
+    if len(named) == 1:
+        return named[0].id
+    if named:
+        there = ", ".join(node.id for node in named[:MOST_NAMED])
+        raise InvalidQueryError(
+            f"{text} names several things: {there}{' and more' if len(named) > MOST_NAMED else ''}.", hint="Give the id."
+        )
+    if is_id:
+        return text
+    raise NotFoundError(f"Nothing is known of {text}.", hint="Search for its name, or see what a container holds.")
+
+
+async def with_ids(info: Info, request: ViewRequest) -> ViewRequest:
+    """Return a view's request with ids in the place of names. Raises as `ids_of`."""
+    between = None if request.between is None else [tuple(await ids_of(info, end)) for end in request.between]
+    return replace(
+        request,
+        focus=tuple(await ids_of(info, request.focus)),
+        open={await id_of(info, opened): level for opened, level in request.open.items()},
+        between=None if between is None else (between[0], between[1]),
+    )
