@@ -34,8 +34,8 @@ _OF_FOLDERS = {
     *_SCHEMES,
 }  # fmt: skip
 
-# A folder of a partition. Spark, Hive and Arrow escape `=` in names and values.
-_PAIR = re.compile(r"([^=/]+)=([^=/]+)")
+# A folder of a partition. Spark, Hive and Arrow escape in names and values what is left out here; a value may be a pattern.
+_PAIR = re.compile(r"""([^=/\\"'#?\[\]^\x00-\x1f\x7f]+)=([^=/\\"'#?^\x00-\x1f\x7f]+)""")
 # Names that Hadoop, Spark, Hive and Arrow give to the files in a dataset.
 _PART = re.compile(r"part-(?:[rm]-)?(?:\d{4,}(?:[-.].*)?|\d+\..*)|\d{6}_\d+", re.DOTALL)
 # What is in a folder of a partition and has such a name is a file.
@@ -186,7 +186,7 @@ def places_of_pattern(pattern: str) -> list[str]:
             waiting += [text[: choice.start()] + each + text[choice.end() :] for each in choice[1].split(",")]
             continue
         folder, slash, last = text.rpartition("/")
-        while slash and is_pattern(last) and (last in ("*", "**") or looks_like_file(last) or last.startswith("part-")):
+        while slash and is_pattern(last) and (last in ("*", "**") or looks_like_file(last) or last.startswith("part-") or "=" in last):
             text = folder or slash
             folder, slash, last = folder.rpartition("/")
         found.append(path_of_pattern(text))
