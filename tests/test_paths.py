@@ -9,8 +9,19 @@ from hypothesis import strategies as st
 from headwater.graph.model import node_id, parse_id
 from headwater.graph.records import uri_of
 from headwater.graph.storage.addresses import address_of, is_remote
-from headwater.paths import partition_text, path_of_dataset, path_of_pattern, pattern_of_path, split_path
-from headwater.spark_listener.lineage.naming import dataset_name
+from headwater.paths import (
+    dataset_root,
+    partition_pairs,
+    partition_text,
+    path_of_dataset,
+    path_of_pattern,
+    pattern_of_path,
+    places_of_pattern,
+    split_path,
+    split_root,
+    within_dataset,
+)
+from headwater.spark_listener.lineage.naming import dataset_at, dataset_name
 
 STORES = {
     "file:": ["file", ""],
@@ -108,3 +119,79 @@ def test_a_partition_folder_escapes_single_characters() -> None:
     assert partition_text("a%3Ab%25") == "a:b%"
     assert partition_text("%zz %4 %2") == "%zz %4 %2"
     assert partition_text("%C3%A4 ä") == "Ã¤ ä"  # as Spark reads it
+
+
+@pytest.mark.parametrize(
+    ("name", "root", "within"),
+    [
+        ("/lake/sales", "/lake/sales", ""),
+        ("/lake/sales/year=2026", "/lake/sales", "year=2026"),
+        ("/lake/sales/year=2026/month=5", "/lake/sales", "year=2026/month=5"),
+        ("/lake/sales/year=2026/part-00000-7c3e.c000.snappy.parquet", "/lake/sales", "year=2026/part-00000-7c3e.c000.snappy.parquet"),
+        ("/lake/events/dt=2026-05-14/clicks.json.gz", "/lake/events", "dt=2026-05-14/clicks.json.gz"),
+        ("/lake/t/p=__HIVE_DEFAULT_PARTITION__", "/lake/t", "p=__HIVE_DEFAULT_PARTITION__"),
+        ("/lake/t/p=a%2Fb c", "/lake/t", "p=a%2Fb c"),
+        ("/lake/copy/part-00000", "/lake/copy", "part-00000"),
+        ("/lake/copy/part-0.parquet", "/lake/copy", "part-0.parquet"),
+        ("/lake/copy/000000_0", "/lake/copy", "000000_0"),
+        ("/lake/copy/*.parquet", "/lake/copy", "*.parquet"),
+        ("/lake/sales/year=*/month={4,5}/*", "/lake/sales", "year=*/month={4,5}/*"),
+        ("/data/env=prod/orders", "/data/env=prod/orders", ""),
+        ("/data/env=prod/orders/day=1", "/data/env=prod/orders", "day=1"),
+        ("/lake/large.csv", "/lake/large.csv", ""),
+        ("/lake/part-1", "/lake/part-1", ""),
+        ("/lake/what?x=1", "/lake/what?x=1", ""),
+        ("/lake/aGVsbG8=", "/lake/aGVsbG8=", ""),
+        ("/day=1", "/", "day=1"),
+        ("day=1/hour=2", "/", "day=1/hour=2"),
+        ("sales/day=1", "sales", "day=1"),
+    ],
+)
+def test_a_partition_lies_in_the_folder_above_its_keys(name: str, root: str, within: str) -> None:
+    assert split_root(name) == (root, within)
+    assert partition_pairs("year=2026/p=a%2Fb") == {"year": "2026", "p": "a/b"}
+
+
+@given(st.sampled_from(sorted(STORES)), _parts)
+def test_the_dataset_of_a_dataset_is_itself(store: str, parts: list[str]) -> None:
+    named = dataset_name(f"{store}/{'/'.join(parts)}")
+    root = dataset_root(*named)
+    assert dataset_root(*root) == root
+    within = within_dataset(path_of_dataset(*named), *root)
+    assert (root == named) is (within == "")
+    assert not within or path_of_dataset(*named).endswith(f"/{within}")
+
+
+@given(st.sampled_from(sorted(STORES)), _names.filter(lambda name: name not in (".", "..") and not split_root(f"/a/{name}").within))
+def test_an_odd_name_is_a_dataset_and_its_partitions_are_in_it(store: str, name: str) -> None:
+    whole = dataset_name(f"{store}/lake/{name}")
+    assert dataset_root(*whole) == whole
+    for part in ("year=2026", "year=2026/month=5", "year=2026/part-00000.parquet", "part-00000", "*.csv"):
+        assert dataset_at(f"{store}/lake/{name}/{part}") == whole
+
+
+def test_metadata_go_before_what_a_name_looks_like() -> None:
+    place = ("s3://lake", "data/env=prod")
+    assert dataset_root(*place) == ("s3://lake", "data")
+    assert dataset_root(*place, formats=["delta"]) == place
+    assert dataset_root(*place, formats=["parquet"], tables=["shop.orders"]) == place
+    assert dataset_root(*place, tables=["spark_catalog.shop.data"]) == ("s3://lake", "data")
+    assert dataset_root("postgres://db:5432", "shop.public.a=b") == ("postgres://db:5432", "shop.public.a=b")
+    assert dataset_root("kafka://broker:9092", "topic/a=b") == ("kafka://broker:9092", "topic/a=b")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "places"),
+    [
+        ("/in/raw/*.csv", ["/in/raw"]),
+        ("/in/raw/*", ["/in/raw"]),
+        ("/in/raw/part-*", ["/in/raw"]),
+        ("/in/{a,b}/part-*", ["/in/a", "/in/b"]),
+        ("/in/day*", ["/in/day*"]),
+        ("/in/sales/year=[0-9]*/month=?", ["/in/sales"]),
+        (r"/in/run\[1\]", ["/in/run[1]"]),
+        (r"/in/\{a,b\}/*.csv", ["/in/{a,b}"]),
+    ],
+)
+def test_files_of_a_pattern_are_parts_of_their_folders(pattern: str, places: list[str]) -> None:
+    assert places_of_pattern(pattern) == places

@@ -238,7 +238,10 @@ def _one(catalog: KnownDatasets, tenant: str, text: str, others: Sequence[Datase
     """The dataset that a text names, of those that captures know and some others: by all of its name, else by the end of it."""
     wanted = text.rstrip("/") or text
     absolute, end = uri_of(Path(os.path.abspath(wanted))), f"/{wanted}"
-    found = _distinct([*map(_known, catalog.called(tenant, wanted)), *(dataset for dataset in others if _named(dataset, wanted))])
+    found: list[Dataset] = []
+    for name in dict.fromkeys([wanted, text]):  # the address of a bucket ends with a slash
+        known = [*map(_known, catalog.called(tenant, name)), *(dataset for dataset in others if _named(dataset, name))]
+        found = found or _distinct(known)
     found = found or _distinct(map(_known, catalog.named_table(tenant, wanted)))
     found = found or _distinct([*map(_known, catalog.at(tenant, absolute)), *(dataset for dataset in others if dataset.path == absolute)])
     found = found or _distinct([

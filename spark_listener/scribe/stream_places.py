@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headwater.paths import path_of_dataset, path_of_pattern
+from headwater.paths import path_of_dataset, places_of_pattern
 from headwater.spark_listener.lineage.datasets import Dataset, bare_input
 from headwater.spark_listener.lineage.facets import Facet, facet
 from headwater.spark_listener.lineage.naming import Name, dataset_name, folder_of
@@ -35,7 +35,10 @@ def folder_named(description: str) -> str | None:
     found = _FOLDERS.match(description)
     if found is None:
         return None
-    return path_of_pattern(found[2]) if found[1] == "FileStreamSource" else found[2]
+    if found[1] != "FileStreamSource":
+        return found[2]
+    places = places_of_pattern(found[2])
+    return places[0] if len(places) == 1 else found[2]  # of several folders, what Spark calls the source by
 
 
 def has_name(source: str, plan: Mapping[str, Any]) -> bool:

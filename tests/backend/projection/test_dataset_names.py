@@ -9,7 +9,7 @@ import pytest
 
 from headwater.backend.projection.dataset_names import name_of
 from headwater.errors import InvalidQueryError
-from headwater.graph.model import NodeKind
+from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.stores.written import with_ends
 from headwater.graph.views import ViewRequest, view
 from tests.backend.projection.events import RUN, dataset, graph_of, run_event
@@ -96,3 +96,46 @@ async def test_when_such_a_run_wrote_the_first_version_is_told_where_there_was_n
         asked = ViewRequest(focus=("dataset:file:/out",), as_of="2025-12-31", actors=NodeKind.RUN)
         with pytest.raises(InvalidQueryError, match="the first was written at 2026-01-01T00:00:09"):
             await view(graph.store, graph.tenant, asked)
+
+
+def _linked(name: str, *links: tuple[str, str], **facets: Any) -> dict[str, Any]:
+    identifiers = [{"namespace": "file" if kind == "LOCATION" else "hive://meta:9083", "name": link, "type": kind} for kind, link in links]
+    return {"namespace": "file", "name": name, "facets": facets | ({"symlinks": {"identifiers": identifiers}} if links else {})}
+
+
+@pytest.mark.parametrize(
+    ("stated", "meant"),
+    [
+        (_linked("/lake/sales/year=2026"), "/lake/sales"),
+        (_linked("/lake/sales/year=2026", ("TABLE", "shop.sales")), "/lake/sales"),
+        (_linked("/data/env=prod", ("TABLE", "shop.orders")), "/data/env=prod"),
+        (_linked("/data/env=prod", storage={"storageLayer": "delta", "fileFormat": "parquet"}), "/data/env=prod"),
+        (_linked("/data/env=prod", storage={"storageLayer": "file", "fileFormat": "parquet"}), "/data"),
+        (_linked("/lake/sales/2026/05", ("LOCATION", "/lake/sales")), "/lake/sales"),
+        (_linked("/lake/sales_old", ("LOCATION", "/lake/sales")), "/lake/sales_old"),
+    ],
+)
+def test_a_part_that_any_producer_names_is_its_dataset(stated: dict[str, Any], meant: str) -> None:
+    assert name_of(stated, "$") == ("file", meant)
+
+
+async def test_an_event_about_a_partition_is_about_its_dataset(tmp_path: Path) -> None:
+    change = {"lifecycleStateChange": {"lifecycleStateChange": "OVERWRITE"}}
+    of_delta = {"storage": {"storageLayer": "delta", "fileFormat": "delta"}}
+    sources = [
+        {"namespace": "file", "name": name, "field": "amount", "transformations": [{"type": "DIRECT", "subtype": "IDENTITY"}]}
+        for name in ("/lake/sales/year=2026/month=5", "/data/env=prod", "/lake/raw/part-00000")
+    ]
+    event = run_event(
+        inputs=[dataset("/lake/sales/year=2026/month=5", columns=["amount"]), dataset("/data/env=prod", facets=of_delta)],
+        outputs=[dataset("/lake/out/day=1", columns=["total"], facets=change | {"columnLineage": {"fields": {"total": {"inputFields": sources}}}})],
+    )
+    async with graph_of(tmp_path, event) as graph:
+        assert {node for node in await graph.ids() if node.startswith("dataset:")} == {
+            f"dataset:file:{name}" for name in ("/lake/sales", "/data/env=prod", "/lake/raw", "/lake/out")
+        }
+        derived = {source for source, _ in await graph.arcs(EdgeKind.DERIVES)}
+        assert derived == {f"column:file:{name}:amount" for name in ("/lake/sales", "/data/env=prod", "/lake/raw")}
+        version = await graph.node(f"version:file:/lake/out:{RUN}")
+        assert "block" not in version.properties, "the other partitions are still there"
+        assert "lifecycleStateChange" not in (await graph.node("dataset:file:/lake/out")).properties
