@@ -6,6 +6,9 @@ from headwater.backend.projection.descriptions import describe
 from headwater.backend.projection.statement import Statement
 from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id, parse_id
 from headwater.graph.model.declaration import Declaration
+from headwater.paths import dataset_root
+
+_NAMES = 2  # namespace and name, with which the id of a dataset or a column begins
 
 
 def declaration_stamp(declaration: Declaration, key: str) -> Stamp:
@@ -32,5 +35,18 @@ def project_declaration(declaration: Declaration, stamp: Stamp) -> GraphBatch:
         statement.link(source, destination, EdgeKind.LINKS, {"by": declaration.by} if declaration.by else None)
     for description in declaration.descriptions:
         by = declaration.by or "user"
-        describe(statement, description.id, description.aspect, description.value, by, removed=description.removed)
+        for identifier in _described(description.id):
+            describe(statement, identifier, description.aspect, description.value, by, removed=description.removed)
     return statement.batch()
+
+
+def _described(identifier: str) -> list[str]:
+    """The nodes that a description is about. One of a partition, or of a column of it, is also about the dataset in which it lies.
+
+    Graphs of earlier releases had a node for a partition. Its own node keeps what is said, too: a table may begin at such a path, and only
+    its metadata show that. A tag protects more than it must then, and never less.
+    """
+    kind, parts = parse_id(identifier)
+    if kind not in (NodeKind.DATASET, NodeKind.COLUMN) or len(parts) < _NAMES:
+        return [identifier]
+    return list(dict.fromkeys([identifier, node_id(kind, *dataset_root(parts[0], parts[1]), *parts[_NAMES:])]))

@@ -106,7 +106,15 @@ async def test_a_relative_path_begins_in_the_working_folder(tmp_path: Path, monk
 
 async def test_what_nothing_is_called_is_nothing(tmp_path: Path) -> None:
     async with graph_with(tmp_path, ("s3://lake", "disc 50%"), ("file", "/lake/sales")) as graph:
-        for text in ("s3://lake/disc 50%25", "s3://lake/", "/lake/sale", "dataset:file:/nowhere", "year=2026", "/nowhere/part-00000", "a/\0b"):
+        for text in (
+            "s3://lake/disc 50%25",
+            "s3://lake/",
+            "/lake/sale",
+            "dataset:file:/nowhere",
+            "year=2026",
+            "/nowhere/part-00000",
+            "a/\0b",
+        ):
             assert await nodes_named(graph, "t", text, [DATASET]) == [], text
         with pytest.raises(NotFoundError):
             await _traced(graph, tmp_path, "s3://lake/disc 50%25")

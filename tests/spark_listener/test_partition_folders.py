@@ -69,7 +69,9 @@ PROGRAM = """
 # Each output, with the datasets that the jobs which wrote it have read.
 FLOWS = {
     "out/sales": {"in/raw"},
-    **dict.fromkeys((f"out/{name}" for name in ("partition", "files", "part", "several", "base", "pattern", "choice", "whole")), {"out/sales"}),
+    **dict.fromkeys(
+        (f"out/{name}" for name in ("partition", "files", "part", "several", "base", "pattern", "choice", "whole")), {"out/sales"}
+    ),
     "out/events": {"in/day14", "in/day15"},
     "out/per_day": {"out/events"},
     "out/days": {"in/day14", "in/day15"},

@@ -38,7 +38,8 @@ class Shape:
     def of_source(cls, source: Source) -> Shape:
         """As a scan read it."""
         columns = [(c.name, c.type) for c in source.columns]
-        shape = _shape(source.format, source.options, columns, source.partition_columns, source.within)
+        is_file = any(file.path == source.path for file in source.files)  # whatever its name looks like, it is no folder of a partition
+        shape = _shape(source.format, source.options, columns, source.partition_columns, "" if is_file else source.within)
         return replace(shape, ids=_ids(source.columns), defaulted=frozenset(c.name for c in source.columns if c.default))
 
     @classmethod

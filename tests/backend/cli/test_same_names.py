@@ -73,7 +73,9 @@ def test_commands_of_the_graph_take_a_uri_a_partition_and_an_id(home: str, name:
 
 def test_an_odd_name_on_a_store_is_one_dataset_in_every_command(home: str) -> None:
     for name in (f"s3://lake/{ODD}", f"s3a://lake/{ODD}", ODD):
-        assert {"dataset:s3%3A//lake:out/report", "dataset:s3%3A//lake:warehouse/sales"} <= {row["id"] for row in _ask(home, "impact", name)}
+        assert {"dataset:s3%3A//lake:out/report", "dataset:s3%3A//lake:warehouse/sales"} <= {
+            row["id"] for row in _ask(home, "impact", name)
+        }
         assert _ask(home, "column", "lineage", name, "price", "--direction", "downstream")
         done = headwater("trace", name, "--where", "true", "--home", home, code=5)
         assert "No dataset is called" not in done.stderr, "a trace knows it, and cannot read it here"
@@ -92,4 +94,3 @@ def test_names_are_taken_through_the_schema(home: str) -> None:
             return found
 
     assert set(asyncio.run(ask())) == {"dataset:s3%3A//lake:warehouse/sales"}
-

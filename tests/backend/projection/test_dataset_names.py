@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from headwater.backend.projection import declaration_stamp, fold, project_declaration
 from headwater.backend.projection.dataset_names import name_of
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import EdgeKind, NodeKind
+from headwater.graph.model.declaration import Declaration
 from headwater.graph.stores.written import with_ends
 from headwater.graph.views import ViewRequest, view
 from tests.backend.projection.events import RUN, dataset, graph_of, run_event
@@ -139,3 +141,15 @@ async def test_an_event_about_a_partition_is_about_its_dataset(tmp_path: Path) -
         version = await graph.node(f"version:file:/lake/out:{RUN}")
         assert "block" not in version.properties, "the other partitions are still there"
         assert "lifecycleStateChange" not in (await graph.node("dataset:file:/lake/out")).properties
+
+
+async def test_a_tag_of_a_partition_protects_the_dataset_in_which_it_lies(tmp_path: Path) -> None:
+    described = [
+        {"id": "column:file:/lake/sales/year=2026:email", "aspect": "tag", "value": "pii"},
+        {"id": "dataset:file:/lake/sales/year=2026", "aspect": "owner", "value": "ann"},
+    ]
+    declaration = Declaration.from_json({"declared": "2026-01-01T00:00:00Z", "by": "ann", "descriptions": described})
+    async with graph_of(tmp_path, run_event(outputs=[dataset("/lake/sales/year=2026", columns=["email"])])) as graph:
+        await fold(graph.store, graph.tenant, [project_declaration(declaration, declaration_stamp(declaration, "k"))])
+        arcs = await graph.arcs(EdgeKind.DESCRIBES)
+        assert {("tag:pii", "column:file:/lake/sales:email"), ("owner:ann", "dataset:file:/lake/sales")} <= arcs
