@@ -36,7 +36,7 @@ class Searched(Protocol):
 async def nodes_named(graph: Searched, tenant: str, text: str, kinds: Sequence[NodeKind]) -> list[Node]:
     """Return the nodes that a text means: one, several of one name (at most `MOST_NAMED` and one more), or none.
 
-    If things of several kinds have the name, the kind that is first in `kinds` is meant. All of a name goes before the end of a name.
+    If things of several kinds have the name, the kind that is first in `kinds` is meant. A whole name goes before the end of a name.
     """
     if found := await _known_as(graph, tenant, text, kinds):
         return found
@@ -48,7 +48,7 @@ async def nodes_named(graph: Searched, tenant: str, text: str, kinds: Sequence[N
 
 
 def wholes(text: str) -> Iterator[Place]:
-    """The datasets of which a text may name a partition or a file, by their own names or ids, and what it names of each."""
+    """Yield the datasets in which a text may name a partition or a file: name or id of the dataset, and the place in it."""
     identifier = _parts(text, NodeKind.DATASET, _OF_DATASET)
     name = (identifier[1] if identifier else text).rstrip("/")
     folder, _, last = name.rpartition("/")
@@ -58,7 +58,7 @@ def wholes(text: str) -> Iterator[Place]:
 
 
 def has_symlink(node: Node, table: str) -> bool:
-    """Whether a dataset of the graph has a table's name among its symlinks (OpenLineage). They may be of any producer."""
+    """Whether a dataset of the graph has a table's name among its symlinks (OpenLineage). Any producer may have stated them."""
     stated = node.properties.get("symlinks")
     links = stated.get("identifiers") if isinstance(stated, Mapping) else None
     names = [str(link.get("name")).lower() for link in links if isinstance(link, Mapping)] if isinstance(links, list) else []
@@ -103,13 +103,13 @@ def _places(text: str) -> list[tuple[str, str]]:
 
 
 def _spellings(text: str) -> list[str]:
-    """What a dataset may be called that a person names by its path. The whole path goes before the end of a name."""
+    """Return the names that a dataset at a path may have. The whole path goes before the end of a name."""
     path = text.removeprefix("file:").rstrip("/") or text
     return list(dict.fromkeys([os.path.abspath(path), text, path]))
 
 
 async def _first(kinds: Sequence[NodeKind], named: Callable[[NodeKind], Awaitable[list[Node]]]) -> list[Node]:
-    """What is named so, of the first kind of which anything is."""
+    """Return the named nodes of the first kind that has any."""
     for kind in kinds:
         if found := await named(kind):
             return found
@@ -117,7 +117,7 @@ async def _first(kinds: Sequence[NodeKind], named: Callable[[NodeKind], Awaitabl
 
 
 async def _called(graph: Searched, tenant: str, name: str, kind: NodeKind) -> list[Node]:
-    """Nodes of a kind that bear just this name: a page that begins where such a name stands."""
+    """Return the nodes of a kind with exactly this name, from the page that begins at the name."""
     before: str | None = encode_cursor(fold(name), "")
     page = await graph.search(tenant, name, kinds=[kind], first=_PAGE, after=before)
     return [node for node in page.nodes if node.name == name][: MOST_NAMED + 1]

@@ -11,7 +11,7 @@ from headwater.graph.names import MOST_NAMED, nodes_named
 from headwater.graph.views import ViewRequest
 from headwater.graphql.types import Info
 
-# The first of which something has the name is meant.
+# If things of several kinds have a name, the first kind is meant.
 _KINDS = (NodeKind.DATASET, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.COLUMN, NodeKind.RUN)
 
 

@@ -136,8 +136,8 @@ def is_folder_store(namespace: str) -> bool:
 def dataset_root(namespace: str, name: str, *, formats: Iterable[str] = (), tables: Iterable[str] = ()) -> tuple[str, str]:
     """Return the dataset that a name means: itself, or the dataset in whose folder it lies.
 
-    What the metadata say goes before what a name looks like: a table of one of the `formats` in `TABLE_FORMATS`, or one that a catalog
-    has as one of `tables`, begins where its name says. A table that is called as the folder above is the table of that folder.
+    Metadata go before the form of a name: a table of one of the `formats` in `TABLE_FORMATS` begins where its name says. So does a table
+    that a catalog knows as one of `tables`, unless it is called like the folder above.
     """
     if not is_folder_store(namespace):
         return namespace, name
@@ -174,7 +174,7 @@ def looks_like_file(path: str) -> bool:
 
 
 def places_of_pattern(pattern: str) -> list[str]:
-    """Return what a pattern names, without a look at what is there: a path for each choice in braces, and folders in the place of files.
+    """Return the places that a pattern names, by its text alone: a path for each choice in braces, and folders instead of files.
 
     What may still match several folders stays a pattern.
     """

@@ -1,7 +1,7 @@
 """Names of datasets that a producer states otherwise than OpenLineage's naming has them, so that one table is one dataset for all.
 
-A dataset is a whole folder, whatever part of it a producer names: see `dataset_root` in headwater/paths.py. What is known of a dataset by
-its facets decides before its name does, so the names of other places of an event, as in `columnLineage`, are looked up among its datasets.
+A dataset is a whole folder, whatever part of it a producer names: see `dataset_root` in headwater/paths.py. The facets of a
+dataset decide before its name does, so a name in `columnLineage` is looked up among the datasets of the event.
 
 Great Expectations calls the table `clean` of the schema `public` in the database `shop` `public.clean`, in `postgresql+psycopg2://db.example`;
 all others call it `shop.public.clean`, in `postgres://db.example:5432`. Its event says in the facet `dataSource` which port and database it
@@ -57,7 +57,7 @@ def stated_dataset(holder: Mapping[str, Any], path: str) -> tuple[str, str]:
 
 
 def is_whole(dataset: Mapping[str, Any]) -> bool:
-    """Whether a producer names a whole dataset. What becomes of a partition, or of a part of the data, does not become of the whole."""
+    """Whether a producer names a whole dataset. A change of a partition, or of a part of the data, is no change of the whole."""
     namespace, name = dataset.get("namespace"), dataset.get("name")
     return not (isinstance(namespace, str) and is_folder_store(namespace)) or name_of(dataset, "$") == (namespace, name)
 
@@ -80,7 +80,7 @@ def _root(namespace: str, name: str, facets: Mapping[str, Any]) -> tuple[str, st
 
 
 def names_among(datasets: Iterable[Any]) -> dict[tuple[str, str], tuple[str, str]]:
-    """What the datasets of an event mean, by the names that they are given there, where these differ from what a name alone means."""
+    """Return the datasets that the names in an event mean, for names that mean something else by themselves."""
     found = {}
     for dataset in datasets:
         namespace, name = text(mapping(dataset).get("namespace")), text(mapping(dataset).get("name"))

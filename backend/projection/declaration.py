@@ -41,7 +41,7 @@ def project_declaration(declaration: Declaration, stamp: Stamp) -> GraphBatch:
 
 
 def _described(identifier: str) -> list[str]:
-    """The nodes that a description is about. One of a partition, or of a column of it, is also about the dataset in which it lies.
+    """Return the nodes that a description is about. A description of a partition, or of its column, is also about its dataset.
 
     Graphs of earlier releases had a node for a partition. Its own node keeps what is said, too: a table may begin at such a path, and only
     its metadata show that. A tag protects more than it must then, and never less.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -98,23 +97,16 @@ async def test_ends_tables_topics_and_buckets_have_names(tmp_path: Path, text: s
 
 async def test_a_relative_path_begins_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    here, elsewhere = ("file", f"{os.getcwd()}/out/sales"), ("file", "/other/out/sales")
+    here, elsewhere = ("file", f"{Path.cwd()}/out/sales"), ("file", "/other/out/sales")
     async with graph_with(tmp_path, here, elsewhere) as graph:
-        for text in ("out/sales", "out/sales/", "out/sales/year=2026/month=5", "out/sales/part-00000", f"file:{os.getcwd()}/out/sales"):
+        for text in ("out/sales", "out/sales/", "out/sales/year=2026/month=5", "out/sales/part-00000", f"file:{Path.cwd()}/out/sales"):
             assert [node.id for node in await nodes_named(graph, "t", text, [DATASET])] == [node_id(DATASET, *here)], text
 
 
 async def test_what_nothing_is_called_is_nothing(tmp_path: Path) -> None:
     async with graph_with(tmp_path, ("s3://lake", "disc 50%"), ("file", "/lake/sales")) as graph:
-        for text in (
-            "s3://lake/disc 50%25",
-            "s3://lake/",
-            "/lake/sale",
-            "dataset:file:/nowhere",
-            "year=2026",
-            "/nowhere/part-00000",
-            "a/\0b",
-        ):
+        others = ("dataset:file:/nowhere", "year=2026", "/nowhere/part-00000", "a/\0b")
+        for text in ("s3://lake/disc 50%25", "s3://lake/", "/lake/sale", *others):
             assert await nodes_named(graph, "t", text, [DATASET]) == [], text
         with pytest.raises(NotFoundError):
             await _traced(graph, tmp_path, "s3://lake/disc 50%25")

@@ -92,7 +92,9 @@ async def _check(home: Path, base: Path, names: list[str]) -> None:
     async with open_answers(home) as answers:
         known = {node.id async for node in _datasets(answers)}
         assert known == {
-            _id(_whole(f"{base}/{kind}/{name}")) for name in names for kind in ("in", *WRITTEN, *(() if re.search("[,:]", name) else OF_RDDS))
+            _id(_whole(f"{base}/{kind}/{name}"))
+            for name in names
+            for kind in ("in", *WRITTEN, *(() if re.search("[,:]", name) else OF_RDDS))
         }
         for number, name in enumerate(names):
             ids = {number * 10, number * 10 + 1}
@@ -110,7 +112,8 @@ async def _check(home: Path, base: Path, names: list[str]) -> None:
             assert {row["values"][column] for row in page["rows"]} == {f"{name}={one}" for one in ids}
             if not re.search("[,:]", name):
                 found = await answers.trace(TraceRequest(dataset=f"{base}/again/{name}", where="true"))
-                assert {record.dataset for record in found.records} == {_id(_whole(f"{base}/lines/{name}"))}, f"{name!r}: {found.incomplete}"
+                place = f"{name!r}: {found.incomplete}"
+                assert {record.dataset for record in found.records} == {_id(_whole(f"{base}/lines/{name}"))}, place
                 lines = {record.values.get("value") for record in found.records}
                 assert (found.exact, lines) == (True, {f"a{number}", f"b{number}"}), f"{name!r}: {found.incomplete}"
 

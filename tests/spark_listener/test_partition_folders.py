@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -69,9 +68,7 @@ PROGRAM = """
 # Each output, with the datasets that the jobs which wrote it have read.
 FLOWS = {
     "out/sales": {"in/raw"},
-    **dict.fromkeys(
-        (f"out/{name}" for name in ("partition", "files", "part", "several", "base", "pattern", "choice", "whole")), {"out/sales"}
-    ),
+    **{f"out/{name}": {"out/sales"} for name in ("partition", "files", "part", "several", "base", "pattern", "choice", "whole")},
     "out/events": {"in/day14", "in/day15"},
     "out/per_day": {"out/events"},
     "out/days": {"in/day14", "in/day15"},
@@ -90,7 +87,7 @@ FLOWS = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
     folder = tmp_path_factory.mktemp("folders")
     for name, ids in (("raw", range(24)), ("day14", (1, 2)), ("day15", (3, 4))):
         (folder / "in" / name).mkdir(parents=True)
@@ -103,7 +100,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Iterator[Pat
     program = script(folder, "folders.py", PROGRAM)
     done = run(["-m", "headwater", "run", "--home", str(folder / "home"), str(program)], folder, environment(root))
     assert done.returncode == 0, done.stderr[-5000:]
-    yield folder
+    return folder
 
 
 async def _taken(folder: Path) -> Workspace:
@@ -128,8 +125,8 @@ def test_a_part_of_a_dataset_is_that_dataset_in_the_graph(folder: Path) -> None:
             return found
 
     found = asyncio.run(flows())
-    sources = {"in/raw", "in/day14", "in/day15", "in/lines/some.txt", "in/files/large.csv"}
-    assert found == FLOWS | dict.fromkeys(sources, set())
+    sources = ("in/raw", "in/day14", "in/day15", "in/lines/some.txt", "in/files/large.csv")
+    assert found == FLOWS | {source: set() for source in sources}
 
 
 def test_a_partition_has_the_columns_of_its_dataset(folder: Path) -> None:

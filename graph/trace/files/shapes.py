@@ -84,9 +84,7 @@ def _ids(columns: Iterable[SourceColumn | SinkColumn]) -> tuple[tuple[str, int],
     return tuple((column.name, column.id) for column in columns if column.id is not None)
 
 
-def _shape(
-    format_: str, options: Mapping[str, Any], columns: list[tuple[str, str]], partitions: tuple[str, ...], within: str
-) -> Shape:
+def _shape(format_: str, options: Mapping[str, Any], columns: list[tuple[str, str]], partitions: tuple[str, ...], within: str) -> Shape:
     """`within` is the part of the dataset that was read or written by its path: a partition names columns that its files do not have."""
     split = {name.lower() for name in partitions}
     types = {name.lower(): kind for name, kind in columns}

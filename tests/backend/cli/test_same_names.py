@@ -57,7 +57,8 @@ def _ask(home: str, *arguments: str) -> Any:
 
 SALES_NAMES = [
     "s3://lake/warehouse/sales", "s3a://lake/warehouse/sales", "s3n://lake/warehouse/sales/", "warehouse/sales", "lake/warehouse/sales",
-    "s3://lake/warehouse/sales/year=2026/month=5", "s3://lake/warehouse/sales/part-00000-7c3e.parquet", "dataset:s3%3A//lake:warehouse/sales",
+    "s3://lake/warehouse/sales/year=2026/month=5", "s3://lake/warehouse/sales/part-00000-7c3e.parquet",
+    "dataset:s3%3A//lake:warehouse/sales",
 ]  # fmt: skip
 
 

@@ -128,9 +128,10 @@ async def test_an_event_about_a_partition_is_about_its_dataset(tmp_path: Path) -
         {"namespace": "file", "name": name, "field": "amount", "transformations": [{"type": "DIRECT", "subtype": "IDENTITY"}]}
         for name in ("/lake/sales/year=2026/month=5", "/data/env=prod", "/lake/raw/part-00000")
     ]
+    lineage = {"columnLineage": {"fields": {"total": {"inputFields": sources}}}}
     event = run_event(
         inputs=[dataset("/lake/sales/year=2026/month=5", columns=["amount"]), dataset("/data/env=prod", facets=of_delta)],
-        outputs=[dataset("/lake/out/day=1", columns=["total"], facets=change | {"columnLineage": {"fields": {"total": {"inputFields": sources}}}})],
+        outputs=[dataset("/lake/out/day=1", columns=["total"], facets=change | lineage)],
     )
     async with graph_of(tmp_path, event) as graph:
         assert {node for node in await graph.ids() if node.startswith("dataset:")} == {
