@@ -17,10 +17,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from headwater.paths import dataset_root
 from headwater.spark_listener.lineage.datasets import Dataset, named_dataset
 from headwater.spark_listener.lineage.facets import OPERATION, Facet, facet
-from headwater.spark_listener.lineage.naming import Name, dataset_at, dataset_name
+from headwater.spark_listener.lineage.naming import Name, dataset_name
 from headwater.spark_listener.lineage.parents import new_run_id
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.redact import redact
@@ -143,4 +142,4 @@ def _is_text(name: Any) -> bool:
 
 
 def _named(name: DatasetName) -> Name:
-    return dataset_at(name) if isinstance(name, str) else dataset_root(*name)
+    return dataset_name(name) if isinstance(name, str) else name

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from headwater.paths import is_pattern, looks_like_file, partition_pairs, within_dataset
+from headwater.paths import dataset_root, is_pattern, looks_like_file, partition_pairs, path_of_dataset, within_dataset
 from headwater.spark_listener.lineage import subset
 from headwater.spark_listener.lineage.columns import WITHIN, ColumnLineage, Field, Fields, Sources, Step, column_accesses, column_lineage
 from headwater.spark_listener.lineage.connected import connected, open_columns
@@ -35,12 +35,21 @@ _LISTED_ONCE = {"operator": None, "reason": "too many columns are made of too ma
 
 @dataclass(slots=True)
 class Dataset:
-    """A dataset in one run. `facets` are about the dataset, `part` about its part in the run (what was read of it, or written)."""
+    """A dataset in one run. `facets` are about the dataset, `part` about its part in the run (what was read of it, or written).
+
+    `within` are the places in it that the program named by their paths; none if it named the dataset.
+    """
 
     namespace: str
     name: str
     facets: dict[str, Facet] = field(default_factory=dict)
     part: dict[str, Facet] = field(default_factory=dict)
+    within: list[str] = field(default_factory=list)
+
+    @property
+    def places(self) -> list[str]:
+        """The names of what the program named: of places in the dataset, or of the dataset."""
+        return [f"{self.name.rstrip('/')}/{place}" for place in self.within] or [self.name]
 
     def as_input(self) -> dict[str, Any]:
         """The dataset among an event's inputs."""
@@ -69,12 +78,14 @@ def inputs_of(
         for dataset in source_datasets(source):
             if dataset in found:
                 found[dataset].part.pop("subset", None)  # it is read in another way, too
+                within = _within(source, dataset)
+                found[dataset].within = [*found[dataset].within, *within] if within and found[dataset].within else []
                 continue
             found[dataset] = _input(dataset, source)
             if source.get("source") in parts:
                 found[dataset].part["subset"] = parts[source["source"]]
-            elif places := _within(source, dataset):
-                found[dataset].part["subset"] = subset.read_within(places)
+            elif found[dataset].within:
+                found[dataset].part["subset"] = subset.read_within(found[dataset].within)
     for dataset, counted in _counted(read, plan).items():
         if dataset in found:
             found[dataset].part["inputStatistics"] = {
@@ -165,7 +176,7 @@ def output_of(
         facets["columnLineage"] = _listed_once(lineage)
     elif any(lineage.columns.values()) or lineage.dataset:
         facets["columnLineage"] = _column_lineage_facet(lineage)
-    output = Dataset(namespace=namespace, name=name, facets=facets)
+    output = Dataset(namespace=namespace, name=name, facets=facets, within=[within] if within else [])
     statistics = _statistics(metrics or {})
     if statistics and changed:
         output.part["outputStatistics"] = facet("outputStatistics", **statistics)
@@ -200,24 +211,33 @@ def _change(sink: Mapping[str, Any]) -> Facet | None:
 def bare_input(path: str) -> Dataset:
     """An input of which only the path is known."""
     namespace, name = dataset_at(path)
-    return Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}))
+    return Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}), within=_place(path, namespace, name))
 
 
 def named_dataset(namespace: str, name: str) -> Dataset:
     """A dataset of which only the name is known. Its author may have taken an address with a token for one."""
-    namespace, name = (name_without_secrets(redact_address(part)) for part in (namespace, name))
-    return Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}))
+    namespace, named = (name_without_secrets(redact_address(part)) for part in (namespace, name))
+    _, name = dataset_root(namespace, named)
+    within = _place(path_of_dataset(namespace, named), namespace, name) if named != name else []
+    return Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}), within=within)
 
 
 def bare_output(path: str) -> Dataset:
     """An output of which only the path is known. RDD writers refuse to overwrite, so it is new, or a partition of it is."""
     namespace, name = dataset_at(path)
-    output = Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}))
-    if within := within_dataset(path, namespace, name):
-        output.part["subset"] = subset.written_within(within)
+    within = _place(path, namespace, name)
+    output = Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}), within=within)
+    if within:
+        output.part["subset"] = subset.written_within(within[0])
     else:
         output.facets["lifecycleStateChange"] = facet("lifecycleStateChange", lifecycleStateChange="CREATE")
     return output
+
+
+def _place(path: str, namespace: str, name: str) -> list[str]:
+    """The place in a dataset that a path names; none if it names all of it."""
+    within = within_dataset(path, namespace, name)
+    return [within] if within else []
 
 
 def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -298,7 +318,7 @@ def _steps(reads: Iterable[Read]) -> dict[Field, frozenset[Step]]:
 
 def _input(dataset: tuple[str, str], source: Mapping[str, Any]) -> Dataset:
     namespace, name = dataset
-    result = Dataset(namespace=namespace, name=name, facets=_common(namespace, name, source))
+    result = Dataset(namespace=namespace, name=name, facets=_common(namespace, name, source), within=_within(source, dataset))
     files = source.get("files")
     if files:
         size = sum(int(file.get("length", 0)) for file in files)

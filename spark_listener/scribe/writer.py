@@ -65,7 +65,7 @@ class Writer:
             self.write(self._events.work_start(work))
         self.write(self._events.work_end(work), durable=True)
         self._folder.run_ended(work.run.run_id)
-        paths = [dataset.name for dataset in (*work.inputs, *work.outputs) if dataset.namespace == "file"]
+        paths = [place for dataset in (*work.inputs, *work.outputs) if dataset.namespace == "file" for place in dataset.places]
         self.register(lambda registry: registry.add_roots(paths))  # last: a new one waits for the disk
 
     def capture(self, manifest: Mapping[str, Any], ledger: Ledger) -> Ledger:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.spark_listener.lineage.datasets import bare_input, named_dataset
 from headwater.spark_listener.lineage.names import JobNames, base_name, job_name, snake_case
 from headwater.spark_listener.lineage.naming import dataset_name, folder_of
 
@@ -54,3 +55,12 @@ def test_outputs_whose_names_differ_in_characters_that_jobs_lack_have_a_job_each
     first = [names.of("app", "write", output) for output in outputs]
     assert len(set(first)) == len(outputs)
     assert [names.of("app", "write", output) for output in outputs] == first
+
+
+def test_what_a_program_names_is_a_place_in_its_dataset() -> None:
+    partition = bare_input("s3a://lake/sales/year=2026/month=5")
+    assert ((partition.namespace, partition.name), partition.places) == (("s3://lake", "sales"), ["sales/year=2026/month=5"])
+    whole, bucket = bare_input("file:/lake/sales"), bare_input("s3a://lake/day=1")
+    assert (whole.places, bucket.name, bucket.places) == (["/lake/sales"], "/", ["/day=1"])
+    declared = named_dataset("file", "/data/env=prod")
+    assert (declared.name, declared.places) == ("/data", ["/data/env=prod"]), "a program that names a partition reads no more"
