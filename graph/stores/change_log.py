@@ -1,4 +1,4 @@
-"""What a store's log of changes says of one transaction: the nodes that it touched, small enough to be written with every one."""
+"""Packing of the nodes that one transaction touched, for a store's log of changes. The result is small enough to be written each time."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from headwater.graph.stores.indexable import TOUCHED
 
 T = TypeVar("T", int, str)
 
-_AGAIN = 10  # so many times `TOUCHED` nodes may be named: most of them again and again, which costs the time to unpack them
-_LEVEL = 1  # the best level makes it a tenth or a sixth smaller, for thirty times the time
+_AGAIN = 10  # a log may name up to this many times `TOUCHED` nodes, mostly the same ones again: unpacking them takes time
+_LEVEL = 1  # the best level shrinks the bytes by another 10 to 17 %, and takes thirty times as long
 
 
 def touched(changes: Changes) -> set[str]:
-    """The nodes whose own row, or the edges into which, a transaction may have changed."""
-    found = {end for src, dst, _ in changes.edges for end in (src, dst)}  # one that only an edge names may be new
+    """Return the nodes for which a transaction may have changed the own row or an incoming edge."""
+    found = {end for src, dst, _ in changes.edges for end in (src, dst)}  # a node that only an edge names may be new
     found.update(identifier for identifier, facts in changes.nodes.items() if facts)
     return found
 
 
 def pack(nodes: Collection[T]) -> bytes | None:
-    """The nodes as bytes; None: too many to be worth it."""
+    """Return the nodes as bytes, or None if there are more than `TOUCHED`."""
     return zlib.compress(json.dumps(sorted(nodes), separators=(",", ":")).encode(), _LEVEL) if len(nodes) <= TOUCHED else None
 
 
 def unpack(packed: bytes) -> list[int] | list[str]:
-    """The inverse of `pack`."""
+    """Return the nodes that `pack` packed."""
     nodes: list[int] | list[str] = json.loads(zlib.decompress(packed))
     return nodes
 
 
 class Touched:
-    """The nodes that the transactions after a revision touched, by owner, in the order of the log, and no more than it is worth."""
+    """The nodes that the transactions after a revision touched, by owner. The transactions are taken in the order of the log."""
 
     def __init__(self, after: int) -> None:
         self.revision = after
@@ -43,7 +43,7 @@ class Touched:
         self._named = 0
 
     def take(self, revision: int, packed: bytes | None, owner: str = "") -> bool:
-        """Take the next transaction in; False: the log does not tell what changed, or it is so much that all is to be read."""
+        """Add the next transaction. Returns False if the log misses the changes, or if reading everything again is cheaper."""
         if revision != self.revision + 1 or packed is None:
             return False
         self.revision = revision

@@ -1,6 +1,7 @@
-"""Walking from column to column: how every store answers `reach` and `cone` over `derives` from columns.
+"""Walks from column to column: the answers of every store to `reach` and `cone` over `derives` from columns.
 
-Level by level, each a step of `derivations`, so that what is kept once for a whole dataset is met as an edge of every column of it.
+A walk goes level by level. Each level is a step of `derivations`, so that an edge kept once for a whole dataset appears at each of its
+columns.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ async def reach_columns(store: Reader, tenant: str, focus: Sequence[str], *, dir
 async def cone_columns(
     store: Reader, tenant: str, focus: Sequence[str], *, direction: Direction, depth: int, limit: int, facts: bool, names: bool
 ) -> Cone:
-    """See `GraphStore.cone`; columns have no containers that their ids do not tell."""
+    """See `GraphStore.cone`. The id of a column already names its containers."""
     walk = await _walked(store, tenant, focus, direction, depth, limit)
     numbers = {identifier: number for number, identifier in enumerate(walk.order)}
     edges = walk.edges()
@@ -51,7 +52,7 @@ async def cone_columns(
 
 
 class _Walk:
-    """What was reached: hops each way, the edges met, and what is left of it under a limit."""
+    """The result of a walk: hops in each direction, the edges found, and the nodes within the limit."""
 
     def __init__(self) -> None:
         self.distance: dict[Direction, dict[str, int]] = {}
@@ -63,7 +64,7 @@ class _Walk:
         self.beyond: set[str] = set()
 
     def nearest(self) -> dict[str, int]:
-        """The shorter distance of each node."""
+        """Return the shorter distance of each node."""
         hops: dict[str, int] = {}
         for distance in self.distance.values():
             for identifier, away in distance.items():
@@ -71,17 +72,17 @@ class _Walk:
         return hops
 
     def kept(self) -> dict[str, int]:
-        """The distances of what is left."""
+        """Return the distances of the nodes within the limit."""
         hops = self.nearest()
         return {identifier: hops[identifier] for identifier in self.order}
 
     def take(self, edges: Iterable[Edge]) -> None:
-        """Note edges that were met; two ways may bring one."""
+        """Add edges. Both directions may find the same edge."""
         for edge in edges:
             self.met[edge.src, edge.dst] = both(self.met.get((edge.src, edge.dst)), edge)
 
     def edges(self) -> list[Edge]:
-        """Those between what is left."""
+        """Return the edges between nodes within the limit."""
         left = set(self.order)
         return [edge for edge in self.met.values() if edge.src in left and edge.dst in left]
 
@@ -109,7 +110,7 @@ async def _walked(store: Reader, tenant: str, focus: Sequence[str], direction: D
     order = sorted(hops, key=lambda identifier: (hops[identifier], identifier))
     walk.order, walk.truncated = order[:limit], max(0, len(order) - limit)
     for number, (way, distance) in enumerate(walk.distance.items()):
-        # No step went over what leads into the last level, or from one cone into the other.
+        # The steps did not follow edges from the last level, nor edges from one cone to the other.
         last = [each for each in walk.order if each not in walk.expanded[way] and (each in distance or not number)]
         edges = await derivations(store, tenant, last, direction=way) if last else []
         walk.take(edges)

@@ -1,4 +1,4 @@
-"""Gathers a cone level by level: what every store does alike while it fetches the edges of one level after another."""
+"""Gathers a cone level by level. Every store shares this code, and fetches only the edges of each level."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from headwater.graph.stores.protocol import Direction
 
 K = TypeVar("K", bound=Hashable)
 
-_KINDS = {kind.value: kind for kind in EdgeKind}  # a look-up costs a tenth of EdgeKind(…)
+_KINDS = {kind.value: kind for kind in EdgeKind}  # a look-up takes a tenth of the time of EdgeKind(…)
 
 
 @dataclass(slots=True)
 class ConeBuilder(Generic[K]):
-    """Ask `level` for the way and the nodes to expand next, give `take` the edges found there, until `level` is None.
+    """Builds a cone. Call `level` for the next direction and nodes, pass their edges to `take`, and repeat until `level` returns None.
 
-    An edge is (near end, far end), followed by (kind, first, last) where `about` is asked for. Where a level does not fit whole, the first
-    ids stay: `cut` tells what does not fit, and `take` is given it in the order of its ids.
+    An edge is (near end, far end), followed by (kind, first, last) if `about` is set. If a level exceeds the limit, the nodes with the
+    first ids are kept: `cut` returns the candidates, and `take` expects them ordered by id.
     """
 
     start: Sequence[K]
@@ -50,13 +50,13 @@ class ConeBuilder(Generic[K]):
         self._crossing = len(self._waiting) > 1
 
     def level(self) -> tuple[Direction, list[K]] | None:
-        """The way to go and the nodes to expand; None: the cone is whole."""
+        """Return the direction and the nodes to expand next, or None if the cone is complete."""
         while self._waiting and not self._waiting[0][1]:
             self._waiting.pop(0)
         if self._waiting:
             return self._waiting[0][0], self._waiting[0][1]
         if self._crossing:
-            # What leads from one cone into the other past the focus was not on the way of either.
+            # The walks did not follow edges that lead from one cone to the other without passing the focus.
             self._crossing = False
             other = self.distance[Direction.DOWNSTREAM].keys() - self.distance[Direction.UPSTREAM].keys()
             self._waiting.append((Direction.UPSTREAM, [self.keys[number] for number in other], -1))
@@ -64,14 +64,14 @@ class ConeBuilder(Generic[K]):
         return None
 
     def cut(self, far: Sequence[K]) -> list[K]:
-        """Of the far ends of the level asked for those that are new, if they do not all fit."""
+        """Return the new far ends of the current level if they exceed the limit, or nothing."""
         if not 0 <= self._waiting[0][2] < self.depth:
             return []
         new = [key for key in dict.fromkeys(far) if key not in self._numbers]
         return new if len(new) > self.limit - len(self.keys) else []
 
     def take(self, rows: Sequence[tuple[Any, ...]], ordered: Sequence[K] = ()) -> None:
-        """The edges of the level asked for."""
+        """Take the edges of the current level."""
         way, _, hops = self._waiting.pop(0)
         numbers = self._numbers
         if 0 <= hops < self.depth:
@@ -90,11 +90,11 @@ class ConeBuilder(Generic[K]):
             self.facts += [(_KINDS[kind], first or "", last or "") for _, _, kind, first, last in rows]
 
     def _number(self, way: Direction, rows: Sequence[tuple[Any, ...]], hops: int, ordered: Sequence[K]) -> list[K]:
-        """Number what is new, as far as the limit allows; returns what is to be expanded next."""
+        """Number the new nodes within the limit, and return the nodes to expand next."""
         numbers, distance = self._numbers, self.distance[way]
         found = dict.fromkeys([row[1] for row in rows])
         unnumbered = [key for key in found if key not in numbers]
-        # Known from the other cone, new in this one.
+        # These are known from the other cone, and new in this one.
         new = [key for key in found if key in numbers and numbers[key] not in distance] if self.direction is Direction.BOTH else []
         room = self.limit - len(self.keys)
         if len(unnumbered) > room:
@@ -108,7 +108,7 @@ class ConeBuilder(Generic[K]):
         return new + unnumbered
 
     def _new(self, way: Direction, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Edges that the other cone has not brought. Two nodes may be joined by two kinds."""
+        """Return the edges that the other cone has not found. Two nodes may be joined by edges of two kinds."""
         fresh = []
         for row in rows:
             key = (row[1], row[0], *row[2:3]) if way is Direction.UPSTREAM else (row[0], row[1], *row[2:3])

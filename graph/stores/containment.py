@@ -1,4 +1,4 @@
-"""Containers of a node, put in order: what every store does alike after it has fetched the steps upward. And all that a container holds."""
+"""The order of a node's containers, and the list of everything in a container. Stores share this code, and fetch only the edges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEVEL |= {NodeKind.ACTOR: _LEVEL[NodeKind.PIPELINE], NodeKind.DATA: _LEVEL[Node
 
 
 class _Holding(Protocol):
-    """The one verb that this needs of a store, or of a service at the other end of a line."""
+    """The one verb that `children` needs, of a store or of a remote service."""
 
     async def children(
         self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
@@ -23,7 +23,7 @@ class _Holding(Protocol):
 
 
 async def children(graph: _Holding, tenant: str, parent: str, kinds: Sequence[NodeKind]) -> list[Node]:
-    """All that a container holds directly, of some kinds; the pages of `GraphStore.children` together."""
+    """Return all nodes of some kinds that a container holds directly: the pages of `GraphStore.children` together."""
     found: list[Node] = []
     cursor: str | None = None
     while True:
@@ -35,17 +35,17 @@ async def children(graph: _Holding, tenant: str, parent: str, kinds: Sequence[No
 
 
 def climb(start: str, parents: Mapping[str, Iterable[str]], nodes: Mapping[str, Node]) -> list[Node]:
-    """The containers of `start`, innermost first; `parents` maps a node to those that contain it.
+    """Return the containers of `start`, innermost first. `parents` maps a node to the nodes that contain it.
 
-    By level (what users declare stands beside pipelines and platforms), then by the longest way up (a pipeline within a pipeline), then by
-    id. A containment cycle ends where it closes.
+    The order is by level (containers that users declare share a level with pipelines and platforms), then by the longest way up (a pipeline
+    within a pipeline), then by id. A containment cycle ends where it closes.
     """
     steps = {start: 0}
     frontier = [start]
     while frontier:
         frontier = list({parent for child in frontier for parent in parents.get(child, ())} - steps.keys())
         steps.update(dict.fromkeys(frontier, 1))
-    for _ in range(len(steps)):  # in a cycle the way up has no longest
+    for _ in range(len(steps)):  # in a cycle, no way up is the longest
         higher = {
             parent: steps[child] + 1
             for child in steps

@@ -1,10 +1,10 @@
-"""Derivations of columns, with those that are kept once for a whole dataset.
+"""Derivations of columns, including those that are stored once for a whole dataset.
 
-What a job filters or joins by decides about every column that it writes. Kept column by column that would be filters × columns edges an
-event; a store keeps one edge from each such column to the dataset, and the columns that the job writes there are in its accesses. Here the
-two are put together again, so that whoever follows derivations from column to column sees every one of them.
+A filter or join column of a job influences every column that the job writes. Stored column by column, that would be filters × columns edges
+for each event. So a store keeps one edge from each filter column to the dataset, and the accesses of the job name the written columns. This
+module joins the two, so that a walk from column to column sees every derivation.
 
-An edge to a dataset counts for the columns that one of its jobs writes, where the two were stated in times that overlap.
+An edge to a dataset applies to the columns that one of its jobs writes, if edge and access were stated in overlapping times.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, Protocol
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
 from headwater.graph.stores.protocol import Direction
 
-OPEN = "open:"  # behind it the job as of which values flowed unhidden once
+OPEN = "open:"  # prefix of a property; the job's id follows. Values once flowed through this job unhidden
 _BY = "by:"
 _COLUMN, _DATASET = f"{NodeKind.COLUMN}:", f"{NodeKind.DATASET}:"
 
 
 class Reader(Protocol):
-    """The verbs of a store that this needs."""
+    """The verbs that this module needs of a store."""
 
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]: ...
 
@@ -29,7 +29,7 @@ class Reader(Protocol):
 
 
 async def derivations(store: Reader, tenant: str, ids: Sequence[str], *, direction: Direction) -> list[Edge]:
-    """Edges of the kind `derives` one hop away from columns."""
+    """Return the edges of the kind `derives` one hop away from columns."""
     found: dict[tuple[str, str], Edge] = {}
     for way in direction.ways():
         for edge in await (_upstream if way is Direction.UPSTREAM else _downstream)(store, tenant, ids):
@@ -65,7 +65,7 @@ async def _downstream(store: Reader, tenant: str, ids: Sequence[str]) -> list[Ed
 
 
 def _spread(whole: Iterable[Edge], writes: Iterable[Edge]) -> list[Edge]:
-    """Edges to datasets as edges to the columns that their jobs write there."""
+    """Turn edges to datasets into edges to the columns that their jobs write there."""
     written: dict[tuple[str, str], list[Edge]] = {}  # by dataset and job
     for write in writes:
         if write.dst.startswith(_COLUMN):
@@ -92,12 +92,12 @@ def _spread(whole: Iterable[Edge], writes: Iterable[Edge]) -> list[Edge]:
 
 
 def _overlap(one: Edge, other: Edge) -> bool:
-    """Whether two edges were there at one time; one without a time always was."""
+    """Whether two edges existed at the same time. An edge without a time always existed."""
     return not one.first or not other.first or (one.first <= other.last and other.first <= one.last)
 
 
 def both(known: Edge | None, edge: Edge) -> Edge:
-    """Two edges of the same ends as one: what a job does to make the column, and what it filters by, are steps of one derivation."""
+    """Merge two edges with the same ends. The job's expression for the column and its filters are steps of one derivation."""
     if known is None or known is edge:
         return edge
     about: dict[str, Any] = dict(known.properties)
@@ -123,5 +123,5 @@ def _jobs(edge: Edge) -> list[str]:
 
 
 def _dataset(column: str) -> str:
-    """The parts of an id are encoded alike in every id: there is no need to decode them."""
+    """Return the id of a column's dataset. All ids encode their parts alike, so nothing is decoded."""
     return _DATASET + ":".join(column.split(":", 3)[1:3])

@@ -1,4 +1,4 @@
-"""The fingerprint of a graph: one hash of all its content that no order of reading or writing can change."""
+"""The fingerprint of a graph: one hash of its whole content, independent of the order of reading and writing."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _MODULUS = 1 << 256
 
 
 class Fingerprint:
-    """Sums the hashes of elements: addition has no order, so each store reads in the order that is cheapest for it.
+    """Sums the hashes of elements. Addition has no order, so each store reads in its cheapest order.
 
-    A guard against mistakes, not against someone who builds a collision.
+    The fingerprint guards against mistakes, not against a person who constructs a collision.
     """
 
     def __init__(self) -> None:
@@ -34,5 +34,5 @@ class Fingerprint:
             self._count += 1
 
     def hexdigest(self) -> str:
-        """The hash as text."""
+        """Return the hash as text."""
         return hashlib.sha256(f"{self._count}:{self._sum % _MODULUS}".encode()).hexdigest()

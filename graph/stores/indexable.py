@@ -1,8 +1,8 @@
-"""What an index needs of a store: its content once, and from then on what has changed.
+"""The interface that an index needs of a store: its whole content once, and later its changes.
 
-A store numbers its nodes itself (`ref`: SQLite's key, the last part of Neo4j's element id), and counts its transactions that wrote
-(`revision`). It keeps a log of which nodes each of the last ones touched; what these nodes' rows and the edges into them say now is the
-change. So a change may be read twice, or later than it was made, and the index ends the same.
+A store numbers its nodes itself (`ref`: SQLite's key, or the last part of Neo4j's element id), and counts its writing transactions
+(`revision`). A log names the nodes that each of the last transactions touched. The change is the current state of these nodes' rows and of
+the edges into them. So a change may be read twice, or late, and the index ends the same.
 """
 
 from __future__ import annotations
@@ -14,37 +14,38 @@ from typing import Protocol
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.stores.protocol import GraphStore
 
-# How many of the last transactions the log holds: who asks after fewer of them reads what changed, who asks later reads all.
-# There are to be more than are made while all is read, or the reading would never do: minutes, of some transactions a second.
-# It costs half a kilobyte a transaction of 200 nodes; what trims the log takes the one that fell out by its number.
+# Number of transactions in the log. A reader further behind must read the whole graph. The log must hold more transactions than happen
+# during that reading, which takes minutes at a few transactions a second, or no reader would ever catch up. A transaction of 200 nodes
+# takes half a kilobyte. Trimming finds the oldest transaction by its number.
 LOGGED = 8192
-# … and no more than so many bytes of them, which that many transactions take where each touches thousands of nodes. The last one stays.
+# Size limit of the log, reached if that many transactions touch thousands of nodes each. The last transaction always stays.
 LOGGED_BYTES = 32 << 20
-# A transaction that touches more than these is logged as one after which all is to be read; so is all read where several did together.
+# A transaction that touches more nodes is logged without them, and readers read the whole graph. The same holds if several transactions
+# together touch more.
 TOUCHED = 100_000
 
-# The kinds of which the index keeps the properties too, while there is room: what lineage is drawn of. Versions, runs and columns are many
-# times as many, and are read from the store.
+# The index also keeps the properties of these kinds, while there is room: lineage is drawn from them. Versions, runs and columns are many
+# times as numerous, so their properties are read from the store.
 INDEXED: tuple[NodeKind, ...] = (
     NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.TYPE, NodeKind.ACTOR, NodeKind.DATA,
     NodeKind.OWNER, NodeKind.TAG, NodeKind.TERM,
 )  # fmt: skip
-NOT_INDEXED = ""  # in place of properties: the store is to be asked
+NOT_INDEXED = ""  # in place of properties: read them from the store
 
-# An edge of the index says its kind by its place here, which is not kept anywhere.
+# The code of an edge's kind is its position here. Codes are never stored.
 KINDS: tuple[EdgeKind, ...] = tuple(EdgeKind)
 CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 
 class UnindexableError(Exception):
-    """A graph of which there can be no index. Told to nobody but whoever asked for one: the store walks instead."""
+    """The graph cannot be indexed. Only the caller that builds an index sees this error: the store walks instead."""
 
 
 @dataclass(slots=True)
 class Rows:
-    """Nodes and edges as columns. Edges name their ends by ref, their kind by code; `with_properties` says which have any.
+    """Nodes and edges as columns. Edges name their ends by ref and their kind by code; `with_properties` marks edges that have any.
 
-    `properties` are the properties of nodes, as a store keeps them, of the kinds `INDEXED`; of others, `NOT_INDEXED`.
+    `properties` are the stored properties of nodes of the kinds `INDEXED`, and `NOT_INDEXED` for other kinds.
     """
 
     refs: list[int] = field(default_factory=list)
@@ -61,10 +62,10 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What a store answers before a walk.
+    """The store's answer before a walk.
 
-    `focus` holds the refs of those of the ids asked for that exist, in their order. `rows` are the nodes that were touched and the edges
-    into them; None: the log does not reach back so far, or names too many, or the graph was dropped since.
+    The refs of the requested ids that exist are in `focus`, in their order. The touched nodes and the edges into them are in `rows`. It is
+    None if the log does not reach back far enough or names too many nodes, or if the graph was dropped since.
     """
 
     revision: int
@@ -74,9 +75,9 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """Properties of nodes and of edges as texts, in the order asked for; None where there are none, also where the element is gone.
+    """Properties of nodes and of edges as texts, in the order requested. None means no properties, or that the element is gone.
 
-    None of them is of a later revision, nor of an earlier one unless it said the same.
+    No property is of a later revision. A property of an earlier revision is returned only if it is unchanged.
     """
 
     revision: int
@@ -86,7 +87,7 @@ class Properties:
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """How much there is to read, or a little more. No `revision` may be later than that of what is read after it."""
+    """The amount to read, or slightly more. `revision` must not be later than the content that is read afterwards."""
 
     revision: int
     nodes: int
@@ -97,13 +98,13 @@ class IndexableStore(GraphStore, Protocol):
     """A store that can be indexed."""
 
     async def census(self) -> Census:
-        """The sizes of all tenants' graphs."""
+        """Return the size of the graphs of all tenants."""
 
     def scan(self) -> AsyncIterator[Rows]:
-        """All nodes and all edges, of every tenant, portion by portion; what is written meanwhile may be in it or not."""
+        """Return all nodes and edges of every tenant in portions. Concurrent writes may be included or not."""
 
     async def news(self, tenant: str, focus: Sequence[str], *, after: int) -> News:
-        """What has changed after a revision, and where a walk begins."""
+        """Return the changes after a revision, and the start of a walk."""
 
     async def properties(self, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]) -> Properties:
-        """The properties of nodes by ref, and of edges by (source, destination, kind)."""
+        """Return the properties of nodes by ref, and of edges by (source, destination, kind)."""

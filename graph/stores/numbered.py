@@ -1,6 +1,6 @@
-"""Cones over nodes that have numbers: what the SQLite file, by its keys, and the index in memory do alike.
+"""Cones over numbered nodes, for the SQLite file (by its keys) and the index in memory.
 
-Numbers alone travel while levels are expanded; ids are read once, at the end. What gives edges, ids and names is a `Ground`.
+Only numbers are passed around while levels are expanded; ids are read once, at the end. A `Ground` provides edges, ids and names.
 """
 
 from __future__ import annotations
@@ -25,26 +25,29 @@ _UNKNOWN = -1
 
 
 class Ground(Protocol):
-    """Where a cone is walked. Every number of a node is less than `size`; `ROW` of an edge is its own number."""
+    """The graph of a cone. Every number of a node is less than `size`; `ROW` of an edge is the number of the edge."""
 
     @property
     def size(self) -> int: ...
 
     def edges_at(self, way: Direction, nodes: Numbers, kinds: Sequence[EdgeKind], *, whole: bool) -> Numbers:
-        """Edges of the kinds whose near end is one of the nodes, as rows of `SRC`, `DST`, and, of a whole one, `KIND_CODE` and `ROW`."""
+        """Return the edges of the kinds whose near end is one of the nodes.
+
+        The rows have `SRC` and `DST`, and, if `whole`, `KIND_CODE` and `ROW`.
+        """
 
     def first_by_id(self, nodes: Numbers, count: int) -> Numbers:
-        """Those `count` of the nodes whose ids come first."""
+        """Return the `count` nodes with the first ids."""
 
     def ids(self, nodes: Numbers) -> list[str]: ...
 
     def names(self, nodes: Numbers) -> list[str]: ...
 
     def known(self, nodes: Numbers) -> Callable[[Sequence[int]], Sequence[Node | None]] | None:
-        """See `Cone.known`; `nodes` are those of the cone, by its numbers."""
+        """Return a function for `Cone.known`. `nodes` are the nodes of the cone, by its numbers."""
 
     def facts(self, edges: Numbers) -> list[tuple[EdgeKind, str, str]]:
-        """Kind, first and last statement of whole edges."""
+        """Return kind, first and last statement of whole edges."""
 
 
 def cone(
@@ -58,7 +61,7 @@ def cone(
     facts: bool,
     names: bool,
 ) -> Cone:
-    """See `GraphStore.cone`; `start` holds the numbers of the focus."""
+    """Return the cone of the nodes `start`, as `GraphStore.cone` does."""
     walk = _Walk(ground, kinds, depth, limit, whole=facts or direction is Direction.BOTH)
     walk.go(start, direction)
     edges = walk.edges()
@@ -84,13 +87,16 @@ def cone(
 
 @dataclass(slots=True)
 class _Walk:
-    """Places nodes in the order in which they are met, nearest first; each is expanded once a way, also those of the last level."""
+    """The walk of a cone. Each node gets a place when it is first found, nearest first.
+
+    Nodes are expanded once in each direction, even on the last level.
+    """
 
     ground: Ground
     flows: Sequence[EdgeKind]
     depth: int
     limit: int
-    whole: bool  # edges with kind and row: where one may be met twice, or facts are asked for
+    whole: bool  # with kind and row of edges: needed if an edge may be found twice, or if facts are requested
     distance: dict[Direction, dict[int, int]] = field(default_factory=dict)
     _place: NDArray[np.int32] = field(init=False)  # by number
     _levels: list[Numbers] = field(default_factory=list)
@@ -102,27 +108,26 @@ class _Walk:
         self._place = np.full(self.ground.size, _UNKNOWN, dtype=np.int32)
 
     def go(self, start: Numbers, direction: Direction) -> None:
-        """Walk."""
         start = self._take(start)
         reached = {way: self._go(start, way) for way in direction.ways()}
         if len(reached) > 1:
-            # What leads from one cone into the other past the focus was not on the way of either.
+            # The walks did not follow edges that lead from one cone to the other without passing the focus.
             down = np.setdiff1d(reached[Direction.DOWNSTREAM], reached[Direction.UPSTREAM])
             self._met.append(self.ground.edges_at(Direction.UPSTREAM, down, self.flows, whole=True))
 
     def nodes(self) -> Numbers:
-        """The nodes in the order of their places."""
+        """Return the nodes in the order of their places."""
         return np.concatenate(self._levels)
 
     def places(self, edges: Numbers) -> Numbers:
-        """Edges as pairs of places."""
+        """Return edges as pairs of places."""
         return self._place[edges[:, :2]].astype(np.int64)
 
     def edges(self) -> Numbers:
-        """The edges among what was reached, each once."""
+        """Return the edges among the reached nodes, each once."""
         met = np.concatenate(self._met) if self._met else NO_EDGES
         kept: Numbers = met
-        if self._beyond or self.whole:  # else both ends of all that was met have places
+        if self._beyond or self.whole:  # otherwise both ends of all edges have places
             kept = met[(self._place[met[:, SRC]] != _UNKNOWN) & (self._place[met[:, DST]] != _UNKNOWN)]
         if not self.whole:
             return kept
@@ -130,11 +135,11 @@ class _Walk:
         return once
 
     def beyond(self) -> int:
-        """How many nodes depth or limit kept out that are one hop away."""
+        """Return the number of nodes one hop away that depth or limit excluded."""
         return len(distinct(np.concatenate(self._beyond))) if self._beyond else 0
 
     def containers(self, inner: Numbers) -> Numbers:
-        """Containment edges from the nodes at the places `inner` up to their outermost containers, which get places."""
+        """Return containment edges from the nodes at the places `inner` up to their outermost containers, which get places."""
         level = self.nodes()[inner]
         climbed = np.zeros(len(self._place), dtype=bool)
         steps = [NO_EDGES[:, :2]]
@@ -165,7 +170,7 @@ class _Walk:
         return np.flatnonzero(reached)
 
     def _take(self, nodes: Numbers) -> Numbers:
-        """Place what is new as far as the limit allows; returns those of the nodes that have a place."""
+        """Give places to new nodes within the limit, and return the nodes that have a place."""
         new = nodes[self._place[nodes] == _UNKNOWN]
         room = self.limit - self._size
         if len(new) > room:
@@ -184,7 +189,7 @@ class _Walk:
 
 
 def distinct(numbers: Numbers) -> Numbers:
-    """The different numbers, ascending. NumPy's own asks a table for each, which costs ten times what sorting does."""
+    """Return the distinct numbers, ascending. NumPy's `unique` uses a hash table, which takes ten times as long as sorting."""
     ordered = np.sort(numbers)
     kept = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=kept[1:])
@@ -193,7 +198,7 @@ def distinct(numbers: Numbers) -> Numbers:
 
 
 def counted(numbers: Numbers) -> tuple[Numbers, Numbers]:
-    """The different numbers, ascending, and how often each stands there."""
+    """Return the distinct numbers, ascending, and how often each occurs."""
     ordered = np.sort(numbers)
     starts = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])

@@ -1,4 +1,4 @@
-"""Pages of nodes in the order of (folded name, id), and the cursor that says where the next one begins."""
+"""Pages of nodes in the order of (folded name, id), and the cursor for the next page."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import json
 
 from headwater.errors import InvalidQueryError
 
-# Longer names are searched and ordered by their beginning: with the id they stand in one index key, which Neo4j bounds at 8 kB.
+# Longer names are searched and ordered by their beginning: name and id share one index key, which Neo4j limits to 8 kB.
 _SEARCHED = 500
 
 
 def fold(name: str) -> str:
-    """The form in which names are searched and ordered. Both stores keep it, so that both order alike.
+    """Return the form of a name for search and order. Both stores keep it, so both order alike.
 
-    Without NUL, behind which SQLite's index of letters does not look.
+    NUL is removed, because SQLite's trigram index stops there.
     """
     return name.casefold()[:_SEARCHED].encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def encode_cursor(folded: str, identifier: str) -> str:
-    """A cursor that stands behind the given node."""
+    """Return a cursor for the position after a node."""
     return base64.urlsafe_b64encode(json.dumps([folded, identifier]).encode()).decode()
 
 
 def decode_cursor(cursor: str | None) -> tuple[str, str]:
-    """Folded name and id after which a page begins; two empty texts for the first page.
+    """Return folded name and id after which a page begins, or two empty texts for the first page.
 
     Raises:
-        InvalidQueryError: the cursor is not one that a page carried.
+        InvalidQueryError: no page carried this cursor.
     """
     if cursor is None:
         return "", ""
@@ -43,7 +43,7 @@ def decode_cursor(cursor: str | None) -> tuple[str, str]:
 
 
 def bounds_of(prefix: str) -> tuple[str, str]:
-    """The least id that begins with a prefix, and the least one that follows all of these. Ids are ASCII, so that every store orders alike.
+    """Return the least id with a prefix, and the least id after all of these. Ids are ASCII, so that every store orders alike.
 
     Raises:
         InvalidQueryError: the prefix does not end with a colon.
@@ -54,5 +54,5 @@ def bounds_of(prefix: str) -> tuple[str, str]:
 
 
 def until_bound(until: str | None) -> str:
-    """What the times of edges (`{time} {run}`) are below that were stated at an instant or before."""
+    """Return a text greater than the times of edges (`{time} {run}`) at or before an instant, and not greater than later times."""
     return "~" if until is None else f"{until}!"

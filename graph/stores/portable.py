@@ -1,8 +1,8 @@
-"""A tenant's graph as lines of JSON, for moving it between stores and for backups: docs/reference/graph-file.md.
+"""A tenant's graph as lines of JSON, for backups and for moving it between stores: docs/reference/graph-file.md.
 
-A file must hold all that a store holds, stamps too, so that the store which reads it merges later statements as the first would have;
-must be written and read as a stream, whatever its size; and must not be taken for whole when it was cut. Reading merges into what is
-there: doing it twice, or into a store that has moved on, does no harm.
+A file must hold the whole content of a store, including stamps, so that another store merges later statements as the first would. Files of
+any size must be written and read as a stream. A truncated file must not pass as complete. Reading merges into the existing graph: reading
+twice, or into a store that has moved on, does no harm.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from headwater.graph.stores.fingerprint import Fingerprint
 from headwater.graph.stores.protocol import GraphStore
 
 FORMAT, VERSION = "headwater-graph", 1
-_PORTION = 20_000  # lines an absorb
+_PORTION = 20_000  # lines in each `absorb`
 _EDGE_KINDS = {kind.value: kind for kind in EdgeKind}
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The first line: up to which offset of which log the graph was projected. `entry` is the key of the log's entry there ("": none)."""
+    """The first line: the log and the offset up to which the graph was projected. `entry` is the key of the log's entry there ("": none).
+    """
 
     offset: int
     entry: str
@@ -34,7 +35,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The last line: what stands between. The fingerprint is that of a store which holds just this."""
+    """The last line: counts of the lines before it. The fingerprint is of a store that holds exactly these lines."""
 
     nodes: int
     edges: int
@@ -42,16 +43,16 @@ class Tail:
 
 
 async def write_graph(store: GraphStore, tenant: str, head: Head, write: Callable[[str], object]) -> Tail:
-    """Write a tenant's graph line by line, and return what the last line says.
+    """Write a tenant's graph line by line, and return the content of the last line.
 
-    What a store takes in meanwhile may be in it or not; the head's offset must have been read before.
+    Concurrent writes may be included or not, so the offset in the head must have been read before.
     """
     write(_line({"format": FORMAT, "version": VERSION, "offset": head.offset, "entry": head.entry}))
     hashed, nodes, edges = Fingerprint(), 0, 0
     async for portion in store.dump(tenant):
         hashed.nodes((identifier, name, properties) for identifier, name, properties, _ in portion.nodes)
         hashed.edges((*row[:4], *row[5:]) for row in portion.edges)
-        # Properties and stamps are JSON already: reading them to write them again would cost more than all else.
+        # Properties and stamps are JSON already. Parsing and serialising them would cost more than everything else.
         for identifier, name, properties, stamps in portion.nodes:
             write(f'{{"node":[{json.dumps(identifier)},{json.dumps(name)},{properties},{stamps}]}}\n')
         for src, dst, kind, properties, stamps, first, last in portion.edges:
@@ -65,10 +66,10 @@ async def write_graph(store: GraphStore, tenant: str, head: Head, write: Callabl
 
 
 def read_head(lines: Iterator[str]) -> Head:
-    """The first line.
+    """Return the first line.
 
     Raises:
-        InvalidInputError: this is no graph file, or one of a newer version.
+        InvalidInputError: the file is not a graph file, or has a newer version.
     """
     head = _parsed(next(lines, ""), 1)
     if head.get("format") != FORMAT:
@@ -83,10 +84,10 @@ def read_head(lines: Iterator[str]) -> Head:
 
 
 async def read_graph(store: GraphStore, tenant: str, lines: Iterable[str], *, offset: int | None = None) -> Tail:
-    """Merge what follows the head into a tenant's graph, and return what the last line says. `offset` is set with the last portion.
+    """Merge the lines after the head into a tenant's graph, and return the content of the last line. `offset` is set with the last portion.
 
     Raises:
-        InvalidInputError: a line is damaged, or the file was cut; the error names the line. What came before it is in the store.
+        InvalidInputError: a line is damaged, or the file is truncated. The error names the line. Earlier lines are in the store.
     """
     changes, nodes, edges = Changes(), 0, 0
     for number, text in enumerate(lines, 2):

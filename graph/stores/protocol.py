@@ -1,10 +1,10 @@
 """The graph store: keeps containers and the flows between them, and answers questions about their neighbourhood.
 
-For the projector (which writes) and for tracing, views and GraphQL (which read). A store must apply a batch and its log offset in
-one transaction, must come to the same content whatever the order and number of deliveries, and must never build a query out of
-a user's text. It never sees a record: those live in association segments.
+For the projector (which writes) and for tracing, views and GraphQL (which read). A store must apply a batch and its log offset in one
+transaction. Its content must not depend on the order and number of deliveries. A store must never build a query out of user text. Records
+never reach it: they are in association segments.
 
-The tenant is a required first argument everywhere, so that forgetting it does not type-check.
+The tenant is a required first argument everywhere, so that code without it fails the type check.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from headwater.graph.model.changes import Changes
 
 
 class Direction(StrEnum):
-    """Which way to follow edges: `upstream` to where data came from, `downstream` to where it went, `both` the one and the other.
+    """The direction to follow edges: `upstream` to the sources of data, `downstream` to its uses, `both` for the two together.
 
-    `both` is the union of the two cones: what a sibling's other sources are is no lineage of the focus.
+    `both` is the union of the two cones: other sources of a sibling are not lineage of the focus.
     """
 
     UPSTREAM = "upstream"
@@ -32,16 +32,16 @@ class Direction(StrEnum):
     BOTH = "both"
 
     def ways(self) -> list[Direction]:
-        """The single ways that a direction consists of."""
+        """Return the one or two single directions of a direction."""
         return [Direction.UPSTREAM, Direction.DOWNSTREAM] if self is Direction.BOTH else [self]
 
 
 @dataclass(frozen=True, slots=True)
 class Subgraph:
-    """Nodes that were reached, nearest first (then by id), and every edge of the kinds followed that joins two of them.
+    """The reached nodes, nearest first (then by id), and every edge of the followed kinds between two of them.
 
-    `truncated` counts the nodes that a limit kept out (0: nothing is missing); beyond `COUNTED` of them it is not counted on, and
-    `counted` is false. `distance` is in hops. `hidden`: something next to these nodes is kept from whoever asks (`graph.within`).
+    `truncated` counts the nodes beyond the limit (0: nothing is missing). Counting stops after `COUNTED` nodes, and then `counted` is
+    false. `distance` is in hops. `hidden` is true if the caller may not see something next to these nodes (`graph.within`).
     """
 
     nodes: Sequence[Node]
@@ -52,20 +52,21 @@ class Subgraph:
     hidden: bool = False
 
 
-# How many nodes beyond a limit are visited for the sake of their number.
+# Number of nodes beyond a limit that are visited only to count them.
 COUNTED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Cone:
-    """What a focus reaches, as numbers: for whoever computes on tens of thousands of nodes, as views do.
+    """The nodes that a focus reaches, as numbers, for callers that compute on tens of thousands of nodes, such as views.
 
-    A node's number is its index in `ids`; the first `reached` were reached (the focus first of all), the others contain one of them.
-    `pairs` are the edges as rows of two, (src, dst), each once: all those between nodes that were reached, with (kind, first, last) of each
-    in `facts` where that was asked for. `contains` are such rows of (container, child). `names`, where asked for, are those of `ids`.
-    `upstream` and `downstream` are hops by number. `beyond` counts nodes one hop further than depth or limit allowed. `known`, where the
-    graph is in memory, gives nodes by number as they were when they were reached; None for one that the store is to be asked for.
-    `hidden` as of a `Subgraph`.
+    A node's number is its index in `ids`. The first `reached` nodes were reached (the focus first), the others contain one of them. All
+    edges between reached nodes are in `pairs` as rows of (src, dst), each once. `facts` holds (kind, first, last) of each edge, if
+    requested. Containment is in `contains` as rows of (container, child). `names` are the names of `ids`, if requested. `upstream` and
+    `downstream` are hops by number. Nodes one hop beyond depth or limit are counted in `beyond`.
+
+    If the graph is in memory, `known` returns nodes by number as they were when they were reached, and None for a node that must be read
+    from the store. `hidden` is as in `Subgraph`.
     """
 
     ids: Sequence[str]
@@ -82,16 +83,16 @@ class Cone:
 
     @property
     def edges(self) -> list[tuple[int, int]]:
-        """The edges, made anew each time."""
+        """Return the edges as a new list."""
         return list(zip(self.pairs[:, 0].tolist(), self.pairs[:, 1].tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Some of a graph as a store keeps it.
+    """A part of a graph as a store keeps it.
 
-    Nodes are (id, name, properties, stamps), edges (source, destination, kind, properties, stamps, first, last). Properties and stamps
-    are canonical JSON texts, `first` and `last` as those of an `Edge`.
+    Nodes are (id, name, properties, stamps), edges (source, destination, kind, properties, stamps, first, last). Properties and stamps are
+    canonical JSON texts, `first` and `last` as those of an `Edge`.
     """
 
     nodes: Sequence[tuple[str, str, str, str]]
@@ -100,7 +101,7 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of nodes. `cursor` fetches the next one; None: this was the last."""
+    """One page of nodes. `cursor` fetches the next page; None: this was the last."""
 
     nodes: Sequence[Node]
     cursor: str | None
@@ -109,7 +110,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Nodes from a place of an order on, which a number tells, and how many the order has in all."""
+    """Nodes from a numeric position of an order, and the total number of nodes in it."""
 
     nodes: Sequence[Node]
     total: int
@@ -118,50 +119,50 @@ class Listing:
 # The id of a parent, and an instant (`until`; None: now).
 Moment = tuple[str, str | None]
 
-# Ids from the first on, up to the second and without it. Ranges that are asked for together do not overlap.
+# A half-open range of ids: the first id is included, the second is not. Ranges of one call do not overlap.
 IdRange = tuple[str, str]
 
 
 class GraphStore(Protocol):
-    """See the module's docstring for what a store must do. All verbs may raise `UnavailableError` (transient)."""
+    """A graph store. The module's docstring states its duties. All verbs may raise `UnavailableError` (transient)."""
 
     async def open(self) -> list[int]:
-        """Connect, and bring constraints, indexes and tables up to date; the numbers of the migrations that were missing."""
+        """Connect, bring constraints, indexes and tables up to date, and return the numbers of the missing migrations."""
 
     async def close(self) -> None: ...
 
     async def apply(self, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:
-        """Apply batches and remember `offset` (of the last log entry in them; it never goes back) in one transaction.
+        """Apply batches and store `offset` (of the last log entry in them; it never decreases) in one transaction.
 
         Raises:
             InvalidInputError: an id is malformed or too long, or a property is not JSON; nothing was applied.
         """
 
     async def offset(self, tenant: str) -> int:
-        """Offset of the last log entry applied; 0 where none was."""
+        """Return the offset of the last log entry applied, or 0."""
 
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]:
-        """The nodes that exist, in the order asked for."""
+        """Return the nodes that exist, in the order requested."""
 
     async def search(
         self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None,
         ranges: Sequence[IdRange] | None = None,
     ) -> Page:  # fmt: skip
-        """Nodes whose name holds `text` (case-insensitive; empty: all), ordered by name (its case folded) and id.
+        """Return nodes whose name contains `text` (case-insensitive; empty: all), ordered by name (its case folded) and id.
 
-        With `ranges` those alone whose ids lie in one of them.
+        With `ranges`, only nodes whose ids are in one of them.
         """
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
-        """Edges one hop away from `ids`."""
+        """Return the edges one hop away from `ids`."""
 
     async def reach(
         self, tenant: str, focus: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
     ) -> Subgraph:
-        """All that is within `depth` hops of `focus`, nearest first, `limit` nodes at most, the focus among them.
+        """Return all nodes within `depth` hops of `focus`, nearest first, at most `limit` nodes including the focus.
 
-        Over `reads` and `writes` a path from dataset to dataset takes two hops, by way of the job. Over `derives` from columns, what a
-        job states of a whole dataset is an edge to each column that it writes there (`derivations`).
+        Over `reads` and `writes`, a path from dataset to dataset takes two hops, through the job. Over `derives` from columns, a statement
+        of a job about a whole dataset counts as an edge to each column that it writes there (`derivations`).
         """
 
     async def cone(
@@ -177,61 +178,65 @@ class GraphStore(Protocol):
         facts: bool = False,
         names: bool = False,
     ) -> Cone:
-        """As `reach`, without properties, names if asked for, and with the containers (all levels up) of nodes of the kinds `contained`.
+        """Like `reach`, without properties. Names are optional. The result includes all containers of nodes of the kinds `contained`.
 
-        Where `limit` cuts a level, the first ids of it stay; where nothing was cut, it reaches the same nodes and edges as `reach`.
+        If `limit` cuts a level, the first ids of the level are kept. If nothing is cut, the result has the same nodes and edges as `reach`.
         """
 
     async def children(
         self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
     ) -> Page:
-        """Nodes that `parent` contains directly, ordered by name and id.
+        """Return the nodes that `parent` contains directly, ordered by name and id.
 
-        A child that one of the parent's own children contains is that child's: a job of a pipeline is not listed under the system.
+        A child that one of the parent's own children contains is left out: a job of a pipeline is not listed under the system.
         """
 
     async def listed(self, tenant: str, prefix: str, *, first: int = 100, skip: int = 0) -> Listing:
-        """Nodes whose id begins with `prefix` (kind and parts, each with its colon), ordered by id: the columns of a dataset, say.
+        """Return nodes whose id begins with `prefix` (kind and parts, each with its colon), ordered by id.
+
+        Example: the columns of a dataset.
 
         Raises:
             InvalidQueryError: the prefix does not end with a colon.
         """
 
     async def listed_after(self, tenant: str, prefix: str, after: str | None, *, first: int) -> Sequence[Node]:
-        """The first of those nodes whose id is greater than `after` (None: of all), for whoever goes through all of them.
+        """Return the first of these nodes whose id is greater than `after` (None: from the start), to iterate over all of them.
 
-        Nothing is counted or passed over: every page costs what the first does, and what is added meanwhile moves no other. Raises as
-        `listed`.
+        Nothing is counted or skipped: every page costs the same, and concurrent additions move no other node. Raises as `listed`.
         """
 
     async def latest(
         self, tenant: str, parent: str, kind: NodeKind, *, until: str | None = None, first: int = 100, skip: int = 0
     ) -> Listing:
-        """Nodes of one kind that `parent` contains: that of which this was first stated last comes first, then by id.
+        """Return nodes of one kind that `parent` contains. The order is by the first statement of containment, latest first, then by id.
 
-        With `until` (ISO 8601, as a stamp's time) those of which it was stated then or before.
+        With `until` (ISO 8601, as a stamp's time), only nodes whose containment was stated at or before this instant.
         """
 
     async def latest_at(self, tenant: str, asked: Sequence[Moment], kind: NodeKind, *, first: int) -> Mapping[Moment, Sequence[Node]]:
-        """For each parent and `until`, the `first` (1 at least) nodes that `latest` begins with. Nothing is counted."""
+        """Return the `first` (at least 1) nodes of `latest` for each parent and `until`. Nothing is counted."""
 
     async def shared(self, tenant: str, parent: str) -> list[str]:
-        """The ids of what `parent` contains and another node contains, too."""
+        """Return the ids of nodes that both `parent` and another node contain."""
 
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
-        """For each id that exists its containers, innermost first."""
+        """Return the containers of each id that exists, innermost first."""
 
     async def counts(self, tenant: str, *, ranges: Sequence[IdRange] | None = None) -> dict[str, int]:
-        """Number of nodes of each kind. With `ranges`: of those whose ids lie in one of them, and of the runs that these alone contain."""
+        """Return the number of nodes of each kind.
+
+        With `ranges`, only nodes in one of them are counted, and runs that only these nodes contain.
+        """
 
     async def fingerprint(self, tenant: str) -> str:
-        """Hash of the whole content, independent of the order in which it came. Equal graphs have equal fingerprints, in every store."""
+        """Return a hash of the whole content, independent of the order of writing. Equal graphs have equal fingerprints in every store."""
 
     def dump(self, tenant: str) -> AsyncIterator[Portion]:
-        """All that the tenant has, portion by portion, an edge with its destination. What is written meanwhile may be in it or not."""
+        """Return all nodes and edges of the tenant in portions, an edge with its destination. Concurrent writes may be included or not."""
 
     async def absorb(self, tenant: str, changes: Changes, *, offset: int | None = None) -> None:
-        """As `apply`, of facts that bear their stamps already."""
+        """Like `apply`, for facts that already have stamps."""
 
     async def drop(self, tenant: str) -> None:
-        """Forget the tenant's graph and offset; the projector rebuilds it from the log."""
+        """Delete the tenant's graph and offset. The projector rebuilds it from the log."""

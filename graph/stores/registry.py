@@ -1,9 +1,9 @@
-"""Finds the store that a URL names. Implementations are imported only when they are asked for.
+"""Finds the store that a URL names. Implementations are imported only on request.
 
 sqlite:///graph.db           a file in the working folder
 sqlite:////var/hw/graph.db   a file by its absolute path
-neo4j://host:7687            a Neo4j server or cluster (also bolt://, and +s, +ssc for TLS); user, password and database may
-                             stand in the URL: neo4j://user:password@host:7687/database
+neo4j://host:7687            a Neo4j server or cluster (also bolt://, and +s, +ssc for TLS); the URL may contain user, password
+                             and database: neo4j://user:password@host:7687/database
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headwater.graph.stores.indexable import IndexableStore
 
 
 def open_store(url: str, *, user: str | None = None, password: str | None = None) -> IndexableStore:
-    """The store at `url`; `await store.open()` connects it. `user` and `password` go before those of the URL.
+    """Return the store at `url`; `await store.open()` connects it. `user` and `password` override those of the URL.
 
     Raises:
         ConfigurationError: no store has that scheme, or the URL lacks something.

@@ -1,6 +1,6 @@
-"""When a version was written of which the start of its run alone told: some producers name there what a run writes, and nothing at its end.
+"""The time of a version whose dataset only the start event of its run names. Some producers name outputs at the start, and none at the end.
 
-The log's entries come in any order, and what one states cannot depend on another. So this is found out when versions are read.
+The log's entries come in any order, and a statement cannot depend on another entry. So the time is determined when versions are read.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Protocol
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
 
 WRITTEN_AT = "writtenAt"
-BARE_END = "bareEnd"  # of a run that completed: its last event names no dataset, so that what was stated before holds
+BARE_END = "bareEnd"  # property of a completed run whose last event names no dataset, so that earlier statements hold
 
 
 class _Nodes(Protocol):
-    """The one verb that this needs of a store, or of a service at the other end of a line."""
+    """The one verb that `with_ends` needs, of a store or of a remote service."""
 
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]: ...
 
 
 async def with_ends(graph: _Nodes, tenant: str, versions: Sequence[Node]) -> list[Node]:
-    """The versions, in their order; each that a completed run wrote says when."""
+    """Return the versions in their order. Each version of a completed run gets its time."""
     writers = {version.id: node_id(NodeKind.RUN, parse_id(version.id)[1][2]) for version in versions if _is_open(version)}
     if not writers:
         return list(versions)

@@ -1,7 +1,7 @@
-"""What an index reads of a Neo4j database: all of it once, then what its log of changes names.
+"""Reads a Neo4j database for an index: the whole graph once, then the changes that its log names.
 
-`ref` is the number that the server's own id of a node ends with. What stands before it is the same for every node of a database; that it
-is, is looked at with each node, and where it is not there is no index.
+`ref` is the number at the end of the server's own id of a node. The part before it must be the same for all nodes of a database. Each node
+is checked for this, and if one differs, there is no index.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from headwater.graph.stores.neo4j.connections import Connections, rows
 from headwater.graph.stores.neo4j.vocabulary import RELATIONSHIP
 
 _PORTION = 10_000
-_TRANSACTIONS = 64  # of the log, read at a time: one that touched much is megabytes
+_TRANSACTIONS = 64  # transactions of the log read at a time: one that touched many nodes takes megabytes
 _INDEXED = [kind.value for kind in INDEXED]
 _CODES = {relationship: CODES[kind] for kind, relationship in RELATIONSHIP.items()}
 
@@ -27,7 +27,7 @@ _NEWS: LiteralString = (
     _REVISION + "CALL () { UNWIND range(0, size($ids) - 1) AS place MATCH (n:Container {tenant: $tenant, id: $ids[place]}) "
     "WITH n, place ORDER BY place RETURN collect(elementId(n)) AS focus } RETURN revision, focus"
 )
-# The node of the revision is locked until the commit, and last of all: so revisions are seen in their order, and nobody waits in a circle.
+# The node of the revision is locked last, and until the commit. So revisions become visible in their order, and no deadlock is possible.
 _LOG: LiteralString = """
     MERGE (r:HeadwaterRevision {name: 'graph'}) SET r.name = 'graph'
     WITH r, coalesce(r.total, 0) AS before SET r.number = coalesce(r.number, 0) + 1, r.total = before + $size
@@ -38,7 +38,7 @@ _LOG: LiteralString = """
 _LOGGED: LiteralString = (
     "MATCH (c:HeadwaterChange) WHERE $after < c.revision <= $upto RETURN c.revision, c.nodes, c.tenant ORDER BY c.revision"
 )
-# Most edges were first and last stated at once: that need not travel twice.
+# Most edges were first and last stated at the same time, so this value travels only once.
 _ROW: LiteralString = """
     elementId(n), n.id, n.name, CASE WHEN n.kind IN $indexed THEN coalesce(n.properties, '{}') ELSE '' END,
     [(n)<-[e]-(m:Container) | [elementId(m), type(e), coalesce(e.first, ''),
@@ -48,16 +48,16 @@ _TOUCHED: LiteralString = "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant
 
 
 class Elements:
-    """Refs of the server's own ids, and back."""
+    """Conversion between the server's own ids and refs."""
 
     def __init__(self) -> None:
         self._head = ""
 
     def ref(self, element: str) -> int:
-        """The ref of an element.
+        """Return the ref of an element.
 
         Raises:
-            UnindexableError: it is not one of those known, or ends with no number.
+            UnindexableError: the id has another beginning than the known ones, or does not end with a number.
         """
         head, _, number = element.rpartition(":")
         if not number.isascii() or not number.isdigit() or (self._head and head != self._head):
@@ -66,18 +66,18 @@ class Elements:
         return int(number)
 
     def element(self, ref: int) -> str:
-        """The inverse."""
+        """Return the server's own id of a ref."""
         return f"{self._head}:{ref}"
 
 
 async def log_change(transaction: AsyncManagedTransaction, tenant: str, touched: Collection[str] | None) -> None:
-    """Log what this transaction touched; the last that it does. None: more than it is worth to name."""
+    """Log the nodes that this transaction touched, as its last step. None: too many to name."""
     packed = None if touched is None else pack(touched)
     await rows(transaction, _LOG, tenant=tenant, nodes=packed, size=len(packed or b""), logged=LOGGED, bytes=LOGGED_BYTES)
 
 
 async def census(transaction: AsyncManagedTransaction) -> Census:
-    """See `IndexableStore.census`. The server knows the counts."""
+    """See `IndexableStore.census`. The server keeps these counts."""
     (revision,) = (await rows(transaction, _REVISION + "RETURN revision"))[0]
     (nodes,) = (await rows(transaction, "MATCH (n:Container) RETURN count(n)"))[0]
     (edges,) = (await rows(transaction, "MATCH ()-[e]->() RETURN count(e)"))[0]
@@ -85,14 +85,14 @@ async def census(transaction: AsyncManagedTransaction) -> Census:
 
 
 async def scan(connections: Connections, elements: Elements) -> AsyncIterator[Rows]:
-    """See `IndexableStore.scan`: each node with the edges into it."""
+    """Read each node with the edges into it, for `IndexableStore.scan`."""
     statement: LiteralString = "MATCH (n:Container) RETURN " + _ROW
     async for portion in connections.stream(statement, portion=_PORTION, indexed=_INDEXED):
         yield _rows(portion, elements)
 
 
 async def no_news(connections: Connections, elements: Elements, tenant: str, focus: Sequence[str], after: int) -> News | None:
-    """`news` where nothing has changed, as mostly nothing has; None: something has."""
+    """Return the `news` if nothing has changed, the usual case. Returns None if something has changed."""
     revision, found = (await connections.read_at_once(_NEWS, ids=list(focus), tenant=tenant))[0]
     return News(revision, [elements.ref(element) for element in found], Rows()) if revision == after else None
 
@@ -118,7 +118,7 @@ async def news(transaction: AsyncManagedTransaction, elements: Elements, tenant:
 async def properties(
     transaction: AsyncManagedTransaction, elements: Elements, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]
 ) -> Properties:
-    """See `IndexableStore.properties`. One record of columns is unpacked faster than one a node."""
+    """See `IndexableStore.properties`. One record of columns is unpacked faster than one record per node."""
     of_nodes: list[str | None] = [None] * len(nodes)
     if nodes:
         places, texts = (await rows(transaction, _ABOUT_NODES, elements=[elements.element(ref) for ref in nodes]))[0]
@@ -130,7 +130,7 @@ async def properties(
         places, texts = (await rows(transaction, _ABOUT_EDGES, edges=asked))[0]
         for place, text in zip(places, texts, strict=True):
             of_edges[place] = text
-    # Last of all: where it is that of the walk, nothing was written before.
+    # This is read last: if it is still the revision of the walk, nothing was written before.
     (revision,) = (await rows(transaction, _REVISION + "RETURN revision"))[0]
     return Properties(revision, of_nodes, of_edges)
 

@@ -1,4 +1,4 @@
-"""The driver of one Neo4j database: managed transactions, which it repeats after transient failures, and its errors as Headwater's."""
+"""The driver of one Neo4j database: managed transactions, repeated after transient failures. Driver errors become Headwater's errors."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from headwater.errors import ConfigurationError, UnavailableError
 
 T = TypeVar("T")
 
-# Seconds until a caller is told that the server is away: whoever can wait longer (the projector) tries again by itself.
+# Seconds until a caller gets the error that the server is away. Callers that can wait longer (the projector) retry themselves.
 _PATIENCE = 5.0
 Work = Callable[[AsyncManagedTransaction], Awaitable[T]]
 
 
 class Connections:
-    """Runs functions of a transaction. `open` must have been awaited in the event loop that uses it."""
+    """Runs functions of a transaction. `open` must have been awaited in the same event loop."""
 
     def __init__(self, uri: str, *, user: str | None, password: str | None, database: str | None) -> None:
         self._uri = uri
@@ -29,7 +29,7 @@ class Connections:
         self._driver: AsyncDriver | None = None
 
     async def open(self) -> None:
-        """Connect. Where the server does not answer, this raises and may be repeated, and what is asked later is tried at the server."""
+        """Connect. If the server does not answer, this raises and may be repeated; later calls still try the server."""
         await self.close()
         with _translated(self._uri):
             self._driver = AsyncGraphDatabase.driver(
@@ -38,7 +38,7 @@ class Connections:
                 connection_timeout=2 * _PATIENCE,
                 connection_acquisition_timeout=2 * _PATIENCE,
                 max_transaction_retry_time=_PATIENCE,
-                # A label that no node bears yet is no mistake in a new database.
+                # In a new database, a label without nodes is not a mistake.
                 notifications_disabled_classifications=["UNRECOGNIZED"],
             )
             await self._driver.verify_connectivity()
@@ -56,17 +56,17 @@ class Connections:
                 return await session.execute_write(work)
 
     async def read_with(self, work: Work[T]) -> T:
-        """As `write_with`, for work that only reads."""
+        """Like `write_with`, for work that only reads."""
         with _translated(self._uri):
             async with self._connected().session(database=self._database) as session:
                 return await session.execute_read(work)
 
     async def read(self, statement: LiteralString, **parameters: Any) -> list[list[Any]]:
-        """The rows of one statement that only reads."""
+        """Return the rows of one statement that only reads."""
         return await self.read_with(lambda transaction: rows(transaction, statement, **parameters))
 
     async def read_at_once(self, statement: LiteralString, **parameters: Any) -> list[list[Any]]:
-        """As `read`, in one trip to the server instead of two: the statement is its own transaction. For what is asked again and again."""
+        """Like `read`, in one trip to the server instead of two: the statement is its own transaction. Use it for frequent statements."""
         with _translated(self._uri):
             async with self._connected().session(database=self._database, default_access_mode=READ_ACCESS) as session:
                 try:
@@ -83,7 +83,7 @@ class Connections:
                 await (await session.run(statement, parameters)).consume()
 
     async def stream(self, statement: LiteralString, *, portion: int, **parameters: Any) -> AsyncIterator[list[list[Any]]]:
-        """The rows of one statement that only reads, of which there may be any number, so many at a time."""
+        """Return the rows of one statement that only reads, in portions. The number of rows is unlimited."""
         with _translated(self._uri):
             async with self._connected().session(database=self._database, default_access_mode=READ_ACCESS, fetch_size=portion) as session:
                 result = await session.run(statement, parameters)
@@ -97,7 +97,7 @@ class Connections:
 
 
 async def rows(transaction: AsyncManagedTransaction, statement: LiteralString, **parameters: Any) -> list[list[Any]]:
-    """The rows of a statement, each as a list of its values."""
+    """Return the rows of a statement, each as a list of values."""
     result = await transaction.run(statement, parameters)
     return await result.values()
 
@@ -113,7 +113,7 @@ def _translated(uri: str) -> Iterator[None]:
     except (Neo4jError, DriverError) as error:
         if isinstance(error, ClientError) and "DatabaseNotFound" in (error.code or ""):
             raise ConfigurationError(f"Neo4j at {uri} has no such database: {error.message}.", hint="Name one that exists.") from error
-        # A connection that broke while a transaction was committed leaves open whether it was: merging again is right in both cases.
+        # If the connection breaks during a commit, the outcome is unknown. Merging again is correct in both cases.
         if error.is_retryable() or isinstance(error, ServiceUnavailable):
             raise UnavailableError(f"Neo4j at {uri} does not answer now: {error}.") from error
         raise

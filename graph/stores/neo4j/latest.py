@@ -1,6 +1,6 @@
-"""What many nodes contained last at many instants: the versions that a page of runs read.
+"""The last contents of many nodes at many instants: the versions for a page of runs.
 
-Neo4j has no index of what one node contains. So all that a parent contains is looked at, but once for all instants that are asked about.
+Neo4j has no index of the contents of one node. So the whole content of a parent is read, but only once for all instants.
 """
 
 from __future__ import annotations

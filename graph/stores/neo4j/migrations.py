@@ -1,6 +1,6 @@
-"""Constraints and indexes of a Neo4j database, in numbered steps that only go forward. A `HeadwaterMigration` node tells the last one.
+"""Constraints and indexes of a Neo4j database, in numbered steps that only go forward. A `HeadwaterMigration` node stores the last step.
 
-Where services are upgraded one by one, an old one starts beside a new one: the node also tells which schema it must know at least.
+During a rolling upgrade, old and new services run at the same time. So the node also stores the oldest schema that a service must know.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from neo4j.exceptions import ClientError
 from headwater.errors import ConfigurationError, UnavailableError
 from headwater.graph.stores.neo4j.connections import Connections
 
-# Step n is at index n - 1. Each statement must bear being repeated: schema and data do not change in one transaction.
+# Step n is at index n - 1. Each statement must be repeatable: schema and data cannot change in one transaction.
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
-    # 1. The constraints come before all data: MERGE without them duplicates under concurrency. The index serves pages of names.
+    # 1. The constraints come before all data: without them, concurrent MERGE statements create duplicates. The index serves pages of names.
     (
         "CREATE CONSTRAINT headwater_container IF NOT EXISTS FOR (n:Container) REQUIRE (n.tenant, n.id) IS UNIQUE",
         "CREATE CONSTRAINT headwater_progress IF NOT EXISTS FOR (p:HeadwaterProgress) REQUIRE p.tenant IS UNIQUE",
         "CREATE CONSTRAINT headwater_migration IF NOT EXISTS FOR (m:HeadwaterMigration) REQUIRE m.name IS UNIQUE",
         "CREATE INDEX headwater_container_by_name IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.folded, n.id)",
     ),
-    # 2. A part of a name is found by its letters, without looking at each name.
+    # 2. A full-text index finds a part of a name without reading each name.
     ("CREATE TEXT INDEX headwater_container_by_part IF NOT EXISTS FOR (n:Container) ON (n.folded)",),
-    # 3. A log of the last transactions that wrote, for whoever keeps the graph in memory (headwater.graph.index): which nodes each touched.
+    # 3. A log names the nodes that each of the last transactions touched, for indexes in memory (headwater.graph.index).
     (
         "CREATE CONSTRAINT headwater_revision IF NOT EXISTS FOR (r:HeadwaterRevision) REQUIRE r.name IS UNIQUE",
         "CREATE CONSTRAINT headwater_change IF NOT EXISTS FOR (c:HeadwaterChange) REQUIRE c.revision IS UNIQUE",
     ),
-    # 4. The bytes of the log before each of its transactions, by which it is kept short. What was logged until now counts as nothing, and
-    #    goes first.
+    # 4. Each transaction of the log stores the bytes before it, so that the log can be trimmed. Older entries count as zero bytes and are
+    # dropped first.
     (
         "CREATE INDEX headwater_change_by_bytes IF NOT EXISTS FOR (c:HeadwaterChange) ON (c.before)",
         "MATCH (c:HeadwaterChange) WHERE c.before IS NULL SET c.before = 0",
     ),
 )
-# The schema that a Headwater must know to work beside this one. A step that only adds, as an index, leaves it as it is.
+# The schema that a Headwater must know to run at the same time as this one. A step that only adds, such as an index, does not raise it.
 LEAST = 4
 _NOT_ONLINE: LiteralString = (
     "SHOW INDEXES YIELD name, state, populationPercent WHERE name STARTS WITH 'headwater_' AND state <> 'ONLINE'"
@@ -51,10 +51,10 @@ _PAUSE = 0.5  # seconds
 
 
 async def migrate(connections: Connections) -> list[int]:
-    """Take the steps that the database has not taken; their numbers. Safe when several processes start at once.
+    """Take the missing steps, and return their numbers. Several processes may start at the same time.
 
     Raises:
-        ConfigurationError: a newer Headwater has been here.
+        ConfigurationError: a newer Headwater has migrated the database.
     """
     rows = await connections.read(
         "OPTIONAL MATCH (m:HeadwaterMigration {name: 'graph'}) RETURN coalesce(m.number, 0), coalesce(m.least, m.number, 0)"
@@ -80,10 +80,10 @@ async def migrate(connections: Connections) -> list[int]:
 
 
 async def _online(connections: Connections) -> None:
-    """Wait for the indexes, by short looks.
+    """Wait for the indexes, by polling.
 
-    `db.awaitIndexes` is one transaction that waits, and an index that another service makes meanwhile waits for older transactions to
-    end: two services that start at once would wait for each other.
+    `db.awaitIndexes` is one transaction that waits. An index that another service creates meanwhile waits for older transactions to end. So
+    two services that start at the same time would wait for each other.
     """
     until = time.monotonic() + _LONGEST
     while waiting := await connections.read(_NOT_ONLINE):
@@ -98,15 +98,15 @@ async def _online(connections: Connections) -> None:
 
 
 async def _take(connections: Connections, statement: LiteralString, **parameters: int) -> None:
-    """Run one statement of a step. Others that start at the same time may be at it, too: the server lets one of them win."""
+    """Run one statement of a step. Other services may run it at the same time; the server lets one of them win."""
     for left in reversed(range(_TRIES)):
         try:
             await connections.run(statement, **parameters)
         except ClientError as error:
             if error.code != _ALIKE:
                 raise
-            return  # another made it while this one looked
-        except UnavailableError:  # a deadlock of two that migrate, or a server that is away
+            return  # another service made it meanwhile
+        except UnavailableError:  # a deadlock of two migrations, or the server is away
             if not left:
                 raise
             await asyncio.sleep(_PAUSE)

@@ -1,4 +1,4 @@
-"""Reading Neo4j: nodes by id and by name, children, containers, counts, the fingerprint."""
+"""Reads Neo4j: nodes by id and by name, children, containers, counts, the fingerprint."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from headwater.graph.stores.protocol import IdRange, Listing, Page, Portion
 _PORTION = 2_000
 _COLUMNS: LiteralString = "n.id, n.kind, n.name, n.properties"
 _NEXT: LiteralString = " AND (n.folded > $folded OR n.folded = $folded AND n.id > $id) RETURN n.folded, "
-# A composite index serves only where each of its properties has a predicate; without this, it is a scan over all tenants.
+# A composite index serves only if each of its properties has a predicate; without this one, the server scans all tenants.
 _INDEXED: LiteralString = " AND n.kind IS NOT NULL AND n.folded IS NOT NULL AND n.id IS NOT NULL"
 _ORDER: LiteralString = " ORDER BY n.folded, n.id LIMIT $limit"
 
 
 async def read_nodes(transaction: AsyncManagedTransaction, tenant: str, ids: Sequence[str]) -> list[Node]:
-    """The nodes that exist, in the order asked for."""
+    """Return the nodes that exist, in the order requested."""
     found = await rows(
         transaction, "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant, id: id}) RETURN " + _COLUMNS, ids=list(ids), tenant=tenant
     )
@@ -55,7 +55,7 @@ async def search(
 async def children(
     transaction: AsyncManagedTransaction, tenant: str, parent: str, kinds: Sequence[NodeKind], first: int, after: str | None
 ) -> Page:
-    """What the parent contains directly: an edge that two steps of containment replace does not count."""
+    """Return the direct contents of the parent. An edge is ignored if two steps of containment replace it."""
     contained: LiteralString = """
         MATCH (p:Container {tenant: $tenant, id: $parent})-[:CONTAINS]->(n:Container)
         WHERE n.tenant = $tenant AND n.kind IN $kinds
@@ -109,7 +109,7 @@ _RUNS_INSIDE: LiteralString = (
 
 
 async def shared(transaction: AsyncManagedTransaction, tenant: str, parent: str) -> list[str]:
-    """The ids of what a node contains and another contains, too."""
+    """Return the ids of nodes that both this node and another contain."""
     found = await rows(
         transaction,
         "MATCH (p:Container {tenant: $tenant, id: $parent})-[:CONTAINS]->(n:Container) WHERE n.tenant = $tenant "
@@ -121,7 +121,7 @@ async def shared(transaction: AsyncManagedTransaction, tenant: str, parent: str)
 
 
 async def ancestors(transaction: AsyncManagedTransaction, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
-    """The containers of each id that exists, innermost first."""
+    """Return the containers of each id that exists, innermost first."""
     known = await read_nodes(transaction, tenant, ids)
     nodes = {node.id: node for node in known}
     parents: dict[str, list[str]] = {}
@@ -145,7 +145,7 @@ async def ancestors(transaction: AsyncManagedTransaction, tenant: str, ids: Sequ
 
 
 async def counts(transaction: AsyncManagedTransaction, tenant: str, ranges: Sequence[IdRange] | None = None) -> dict[str, int]:
-    """Number of nodes of each kind that there is; see `GraphStore.counts` for `ranges`."""
+    """Return the number of nodes of each kind. See `GraphStore.counts` for `ranges`."""
     if ranges is not None:
         inside: LiteralString = (
             "UNWIND $ranges AS range MATCH (n:Container) WHERE n.tenant = $tenant AND n.id >= range[0] AND n.id < range[1] "
@@ -160,7 +160,7 @@ async def counts(transaction: AsyncManagedTransaction, tenant: str, ranges: Sequ
 
 
 async def fingerprint(transaction: AsyncManagedTransaction, tenant: str) -> str:
-    """The hash of all that the tenant has, streamed."""
+    """Return the hash of all nodes and edges of the tenant. The rows are streamed."""
     result = Fingerprint()
     nodes = await transaction.run(
         "MATCH (n:Container) WHERE n.tenant = $tenant AND n.id IS NOT NULL RETURN n.id, n.name, n.properties", tenant=tenant
@@ -178,7 +178,7 @@ async def fingerprint(transaction: AsyncManagedTransaction, tenant: str) -> str:
 
 
 async def dump(transaction: AsyncManagedTransaction, *, tenant: str, after: str) -> tuple[Portion, str | None]:
-    """The nodes whose ids follow `after`, the edges into them, and the last of these ids (None: there are no more)."""
+    """Return the nodes whose ids follow `after`, the edges into them, and the last of these ids (None: no more)."""
     nodes = await rows(
         transaction,
         "MATCH (n:Container) WHERE n.tenant = $tenant AND n.id > $after "
@@ -205,19 +205,19 @@ async def dump(transaction: AsyncManagedTransaction, *, tenant: str, after: str)
 
 
 async def offset(transaction: AsyncManagedTransaction, tenant: str) -> int:
-    """Offset of the last log entry applied."""
+    """Return the offset of the last log entry applied."""
     found = await rows(transaction, "MATCH (p:HeadwaterProgress {tenant: $tenant}) RETURN p.offset", tenant=tenant)
     return int(found[0][0]) if found else 0
 
 
 def to_node(row: Sequence[str]) -> Node:
-    """A node from (id, kind, name, properties)."""
+    """Return a node from (id, kind, name, properties)."""
     identifier, kind, name, properties = row
     return Node(identifier, NodeKind(kind), name, json.loads(properties))
 
 
 async def _page(transaction: AsyncManagedTransaction, matching: LiteralString, first: int, after: str | None, **parameters: Any) -> Page:
-    """The page of what `matching` calls n; it must end in a WHERE."""
+    """Return the page of the nodes that `matching` calls n. `matching` must end in a WHERE."""
     folded, identifier = decode_cursor(after)
     total = (await rows(transaction, matching + " RETURN count(n)", **parameters))[0][0]
     found = await rows(transaction, matching + _NEXT + _COLUMNS + _ORDER, **parameters, folded=folded, id=identifier, limit=first + 1)

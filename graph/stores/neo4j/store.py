@@ -1,4 +1,4 @@
-"""`GraphStore` on Neo4j. Each verb is a function of the modules beside this one, run in a managed transaction of `Connections`."""
+"""`GraphStore` on Neo4j. Each verb is a function of the modules in this folder, run in a managed transaction of `Connections`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headwater.graph.stores.protocol import Cone, Direction, IdRange, Listing, M
 
 
 class Neo4jStore:
-    """The graph in one database of the server at `uri`; without `database` the user's home database."""
+    """The graph in one database of the server at `uri`. Without `database`, this is the user's home database."""
 
     def __init__(self, uri: str, *, user: str | None = None, password: str | None = None, database: str | None = None) -> None:
         self._connections = Connections(uri, user=user, password=password, database=database)

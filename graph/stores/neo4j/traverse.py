@@ -1,7 +1,7 @@
-"""Walking Neo4j: one hop, and all that can be reached, level by level.
+"""Walks in Neo4j: one hop, and all reachable nodes level by level.
 
-A level is one statement over the nodes of the level before, by the server's own ids: a look-up in an index costs ten times as much. A
-variable-length pattern would walk every path, of which there may be exponentially many; this visits each node once.
+A level is one statement over the nodes of the previous level, by the server's own ids: an index look-up costs ten times as much. A
+variable-length pattern would walk every path, possibly exponentially many. This walk visits each node once.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from headwater.graph.stores.neo4j.connections import rows
 from headwater.graph.stores.neo4j.vocabulary import KIND, any_of
 from headwater.graph.stores.protocol import COUNTED, Direction, Subgraph
 
-_NODE_KINDS = {kind.value: kind for kind in NodeKind}  # a look-up costs a tenth of NodeKind(…)
+_NODE_KINDS = {kind.value: kind for kind in NodeKind}  # a look-up takes a tenth of the time of NodeKind(…)
 _ABOUT: LiteralString = "type(e), coalesce(e.properties, '{}'), coalesce(e.first, ''), coalesce(e.last, '')"
 
 
 async def neighbours(
     transaction: AsyncManagedTransaction, tenant: str, ids: Sequence[str], direction: Direction, kinds: Sequence[EdgeKind]
 ) -> list[Edge]:
-    """Edges of the kinds that begin (downstream) or end (upstream) at one of the ids."""
+    """Return the edges of the kinds that begin (downstream) or end (upstream) at one of the ids."""
     if not kinds:
         return []
     found: dict[tuple[str, str, EdgeKind], Edge] = {}
@@ -59,7 +59,7 @@ async def reach(
         for element, hops in (await walk.go(start)).items():
             distance[element] = min(hops, distance.get(element, hops))
     elements = await _nearest(transaction, distance, limit)
-    # No step went over what leads into the last level, or from one cone into the other.
+    # The steps did not follow edges from the last level, nor edges from one cone to the other.
     await walks[0].expand([element for element in elements if element not in walks[0].expanded])
     nodes = [(distance[element], node) for element, node in elements.items()]
     nodes.sort(key=lambda entry: (entry[0], entry[1].id))
@@ -78,7 +78,7 @@ async def reach(
 
 @dataclass(slots=True)
 class _Walk:
-    """One cone. `met` are the edges of the elements `expanded`; `whole`: every node within the depth was visited."""
+    """The walk of one cone. `met` are the edges of the elements `expanded`; `whole` is True if every node within the depth was visited."""
 
     transaction: AsyncManagedTransaction
     way: Direction
@@ -90,7 +90,7 @@ class _Walk:
     whole: bool = True
 
     async def go(self, start: Sequence[str]) -> dict[str, int]:
-        """Hops by element id."""
+        """Walk, and return the hops by element id."""
         hops = dict.fromkeys(start, 0)
         frontier = list(start)
         for distance in range(1, self.depth + 1):
@@ -105,7 +105,7 @@ class _Walk:
         return hops
 
     async def expand(self, elements: Sequence[str]) -> Sequence[str]:
-        """Take in the edges whose near end is one of the elements; returns their far ends."""
+        """Add the edges whose near end is one of the elements, and return their far ends."""
         if not elements or not self.kinds:
             return []
         statement: LiteralString = (
@@ -122,7 +122,7 @@ class _Walk:
         return list(far)
 
     async def _count(self, elements: Sequence[str]) -> Sequence[str]:
-        """The far ends alone: what lies beyond the limit is only counted."""
+        """Return only the far ends: nodes beyond the limit are only counted."""
         if not self.kinds:
             return []
         statement: LiteralString = BY_PLACE + step(self.way, self.kinds) + " RETURN collect(DISTINCT elementId(m))"
@@ -130,7 +130,7 @@ class _Walk:
 
 
 async def elements_of(transaction: AsyncManagedTransaction, tenant: str, ids: Sequence[str]) -> list[str]:
-    """The server's own ids of the nodes that exist, in the order of the ids."""
+    """Return the server's own ids of the nodes that exist, in the order of the ids."""
     statement: LiteralString = (
         "UNWIND range(0, size($ids) - 1) AS place MATCH (n:Container {tenant: $tenant, id: $ids[place]}) "
         "WITH n, place ORDER BY place RETURN collect(elementId(n))"
@@ -139,7 +139,7 @@ async def elements_of(transaction: AsyncManagedTransaction, tenant: str, ids: Se
 
 
 async def _nearest(transaction: AsyncManagedTransaction, distance: dict[str, int], limit: int) -> dict[str, Node]:
-    """The `limit` nearest nodes by element id, the first ids going first where a level does not fit whole."""
+    """Return the `limit` nearest nodes by element id. If a level exceeds the limit, the first ids are kept."""
     ordered = sorted(distance, key=distance.__getitem__)
     if len(ordered) > limit:
         edge = distance[ordered[limit]]
@@ -151,7 +151,7 @@ async def _nearest(transaction: AsyncManagedTransaction, distance: dict[str, int
             limit=limit - len(whole),
         )
         ordered = whole + [element for (element,) in last]
-    # One record of columns is unpacked faster than one a node.
+    # One record of columns is unpacked faster than one record per node.
     columns = (
         await rows(
             transaction,
@@ -171,7 +171,7 @@ BY_PLACE: LiteralString = "UNWIND range(0, size($elements) - 1) AS place MATCH (
 
 
 def step(way: Direction, kinds: Sequence[EdgeKind]) -> LiteralString:
-    """One hop from n to m, against the flow or with it."""
+    """Return the pattern of one hop from n to m, upstream or downstream."""
     types = any_of(kinds)
     return "<-[e:" + types + "]-(m:Container)" if way is Direction.UPSTREAM else "-[e:" + types + "]->(m:Container)"
 

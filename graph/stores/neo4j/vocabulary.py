@@ -1,6 +1,6 @@
 """Labels and relationship types.
 
-Cypher takes no parameters in their places within a pattern, so they come from here, never from a text of a user.
+Cypher takes no parameters for these parts of a pattern, so the names come from this module, never from user text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RELATIONSHIP: dict[EdgeKind, LiteralString] = {
 KIND = {relationship: kind for kind, relationship in RELATIONSHIP.items()}
 
 
-# The label that a node bears beside `Container`, for people who look at the database.
+# The second label of a node, in addition to `Container`, for people who browse the database.
 LABEL: dict[NodeKind, LiteralString] = {
     NodeKind.PLATFORM: "Platform",
     NodeKind.DATASET: "Dataset",
@@ -49,5 +49,5 @@ LABEL: dict[NodeKind, LiteralString] = {
 
 
 def any_of(kinds: Sequence[EdgeKind]) -> LiteralString:
-    """The kinds as a pattern takes them: `READS|WRITES`."""
+    """Return the kinds as a pattern writes them: `READS|WRITES`."""
     return "|".join([RELATIONSHIP[EdgeKind(kind)] for kind in kinds])

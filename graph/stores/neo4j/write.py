@@ -1,8 +1,8 @@
-"""Applying batches to Neo4j: lock and read the touched elements, merge, write back, all in the caller's transaction.
+"""Applies batches to Neo4j: lock and read the touched elements, merge, write back, all in the caller's transaction.
 
-Per-property stamps need a read between two writes where an element was there. The first statement writes to every node that is
-touched, which locks it until the end of the transaction; so what is read cannot change, and the edges between locked nodes cannot be
-made twice. Nodes are locked in the order of their ids.
+Stamps per property need a read between two writes if an element exists. The first statement writes to every touched node, and so locks it
+until the transaction ends. Therefore no read value changes, and no edge between locked nodes is created twice. Nodes are locked in the
+order of their ids.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 _PORTION = 5_000
 _FORGOTTEN = 10_000
 
-# Rows are lists, whose names need not travel. What is created is complete at once; only what was there and says otherwise comes back.
+# Rows are lists, so that names do not travel. New elements are created complete; only changed existing elements are returned.
 _LOCK: LiteralString = """
     UNWIND range(0, size($rows) - 1) AS place
     WITH place, $rows[place] AS row
@@ -44,7 +44,7 @@ _SET_NODES: LiteralString = """
     MATCH (n) WHERE elementId(n) = row[0]
     SET n.name = row[1], n.folded = row[2], n.properties = row[3], n.stamps = row[4]
     """
-# Each end is looked up once, by the server's own id, and an edge names both by their places.
+# Each end is looked up once, by the server's own id. An edge names both ends by their positions.
 _ENDS: LiteralString = """
     UNWIND range(0, size($elements) - 1) AS place
     MATCH (n) WHERE elementId(n) = $elements[place]
@@ -53,7 +53,7 @@ _ENDS: LiteralString = """
     UNWIND $rows AS row
     WITH ends[row[0]] AS s, ends[row[1]] AS d, row
     """
-# A null compares as neither: a statement without a time changes none.
+# Comparisons with null are false, so a statement without a time changes no time.
 _MERGED: LiteralString = """
     ON CREATE SET e.first = row[2], e.last = row[3], e.properties = row[4], e.stamps = row[5]
     ON MATCH SET e.first = CASE WHEN row[2] < coalesce(e.first, '~') THEN row[2] ELSE e.first END,
@@ -65,7 +65,7 @@ _MERGED: LiteralString = """
 
 @dataclass(frozen=True, slots=True)
 class _Locked:
-    """A node that this transaction holds. `bare`: it has no edge yet, so none that begins or ends there needs to be looked for."""
+    """A node that this transaction has locked. A `bare` node has no edge yet, so no edge of it needs to be looked up."""
 
     element: str
     bare: bool
@@ -91,9 +91,10 @@ async def write_changes(transaction: AsyncManagedTransaction, tenant: str, chang
 
 
 async def drop_tenant(connections: Connections, tenant: str) -> None:
-    """Delete all that the tenant has.
+    """Delete the whole graph of the tenant.
 
-    In portions, since a transaction of Neo4j lives in memory; the offset first, so that the log heals what a crash leaves.
+    The deletion runs in portions, because a transaction of Neo4j is held in memory. The offset goes first, so that the log repairs the
+    graph after a crash.
     """
     await connections.run("MATCH (p:HeadwaterProgress {tenant: $tenant}) DELETE p", tenant=tenant)
 
@@ -103,7 +104,7 @@ async def drop_tenant(connections: Connections, tenant: str) -> None:
         )
         (gone,) = (await rows(transaction, statement, tenant=tenant, limit=_FORGOTTEN))[0]
         if gone:
-            # With each portion: what was read between two of them holds nodes that are there no more.
+            # Clear this after each portion: changes that were read between two portions name deleted nodes.
             await log_change(transaction, tenant, None)
         return int(gone)
 
@@ -114,7 +115,7 @@ async def drop_tenant(connections: Connections, tenant: str) -> None:
 async def _write_nodes(transaction: AsyncManagedTransaction, tenant: str, nodes: Mapping[str, Facts]) -> dict[str, _Locked]:
     locked: dict[str, _Locked] = {}
     updates: list[list[str]] = []
-    # Sorted, ids of one kind follow one another, and a statement can name their label.
+    # Sorted ids group nodes of one kind, so that a statement can name their label.
     for kind, of_kind in groupby(sorted(nodes), key=kind_of):
         lock: LiteralString = _LOCK + LABEL[kind] + _LOCKED
         for portion in _portions(of_kind):
@@ -136,7 +137,7 @@ async def _write_edges(
     seen: Mapping[EdgeKey, tuple[str, str]],
     locked: Mapping[str, _Locked],
 ) -> None:
-    """An edge that cannot be there yet is made without looking for it, which is most of the price."""
+    """Write edges of one kind. Edges that cannot exist yet are created without a look-up, which is most of the cost."""
     relationship = RELATIONSHIP[kind]
     created: LiteralString = "CREATE (s)-[:" + relationship + " {first: row[2], last: row[3], properties: row[4], stamps: row[5]}]->(d)"
     merge: LiteralString = "MERGE (s)-[e:" + relationship + "]->(d)" + _MERGED
@@ -158,7 +159,7 @@ async def _write_edges(
 def _placed(
     edges: Sequence[tuple[EdgeKey, Facts]], seen: Mapping[EdgeKey, tuple[str, str]], locked: Mapping[str, _Locked]
 ) -> tuple[list[str], list[str], list[list[Any]]]:
-    """The ends of edges, as ids and as the server's own, and what is stated of each edge by the places of its ends."""
+    """Return the ends of edges, as ids and as the server's own ids, and the statements about each edge by the positions of its ends."""
     ids = list(dict.fromkeys(end for (src, dst, _), _ in edges for end in (src, dst)))
     places = {identifier: place for place, identifier in enumerate(ids)}
     stated = [
@@ -169,7 +170,7 @@ def _placed(
 
 
 def _stated(identifier: str, kind: NodeKind, facts: Facts) -> list[str]:
-    """A node as the first statement that names it leaves it."""
+    """Return the row of a node after its first statement."""
     name = facts.values.get(NAME) or bare_name(identifier)
     return [identifier, kind.value, name, fold(name), *facts.dump()]
 

@@ -1,4 +1,4 @@
-"""What an index reads of the SQLite file: all of it once, then what its log of changes names. `ref` is a node's key."""
+"""Reads the SQLite file for an index: the whole graph once, then the changes that its log names. `ref` is a node's key."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _CODES = {code: CODES[kind] for code, kind in KIND.items()}
 
 
 def log_change(connection: sqlite3.Connection, touched: Collection[int] | None) -> None:
-    """Log what this transaction touched: nodes by key; None: more than it is worth to name, or all of it."""
+    """Log the keys of the nodes that this transaction touched. None: too many to name, or all nodes."""
     packed = None if touched is None else pack(touched)
     before = connection.execute("SELECT revision, total FROM change ORDER BY revision DESC LIMIT 1").fetchone() or (0, 0)
     revision, total = before[0] + 1, before[1] + len(packed or b"")
     connection.execute("INSERT INTO change (revision, nodes, total) VALUES (?, ?, ?)", (revision, packed, total))
-    # From the oldest on, so that only what goes is looked at, and one more.
+    # Search from the oldest entry on, so that only the entries to delete and one more are read.
     (oldest,) = connection.execute(
         "SELECT revision FROM change WHERE total - coalesce(length(nodes), 0) >= ? - ? OR revision = ? ORDER BY revision LIMIT 1",
         (total, LOGGED_BYTES, revision),
@@ -44,13 +44,13 @@ def census(connection: sqlite3.Connection) -> Census:
 
 
 def scan_nodes(connection: sqlite3.Connection, *, after: int) -> tuple[Rows, int | None]:
-    """A portion of the nodes, and the last key of it; None: there are no more."""
+    """Return a portion of the nodes, and its last key (None: no more)."""
     found = connection.execute(f"SELECT {_NODES} FROM node AS n WHERE n.key > ? ORDER BY n.key LIMIT ?", (after, _PORTION)).fetchall()
     return _rows(found, []), found[-1][0] if len(found) == _PORTION else None
 
 
 def scan_edges(connection: sqlite3.Connection, *, after: int) -> tuple[Rows, int | None]:
-    """A portion of the edges, and the last key of it; None: there are no more."""
+    """Return a portion of the edges, and its last key (None: no more)."""
     found = connection.execute(f"SELECT {_EDGES} FROM edge AS e WHERE e.key > ? ORDER BY e.key LIMIT ?", (after, _PORTION)).fetchall()
     return _rows([], found), found[-1][0] if len(found) == _PORTION else None
 

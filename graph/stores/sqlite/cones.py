@@ -1,4 +1,4 @@
-"""Cones of the SQLite file: what walking by number needs, from its tables."""
+"""Cones of the SQLite file: its tables as the `Ground` of a walk by numbers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class FileGround:
         return [facts[row] for row in edges[:, ROW].tolist()]
 
     def _texts(self, column: Literal["id", "name"], nodes: Numbers) -> list[str]:
-        """Read in the order of the file."""
+        """Return a text column of the nodes. Rows are read in the order of the file."""
         order = np.argsort(nodes)
         (found,) = self.connection.execute(
             f"SELECT json_group_array(n.{column}) FROM json_each(?) AS kept CROSS JOIN node AS n ON n.key = kept.value",

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 _READERS = 4
 _BUSY_SECONDS = 30.0
-_MAPPED = 2**31 - 65536  # the most that SQLite is built for
+_MAPPED = 2**31 - 65536  # SQLite's upper limit
 
 
 class Connections:
@@ -37,7 +37,7 @@ class Connections:
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="graph-reader")
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in a transaction that holds the write lock from its start; undone if it raises."""
+        """Run `work` in a transaction that holds the write lock from its start. If `work` raises, the transaction is rolled back."""
         return await self._run(self._writer, "BEGIN IMMEDIATE", work)
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -45,7 +45,7 @@ class Connections:
         return await self._run(self._readers, "BEGIN", work)
 
     async def close(self) -> None:
-        """Wait for what runs, then close every connection."""
+        """Wait for running work, then close every connection."""
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
@@ -72,18 +72,18 @@ class Connections:
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._threads, "connection", None)
         if connection is None:
-            # Closed by another thread than its own, hence check_same_thread; each is used by one thread only.
+            # Another thread closes the connection, hence check_same_thread. Only one thread uses it.
             connection = sqlite3.connect(
                 self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
             )
             _use_wal(connection)
-            # A power cut may take the last transactions with it, offset and effect together: the log brings them back.
+            # A power failure may lose the last transactions, offset and effect together. The log restores them.
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA cache_size = -65536")
-            # The log is written into the file, and both to the disk, each 32 MB: the same pages change again and again.
+            # The write-ahead log is copied into the file, and both are synced, every 32 MB: the same pages change again and again.
             connection.execute("PRAGMA wal_autocheckpoint = 8192")
             connection.execute("PRAGMA temp_store = MEMORY")
-            # Walks touch thousands of pages all over the file: mapped, they are read without a call to the system for each.
+            # Walks read thousands of pages all over the file. With a memory map, they need no system call for each.
             connection.execute(f"PRAGMA mmap_size = {_MAPPED}")
             self._threads.connection = connection
             self._open.append(connection)
@@ -92,7 +92,7 @@ class Connections:
 
 @contextmanager
 def _translated(path: Path) -> Iterator[None]:
-    """SQLite's errors as Headwater's."""
+    """Raise SQLite's errors as Headwater's."""
     try:
         with translated(path, "The graph file"):
             yield
@@ -106,7 +106,7 @@ def _translated(path: Path) -> Iterator[None]:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Turn the write-ahead log on. SQLite does not wait for others here, as it does elsewhere, so this waits."""
+    """Turn on the write-ahead log. SQLite does not wait for other connections in this case, so this function waits."""
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:

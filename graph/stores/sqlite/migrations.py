@@ -8,9 +8,9 @@ from headwater.errors import ConfigurationError
 
 # Step n is at index n - 1.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    # 1. Edges refer to nodes by a number: ids are long, and each would stand in four index entries an edge. The kind comes before
-    #    the far end in both edge indexes, since a dataset contains far more versions than it has readers. `stamps` makes later
-    #    merges right (headwater.graph.model.merge); readers leave it alone.
+    # 1. Edges refer to nodes by number: ids are long, and each would be stored in four index entries per edge. The kind comes before the
+    # far end in both edge indexes, because a dataset contains far more versions than it has readers. `stamps` makes later merges correct
+    # (headwater.graph.model.merge); readers ignore it.
     (
         """
         CREATE TABLE node (
@@ -40,13 +40,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX edge_by_src ON edge (tenant, src, kind, dst)",
         "CREATE TABLE progress (tenant TEXT PRIMARY KEY, offset INTEGER NOT NULL) WITHOUT ROWID",
     ),
-    # 2. When an edge was first and last stated, as `{time} {run}`. Edges of before have neither until the graph is rebuilt from the log.
+    # 2. The first and last statement of an edge, as `{time} {run}`. Older edges have neither until the graph is rebuilt from the log.
     (
         "ALTER TABLE edge ADD COLUMN first TEXT",
         "ALTER TABLE edge ADD COLUMN last TEXT",
     ),
-    # 3. Walks read narrow rows. A node's facts move to a table of their own. What is known of an edge stays in the table, and the two
-    #    indexes hold the edge itself: three numbers each (the tenant is its nodes', the kind one of `vocabulary`) and the row's.
+    # 3. Walks read narrow rows. A node's facts move to a separate table. The facts of an edge stay in the table, and the two indexes hold
+    # the edge itself: three numbers (the nodes determine the tenant, `vocabulary` numbers the kind) and the row's number.
     (
         "CREATE TABLE fact (key INTEGER PRIMARY KEY REFERENCES node (key), properties TEXT NOT NULL, stamps TEXT NOT NULL)",
         "INSERT INTO fact SELECT key, properties, stamps FROM node WHERE stamps <> '[]' ORDER BY key",
@@ -76,8 +76,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE UNIQUE INDEX edge_by_dst ON edge (dst, kind, src)",
         "CREATE INDEX edge_by_src ON edge (src, kind, dst)",
     ),
-    # 4. Names by three letters of theirs, for searching without looking at each. A spelling is indexed once: columns are many and spelt
-    #    alike, and a version bears its run's name. The positions of letters are left out; whoever asks looks at what was found.
+    # 4. A trigram index of names, for searching without reading each name. A spelling is indexed once: many columns share a spelling, and a
+    # version has the name of its run. The index omits positions of letters, so searches check each hit.
     (
         "CREATE TABLE spelling (key INTEGER PRIMARY KEY, tenant TEXT NOT NULL, folded TEXT NOT NULL, UNIQUE (tenant, folded))",
         "INSERT INTO spelling (tenant, folded) SELECT DISTINCT tenant, folded FROM node",
@@ -87,18 +87,19 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """,
         "INSERT INTO spelling_part (spelling_part) VALUES ('rebuild')",
     ),
-    # 5. A log of the last transactions that wrote, for whoever keeps the graph in memory (headwater.graph.index): which nodes each touched.
+    # 5. A log names the nodes that each of the last transactions touched, for indexes in memory (headwater.graph.index).
     ("CREATE TABLE change (revision INTEGER PRIMARY KEY, nodes BLOB)",),
-    # 6. The bytes of the log up to each of its transactions, by which it is kept short. What was logged before counts as nothing, and goes
-    #    first. From here on a transaction that changed nothing but properties is logged too: no older Headwater may write beside.
+    # 6. Each transaction of the log stores the bytes up to it, so that the log can be trimmed. Older entries count as zero bytes and are
+    # dropped first. From this step on, a transaction that changes only properties is logged too, so no older Headwater may write to the
+    # file.
     ("ALTER TABLE change ADD COLUMN total INTEGER NOT NULL DEFAULT 0",),
-    # 7. What a node contains in the order in which that was first stated: the last versions of a dataset, without a look at all of them.
+    # 7. An index of a node's contents in the order of their first statement, to find the last versions of a dataset without reading all.
     ("CREATE INDEX contained_by_first ON edge (src, coalesce(first, ''), dst) WHERE kind = 0",),
 )
 
 
 def migrate(connection: sqlite3.Connection) -> list[int]:
-    """Take the steps that the file has not taken, in a transaction of the caller that holds the write lock; their numbers.
+    """Take the missing steps, and return their numbers. The caller's transaction must hold the write lock.
 
     Raises:
         ConfigurationError: a newer Headwater wrote the file.

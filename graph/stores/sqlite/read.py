@@ -1,4 +1,4 @@
-"""Reading the SQLite file: nodes by id, children, containers, counts, the fingerprint."""
+"""Reads the SQLite file: nodes by id, children, containers, counts, the fingerprint."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from headwater.graph.stores.paging import bounds_of, decode_cursor, encode_curso
 from headwater.graph.stores.protocol import IdRange, Listing, Page, Portion
 from headwater.graph.stores.sqlite.vocabulary import CODE, KIND
 
-# What makes a node of a row, and the table beside that it comes from.
+# The columns of a node, and the second table that they come from.
 COLUMNS = "n.id, n.kind, n.name, f.properties"
 FACTS = "LEFT JOIN fact AS f ON f.key = n.key"
-# That a node's id lies in one of some ranges, which are bound as JSON.
+# A condition: the node's id is in one of the ranges, which are bound as JSON.
 INSIDE = (
     "EXISTS (SELECT 1 FROM json_each(?) AS range "
     "WHERE n.id >= json_extract(range.value, '$[0]') AND n.id < json_extract(range.value, '$[1]'))"
 )
-# A container of what the edge `e` leads to, beside the one that it comes from, whose id lies in none of some ranges.
+# Another container of the edge's destination than the source of `e`, whose id is in no range.
 _BESIDE = (
     "SELECT 1 FROM edge AS other CROSS JOIN node AS n ON n.key = other.src WHERE other.dst = e.dst "
     f"AND other.kind = {CODE[EdgeKind.CONTAINS]} AND other.src <> e.src AND NOT {INSIDE}"
@@ -34,7 +34,7 @@ _KINDS = {kind.value: kind for kind in NodeKind}
 
 
 def read_nodes(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> list[Node]:
-    """The nodes that exist, in the order asked for."""
+    """Return the nodes that exist, in the order requested."""
     rows = connection.execute(
         f"SELECT {COLUMNS} FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value {FACTS}",
         (json.dumps(ids), tenant),
@@ -43,7 +43,7 @@ def read_nodes(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) 
 
 
 def children(connection: sqlite3.Connection, tenant: str, parent: str, kinds: Sequence[NodeKind], first: int, after: str | None) -> Page:
-    """What the parent contains directly: an edge that two steps of containment replace does not count."""
+    """Return the direct contents of the parent. An edge is ignored if two steps of containment replace it."""
     wanted = list(kinds or NodeKind)
     contained = f"""
         FROM node AS p
@@ -63,7 +63,7 @@ def children(connection: sqlite3.Connection, tenant: str, parent: str, kinds: Se
 
 
 def listed(connection: sqlite3.Connection, tenant: str, prefix: str, first: int, skip: int) -> Listing:
-    """See `GraphStore.listed`. What is skipped is passed over in the index of ids."""
+    """Return a page by position, as `GraphStore.listed` does. Skipped nodes are passed over in the index of ids."""
     bound = (tenant, *bounds_of(prefix))
     within = "FROM node INDEXED BY sqlite_autoindex_node_1 WHERE tenant = ? AND id >= ? AND id < ?"
     (total,) = connection.execute(f"SELECT count(*) {within}", bound).fetchone()
@@ -104,7 +104,7 @@ def latest(connection: sqlite3.Connection, tenant: str, parent: str, kind: NodeK
 
 
 def shared(connection: sqlite3.Connection, tenant: str, parent: str) -> list[str]:
-    """The ids of what a node contains and another contains, too."""
+    """Return the ids of nodes that both this node and another contain."""
     rows = connection.execute(
         f"""
         SELECT n.id FROM node AS p CROSS JOIN edge AS e ON e.src = p.key AND e.kind = {_CONTAINS} CROSS JOIN node AS n ON n.key = e.dst
@@ -117,7 +117,7 @@ def shared(connection: sqlite3.Connection, tenant: str, parent: str) -> list[str
 
 
 def ancestors(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
-    """The containers of each id that exists, innermost first."""
+    """Return the containers of each id that exists, innermost first."""
     known = read_nodes(connection, tenant, ids)
     nodes: dict[str, Node] = {node.id: node for node in known}
     parents: dict[str, list[str]] = {}
@@ -141,7 +141,7 @@ def ancestors(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -
 
 
 def counts(connection: sqlite3.Connection, tenant: str, ranges: Sequence[IdRange] | None = None) -> dict[str, int]:
-    """Number of nodes of each kind that there is; see `GraphStore.counts` for `ranges`."""
+    """Return the number of nodes of each kind. See `GraphStore.counts` for `ranges`."""
     if ranges is not None:
         inside = """
             FROM json_each(?) AS range CROSS JOIN node AS n INDEXED BY sqlite_autoindex_node_1
@@ -159,7 +159,7 @@ def counts(connection: sqlite3.Connection, tenant: str, ranges: Sequence[IdRange
 
 
 def fingerprint(connection: sqlite3.Connection, tenant: str) -> str:
-    """The hash of all that the tenant has."""
+    """Return the hash of all nodes and edges of the tenant."""
     result = Fingerprint()
     result.nodes(
         connection.execute(f"SELECT n.id, n.name, coalesce(f.properties, '{{}}') FROM node AS n {FACTS} WHERE n.tenant = ?", (tenant,))
@@ -175,7 +175,7 @@ def fingerprint(connection: sqlite3.Connection, tenant: str) -> str:
 
 
 def dump(connection: sqlite3.Connection, *, tenant: str, after: int) -> tuple[Portion, int | None]:
-    """The nodes whose keys follow `after`, the edges into them, and the last of these keys (None: there are no more)."""
+    """Return the nodes whose keys follow `after`, the edges into them, and the last of these keys (None: no more)."""
     nodes = connection.execute(
         f"SELECT n.key, n.id, n.name, coalesce(f.properties, '{{}}'), coalesce(f.stamps, '[]') FROM node AS n {FACTS} "
         "WHERE n.key > ? AND n.tenant = ? ORDER BY n.key LIMIT ?",
@@ -192,19 +192,19 @@ def dump(connection: sqlite3.Connection, *, tenant: str, after: int) -> tuple[Po
 
 
 def offset(connection: sqlite3.Connection, tenant: str) -> int:
-    """Offset of the last log entry applied."""
+    """Return the offset of the last log entry applied."""
     row = connection.execute("SELECT offset FROM progress WHERE tenant = ?", (tenant,)).fetchone()
     return row[0] if row else 0
 
 
 def to_node(row: tuple[Any, ...]) -> Node:
-    """A node from (id, kind, name, properties); properties are None where nothing was stated."""
+    """Return a node from (id, kind, name, properties). The properties are None if nothing was stated."""
     identifier, kind, name, properties = row
     return Node(identifier, _KINDS[kind], name, stored(properties))
 
 
 def page_of(rows: Iterable[tuple[str, ...]], first: int, total: int) -> Page:
-    """A page of rows that begin with the folded name; one more than asked for tells that there is a next."""
+    """Return a page of rows that begin with the folded name. One row more than requested means that there is a next page."""
     found = list(rows)
     shown = found[:first]
     cursor = encode_cursor(shown[-1][0], shown[-1][1]) if len(found) > first and shown else None

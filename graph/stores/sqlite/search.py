@@ -1,8 +1,8 @@
-"""Finding nodes by a part of their name.
+"""Search for nodes by a part of their name.
 
-The index of spellings tells which names hold it. Where it does not help (a part of one or two letters, or one that thousands of names
-hold), names are looked at kind by kind, in the order of the index `node_by_name`, so that no page sorts what it does not show. Columns are
-many and spelt alike: each spelling is looked at once, by leaping from one to the next.
+The index of spellings finds the names that contain the part. The index does not help for a part of one or two letters, or one that
+thousands of names contain. Then names are read kind by kind, in the order of the index `node_by_name`, so that no page sorts rows that it
+does not show. Many columns share a spelling, so each spelling is read once, by skipping from one to the next.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SPELLINGS = """
     """
 _AFTER = "AND (n.folded, n.id) > (?, ?) ORDER BY n.folded, n.id LIMIT ?"
 
-# Looking for the nodes of a spelling takes a microsecond or two for each kind: beyond so many, looking at each name takes less.
+# Finding the nodes of one spelling takes a microsecond or two for each kind. For more spellings than this, reading each name is faster.
 _LOOKS = 20_000
 
 _Row = tuple[str, ...]
@@ -64,14 +64,14 @@ def search(
 
 @dataclass(frozen=True, slots=True)
 class _Inside:
-    """A condition that ids lie in ranges, and what it is bound to; an empty text for none."""
+    """A condition that ids are in ranges, and its parameters. Without ranges, the condition is an empty text."""
 
     clause: str
     bound: tuple[str, ...]
 
     @classmethod
     def of(cls, ranges: Sequence[IdRange] | None) -> _Inside:
-        """The condition for some ranges."""
+        """Return the condition for ranges."""
         return cls("", ()) if ranges is None else cls(f"AND {INSIDE}", (json.dumps(ranges),))
 
 
@@ -79,7 +79,7 @@ def _spelt_apart(
     connection: sqlite3.Connection, tenant: str, kind: NodeKind, folded: str, position: tuple[str, str], limit: int, inside: _Inside, *,
     counted: bool,
 ) -> tuple[int, Iterable[_Row]]:  # fmt: skip
-    """How many nodes of a kind there are, and the first after a position, when nearly each has a name of its own."""
+    """Return the number of nodes of a kind, and the first nodes after a position, if most nodes have a name of their own."""
     bound = (tenant, kind, folded, folded, *inside.bound)
     holds = f"{_HOLDS} {inside.clause}"
     rows = connection.execute(f"SELECT n.folded, {COLUMNS} FROM node AS n {FACTS} {holds} {_AFTER}", (*bound, *position, limit)).fetchall()
@@ -92,7 +92,7 @@ def _of_spellings(
     connection: sqlite3.Connection, tenant: str, kind: NodeKind, spellings: Sequence[str], position: tuple[str, str], limit: int,
     inside: _Inside,
 ) -> tuple[int, Iterable[_Row]]:  # fmt: skip
-    """The same, of nodes whose names are spelt in one of some ways."""
+    """Return the same for nodes with one of several spellings."""
     (total,) = connection.execute(
         f"SELECT count(*) FROM json_each(?) AS asked CROSS JOIN node AS n ON {_OF_KIND} AND n.folded = asked.value {inside.clause}",
         (json.dumps(spellings), tenant, kind, *inside.bound),
@@ -103,7 +103,7 @@ def _of_spellings(
 def _named(
     connection: sqlite3.Connection, tenant: str, kind: NodeKind, spellings: Iterable[str], position: tuple[str, str], inside: _Inside
 ) -> Iterator[_Row]:
-    """The nodes of some names, ascending, after a position."""
+    """Return the nodes with some names after a position, ascending."""
     for name in spellings:
         if name >= position[0]:
             yield from connection.execute(

@@ -1,6 +1,6 @@
-"""The index of names by three letters: how names are spelt, each way once in a tenant.
+"""The trigram index of names. A tenant stores each spelling once.
 
-A spelling stays when the last node that bore it was renamed: whoever searches looks for its nodes, and finds none.
+A spelling stays after the last node with it was renamed. A search then looks for its nodes, and finds none.
 """
 
 from __future__ import annotations
@@ -8,18 +8,18 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-_LETTERS = 3  # what the index knows of a name: all that stand beside each other
+_LETTERS = 3  # the index knows all sequences of three letters in a name
 
 
 def write_spellings(connection: sqlite3.Connection, tenant: str, folded: Iterable[str]) -> None:
-    """Remember how names are spelt, those that are not known yet."""
+    """Add the new spellings of names."""
     (last,) = connection.execute("SELECT coalesce(max(key), 0) FROM spelling").fetchone()
     connection.executemany("INSERT OR IGNORE INTO spelling (tenant, folded) VALUES (?, ?)", [(tenant, name) for name in sorted(folded)])
     connection.execute("INSERT INTO spelling_part (rowid, folded) SELECT key, folded FROM spelling WHERE key > ?", (last,))
 
 
 def drop_spellings(connection: sqlite3.Connection, tenant: str) -> None:
-    """Forget all of a tenant's."""
+    """Delete all spellings of a tenant."""
     if connection.execute("SELECT 1 FROM spelling WHERE tenant <> ? LIMIT 1", (tenant,)).fetchone():
         connection.execute(
             "INSERT INTO spelling_part (spelling_part, rowid, folded) SELECT 'delete', key, folded FROM spelling WHERE tenant = ?",
@@ -31,10 +31,10 @@ def drop_spellings(connection: sqlite3.Connection, tenant: str) -> None:
 
 
 def spelt_with(connection: sqlite3.Connection, tenant: str, part: str, most: int) -> list[str] | None:
-    """The spellings that hold a part, in their order; None where the index does not help: the part is too short, or more than `most` do."""
+    """Return the spellings that contain a part, in order. Returns None if the part is too short, or if more than `most` contain it."""
     if len(part) < _LETTERS:
         return None
-    # Letters beside each other, of which every third triple and the last cover the part; the rest is compared.
+    # Every third trigram and the last one cover the part. The statement compares the rest.
     starts = {*range(0, len(part) - _LETTERS + 1, _LETTERS), len(part) - _LETTERS}
     triples = [part[start : start + _LETTERS].replace('"', '""') for start in sorted(starts)]
     found = connection.execute(

@@ -1,4 +1,4 @@
-"""`GraphStore` on one SQLite file. Each verb is a function of the modules beside this one, run on a thread of `Connections`."""
+"""`GraphStore` on one SQLite file. Each verb is a function of the modules in this folder, run on a thread of `Connections`."""
 
 from __future__ import annotations
 

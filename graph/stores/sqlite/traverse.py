@@ -1,7 +1,7 @@
-"""Following edges in the SQLite file: one hop, and all that can be reached.
+"""Walks in the SQLite file: one hop, and all reachable nodes.
 
-A level is one statement, and its rows bring all that is known of the edges: to fetch that apart, by the edges' rows, would cost as much as
-the walk. What lies beyond the limit is only counted, and walked without it.
+A level is one statement, and its rows contain all facts of the edges: fetching the facts separately would cost as much as the walk. Nodes
+beyond the limit are only counted, without facts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headwater.graph.stores.sqlite.vocabulary import KIND, any_of, codes
 from headwater.graph.stores.sqlite.walk import among, edges_at, first_by_id, keys_of
 
 _NEAR = {Direction.UPSTREAM: "dst", Direction.DOWNSTREAM: "src"}
-_NODE_KINDS = {kind.value: kind for kind in NodeKind}  # a look-up costs a tenth of NodeKind(…)
+_NODE_KINDS = {kind.value: kind for kind in NodeKind}  # a look-up takes a tenth of the time of NodeKind(…)
 
 # Source, destination, kind, properties, first, last.
 _Row = tuple[int, int, int, str | None, str | None, str | None]
@@ -32,7 +32,7 @@ _EDGE = "e.src, e.dst, e.kind, e.properties, e.first, e.last"
 def neighbours(
     connection: sqlite3.Connection, tenant: str, ids: Sequence[str], direction: Direction, kinds: Sequence[EdgeKind]
 ) -> list[Edge]:
-    """Edges of the kinds that begin (downstream) or end (upstream) at one of the ids."""
+    """Return the edges of the kinds that begin (downstream) or end (upstream) at one of the ids."""
     found: dict[tuple[str, str, int], tuple[str | None, str | None, str | None]] = {}
     for way in direction.ways():
         rows = connection.execute(
@@ -78,7 +78,7 @@ def reach(
     rows.sort(key=itemgetter(1))
     rows.sort(key=lambda row: hops[row[0]])
     return Subgraph(
-        # Written out, as are edges below: a call an element costs as much as making it.
+        # This loop, like the one for edges below, is inlined: a call per element costs as much as making it.
         nodes=[
             Node(identifier, _NODE_KINDS[kind], name, stored(about) if about else NOTHING, NOTHING)
             for _, identifier, kind, name, about in rows
@@ -95,7 +95,7 @@ def reach(
 
 @dataclass(slots=True)
 class _Walk:
-    """One cone. `rows` are the edges of the nodes `expanded`; `whole`: every node within the depth was visited."""
+    """The walk of one cone. `rows` are the edges of the nodes `expanded`; `whole` is True if every node within the depth was visited."""
 
     connection: sqlite3.Connection
     way: Direction
@@ -107,7 +107,7 @@ class _Walk:
     whole: bool = True
 
     def go(self, start: Sequence[int]) -> dict[int, int]:
-        """Hops by key."""
+        """Walk, and return the hops by key."""
         hops = dict.fromkeys(start, 0)
         frontier, far = list(start), FAR[self.way]
         for distance in range(1, self.depth + 1):
@@ -125,7 +125,7 @@ class _Walk:
         return hops
 
     def expand(self, keys: Collection[int]) -> list[_Row]:
-        """The edges whose near end is one of the keys."""
+        """Return the edges whose near end is one of the keys."""
         if not keys or not self.kinds:
             return []
         rows: list[_Row] = self.connection.execute(
@@ -138,7 +138,7 @@ class _Walk:
 
 
 def _nearest(connection: sqlite3.Connection, hops: dict[int, int], limit: int) -> list[int]:
-    """The `limit` nearest keys, in their order; where a level does not fit whole, those whose ids come first."""
+    """Return the `limit` nearest keys, in their order. If a level exceeds the limit, the first ids are kept."""
     if len(hops) <= limit:
         return sorted(hops)
     edge = sorted(hops.values())[limit]
@@ -148,9 +148,9 @@ def _nearest(connection: sqlite3.Connection, hops: dict[int, int], limit: int) -
 
 
 def _among(walk: _Walk, kept: Mapping[int, str]) -> list[_Row]:
-    """The edges among the kept: those met, and those that no step went over (into the last level, from one cone into the other).
+    """Return the edges among the kept nodes: known edges, edges into the last level, and edges from one cone to the other.
 
-    Of the latter most lead out of what is kept: the index alone tells which do not.
+    Most edges of the last two groups lead to other nodes. The index alone excludes them.
     """
     rest = np.array([key for key in kept if key not in walk.expanded], dtype=np.int64)
     found = edges_at(walk.connection, walk.way, rest, walk.kinds).tolist()

@@ -1,4 +1,4 @@
-"""Kinds of edges as the file keeps them: small numbers, never given again to another kind."""
+"""Kinds of edges as small numbers in the file. A number is never reused for another kind."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ KIND = {code: kind for kind, code in CODE.items()}
 
 
 def codes(kinds: Sequence[EdgeKind]) -> list[int]:
-    """The kinds' numbers, in order."""
+    """Return the kinds' numbers, in order."""
     return sorted({CODE[EdgeKind(kind)] for kind in kinds})
 
 
 def any_of(kinds: Sequence[EdgeKind]) -> str:
-    """The kinds as a list of SQL: numbers of this module, never a text of a user."""
+    """Return the kinds as a list of SQL. The numbers come from this module, never from user text."""
     return f"({', '.join(map(str, codes(kinds)))})"

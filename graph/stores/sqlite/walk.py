@@ -1,8 +1,8 @@
-"""Walking the SQLite file by its own keys, level by level: what reach and cones are made from.
+"""Walks in the SQLite file by its own keys, level by level, for reach and cones.
 
-A level is one statement over the keys of the level before (`json_each`), in their order, so that neighbouring rows are read from one
-page; the two indexes of the edges answer it alone. Its answer is columns of numbers in one text (`group_concat`): a Python object for
-each of a hundred thousand edges would cost five times what the file does.
+A level is one statement over the keys of the previous level (`json_each`), in their order, so that neighbouring rows are read from one
+page. The two edge indexes alone answer it. The answer is columns of numbers in one text (`group_concat`): Python objects for a hundred
+thousand edges would take five times as long as reading the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NEAR = {Direction.UPSTREAM: "dst", Direction.DOWNSTREAM: "src"}
 
 
 def keys_of(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> Numbers:
-    """The keys of the ids that exist, in the order of the ids."""
+    """Return the keys of the ids that exist, in the order of the ids."""
     rows = connection.execute(
         "SELECT n.key FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value",
         (json.dumps(list(ids)), tenant),
@@ -29,12 +29,12 @@ def keys_of(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> 
 
 
 def greatest_key(connection: sqlite3.Connection) -> int:
-    """What a table by key must be long."""
+    """Return the necessary length of a table by key."""
     return int(connection.execute("SELECT coalesce(max(key), 0) FROM node").fetchone()[0])
 
 
 def edges_at(connection: sqlite3.Connection, way: Direction, keys: Numbers, kinds: Sequence[int], *, whole: bool = True) -> Numbers:
-    """Edges of the kinds whose near end is one of the keys, as rows of `SRC`, `DST`, and, of a whole one, `KIND_CODE` and `ROW`."""
+    """Return the edges of the kinds whose near end is one of the keys, as rows of `SRC`, `DST`, and, if `whole`, `KIND_CODE` and `ROW`."""
     if not len(keys) or not kinds:
         return NO_EDGES if whole else NO_EDGES[:, :2]
     columns = "e.src || ',' || e.dst" + (" || ',' || e.kind || ',' || e.key" if whole else "")
@@ -48,12 +48,12 @@ def edges_at(connection: sqlite3.Connection, way: Direction, keys: Numbers, kind
 
 
 def array(keys: Numbers) -> str:
-    """Keys as a parameter of a statement."""
+    """Return keys as a parameter of a statement."""
     return json.dumps(keys.tolist(), separators=(",", ":"))
 
 
 def first_by_id(connection: sqlite3.Connection, keys: Numbers, count: int) -> Numbers:
-    """Those `count` of the keys whose ids come first."""
+    """Return the `count` keys with the first ids."""
     rows = connection.execute(
         "SELECT n.key FROM json_each(?) AS asked CROSS JOIN node AS n ON n.key = asked.value ORDER BY n.id LIMIT ?", (array(keys), count)
     )
@@ -61,7 +61,7 @@ def first_by_id(connection: sqlite3.Connection, keys: Numbers, count: int) -> Nu
 
 
 def among(kinds: Sequence[int]) -> str:
-    """The kinds as a condition: numbers of `vocabulary`, as one range of the index where they follow one another."""
+    """Return the kinds as a condition: numbers of `vocabulary`, as one range of the index if they are consecutive."""
     if list(kinds) == list(range(kinds[0], kinds[-1] + 1)):
         return f"e.kind BETWEEN {kinds[0]} AND {kinds[-1]}"
     return f"e.kind IN ({', '.join(map(str, kinds))})"

@@ -1,4 +1,4 @@
-"""Applying batches to the SQLite file: read the touched rows, merge, write back, all in the caller's transaction."""
+"""Applies batches to the SQLite file: read the touched rows, merge, write back, all in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write_changes(connection: sqlite3.Connection, tenant: str, changes: Changes,
 
 
 def drop_tenant(connection: sqlite3.Connection, tenant: str) -> None:
-    """Delete all that the tenant has."""
+    """Delete the whole graph of the tenant."""
     connection.execute("DELETE FROM edge WHERE dst IN (SELECT key FROM node WHERE tenant = ?)", (tenant,))
     connection.execute("DELETE FROM fact WHERE key IN (SELECT key FROM node WHERE tenant = ?)", (tenant,))
     drop_spellings(connection, tenant)
@@ -46,7 +46,7 @@ def drop_tenant(connection: sqlite3.Connection, tenant: str) -> None:
 def _write_nodes(
     connection: sqlite3.Connection, tenant: str, nodes: Mapping[str, Facts]
 ) -> tuple[dict[str, int], dict[str, int], list[int]]:
-    """Returns the key of every node named, and of those that are new, or that say something else than before."""
+    """Write nodes. Returns the key of every node, the keys of new nodes, and those of nodes whose content changed."""
     keys: dict[str, int] = {}
     names: list[tuple[str, str, int]] = []
     facts: list[tuple[int, str, str]] = []
@@ -60,7 +60,7 @@ def _write_nodes(
         keys[identifier] = key
         if nodes[identifier] and (after := merged(name, properties, stamps, nodes[identifier])):
             facts.append((key, after[1], after[2]))
-            if after[:2] != (name, properties):  # stamps alone are nobody's to read
+            if after[:2] != (name, properties):  # nobody reads stamps alone
                 changed.append(key)
             if after[0] != name:
                 names.append((after[0], fold(after[0]), key))
@@ -80,20 +80,20 @@ def _write_nodes(
 
 
 def _number(connection: sqlite3.Connection, identifiers: Sequence[str]) -> dict[str, int]:
-    """Keys for new nodes: the numbers after the greatest there is. The caller's transaction holds the write lock."""
+    """Return keys for new nodes: the numbers after the greatest key. The caller's transaction holds the write lock."""
     (greatest,) = connection.execute("SELECT coalesce(max(key), 0) FROM node").fetchone()
     return {identifier: key for key, identifier in enumerate(identifiers, greatest + 1)}
 
 
 def _write_edges(connection: sqlite3.Connection, changes: Changes, keys: Mapping[str, int], fresh: Mapping[str, int]) -> None:
-    """Most edges state nothing but themselves and when, and need no reading; nor does one with an end that is new.
+    """Write edges. Most edges state only themselves and a time, and need no reading. An edge with a new end needs none either.
 
-    A new one is written once, with all that it states.
+    A new edge is written once, with all its facts.
     """
     rows: list[tuple[int | str | None, ...]] = []
     updates: list[tuple[str, str, int]] = []
     seen = changes.seen
-    for edge, stated in changes.edges.items():  # thousands: written out
+    for edge, stated in changes.edges.items():  # inlined: there are thousands
         src, dst, kind = edge
         place = (keys[dst], CODE[kind], keys[src])
         first, last = seen.get(edge, _NEVER)
@@ -105,7 +105,7 @@ def _write_edges(connection: sqlite3.Connection, changes: Changes, keys: Mapping
             elif after := merged("", known[1] or "{}", known[2] or "[]", stated):
                 updates.append((after[1], after[2], known[0]))
         rows.append((*place, first, last, *about))
-    rows.sort(key=itemgetter(0, 1, 2))  # the order of the index, which costs least
+    rows.sort(key=itemgetter(0, 1, 2))  # the order of the index, which is cheapest
     connection.executemany(
         """
         INSERT INTO edge (dst, kind, src, first, last, properties, stamps) VALUES (?, ?, ?, ?, ?, ?, ?)
