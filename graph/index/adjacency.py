@@ -1,8 +1,8 @@
-"""The indexed graph as of one revision: nodes by number, and the edges between them.
+"""The indexed graph at one revision: nodes by number, and the edges between them.
 
-A node's number is its place in the order in which it was read. Most edges stand in `base`; those that came later in `late`, a small table
-that is made anew with each change, and joined to the other when it is small no longer. A version stays as it is while walks go over it, but
-for what is known of an edge: of that a walk may see what was stated since.
+A node's number is its position in the order of reading. Most edges are in `base`. Later edges are in `late`, a small table that each change
+rebuilds, and that is merged into `base` when it grows too large. A version never changes while walks use it, with one exception: a walk may
+see later statements about an edge.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ from headwater.graph.stores.protocol import Direction
 Numbers = NDArray[np.int64]
 UNKNOWN = -1
 
-_FEW, _SHARE = 20_000, 50  # so many late edges or nodes are carried along, or a fiftieth of all where that is more
-_PROPERTIES = 3  # what properties may take of the room: a third
-_LATE_BYTES = 200  # of a node that came later, in the tables that find it
+_FEW, _SHARE = 20_000, 50  # late edges or nodes to keep before a merge: this number, or a fiftieth of all if that is more
+_PROPERTIES = 3  # properties may use a third of the room
+_LATE_BYTES = 200  # for each late node, in the tables that find it
 
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """See the module. `refs` are the store's own numbers, `by_ref` their order; of late nodes `late` has the number, `numbered` the ref.
+    """See the module.
 
-    `properties` are those of nodes, as the store keeps them, or `NOT_INDEXED`; None: there is no room for them.
+    `refs` are the store's own numbers, and `by_ref` is their order. `late` maps refs of late nodes to numbers, `numbered` the reverse.
+
+    `properties` are the properties of nodes as the store keeps them, or `NOT_INDEXED`. None: there is no room for properties.
     """
 
     revision: int
@@ -50,35 +52,35 @@ class Adjacency:
     def of(
         cls, revision: int, refs: Numbers, ids: Texts, names: Texts, properties: Texts | None, edges: Edges, statements: Statements
     ) -> Adjacency:
-        """A graph without anything late."""
+        """Return a graph without late nodes and edges."""
         by_ref = np.argsort(refs, kind="stable").astype(np.int32)
         return cls(revision, refs, by_ref, ids, names, properties, edges.with_starts(len(refs)), statements, {}, (), Edges.none())
 
     @property
     def count(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return len(self.refs) + len(self.numbered)
 
     @property
     def edge_count(self) -> int:
-        """How many edges there are."""
+        """Number of edges."""
         return len(self.edges.into) + len(self.late_edges.into)
 
     @property
     def size(self) -> int:
-        """Bytes, about."""
+        """Approximate size in bytes."""
         parts = (self.ids, self.names, self.edges, self.late_edges, self.statements)
         known = self.properties.size if self.properties else 0
         return self.refs.nbytes + self.by_ref.nbytes + _LATE_BYTES * len(self.numbered) + known + sum(part.size for part in parts)
 
     def within(self, room: int) -> Adjacency:
-        """The graph without properties where those take more than their share of the room, or all of it does not fit with them."""
+        """Return the graph without properties if they exceed their share of the room, or if the whole exceeds the room."""
         if self.properties is None or (self.properties.size <= room_of_properties(room) and self.size <= room):
             return self
         return replace(self, properties=None)
 
     def numbers(self, refs: Sequence[int] | Numbers) -> Numbers:
-        """The numbers of refs; `UNKNOWN` where there is no such node."""
+        """Return the numbers of refs, or `UNKNOWN` for refs without a node."""
         wanted = np.asarray(refs, dtype=np.int64)
         found = np.full(len(wanted), UNKNOWN, dtype=np.int64)
         if len(self.refs):
@@ -91,19 +93,19 @@ class Adjacency:
         return found
 
     def refs_of(self, numbers: Numbers) -> list[int]:
-        """The store's own numbers of nodes."""
+        """Return the store's own numbers of nodes."""
         inside, numbered = len(self.refs), self.numbered
         if not numbered:
             return list(self.refs[numbers].tolist())
         return [int(self.refs[number]) if number < inside else numbered[number - inside] for number in numbers.tolist()]
 
     def edges_at(self, way: Direction, nodes: Numbers, runs: Sequence[tuple[int, int]]) -> Numbers:
-        """The edges at nodes, of the kinds in `runs`, as keys from the nodes' side."""
+        """Return the edges at nodes, of the kinds in `runs`, as keys from the nodes' side."""
         found = self.edges.at(way, nodes, runs)
         return np.concatenate([found, self.late_edges.at(way, nodes, runs)]) if len(self.late_edges.into) else found
 
     def into(self, nodes: Numbers, runs: Sequence[tuple[int, int]]) -> tuple[Numbers, Numbers]:
-        """The edges into nodes, of the kinds in `runs`, as keys by destination, and their places for `facts`."""
+        """Return the edges into nodes, of the kinds in `runs`, as keys by destination, and their places for `facts`."""
         places = self.edges.places_at(Direction.UPSTREAM, nodes, runs)
         found = self.edges.into[places]
         if not len(self.late_edges.into):
@@ -112,7 +114,7 @@ class Adjacency:
         return np.concatenate([found, self.late_edges.into[late]]), np.concatenate([places, late + len(self.edges.into)])
 
     def places(self, into: Numbers) -> Numbers:
-        """The places of edges by destination."""
+        """Return the places of edges by destination."""
         places = self.edges.places(into)
         missing = places < 0
         if missing.any():
@@ -120,7 +122,7 @@ class Adjacency:
         return places
 
     def facts(self, places: Numbers) -> tuple[list[str], list[str], NDArray[np.bool_]]:
-        """First and last statement of edges at places, and whether they have properties."""
+        """Return first and last statement of the edges at places, and whether they have properties."""
         inside = len(self.edges.into)
         late = places >= inside
         first, last = np.empty(len(places), dtype=np.int32), np.empty(len(places), dtype=np.int32)
@@ -131,14 +133,14 @@ class Adjacency:
         return texts[: len(places)], texts[len(places) :], with_properties
 
     def changed(self, rows: Rows, revision: int) -> Adjacency:
-        """The graph after a change: new nodes, new names, new edges, and what is known of edges now."""
+        """Return the graph after a change: new nodes, new names, new edges, and the current facts of edges."""
         grown = replace(self.with_nodes(rows).with_edges(rows), revision=revision)
         few = max(_FEW, len(grown.edges.into) // _SHARE)
         late = (grown.late_edges.into, grown.numbered, grown.names.late, grown.properties.late if grown.properties else ())
         return grown.settled() if max(map(len, late)) > few else grown
 
     def with_nodes(self, rows: Rows) -> Adjacency:
-        """The graph with the nodes of a change."""
+        """Return the graph with the nodes of a change."""
         numbers = self.numbers(rows.refs)
         fresh = {ref: place for place, (ref, number) in enumerate(zip(rows.refs, numbers.tolist(), strict=True)) if number == UNKNOWN}
         late = {ref: self.count + place for place, ref in enumerate(fresh)}
@@ -153,9 +155,9 @@ class Adjacency:
         )
 
     def with_edges(self, rows: Rows) -> Adjacency:
-        """The graph with the edges of a change."""
+        """Return the graph with the edges of a change."""
         src, dst = self.numbers(rows.src), self.numbers(rows.dst)
-        # An end that is not there yet comes with a later change, which brings the edge again.
+        # If an end is missing, a later change brings the node, and the edge again.
         there = (src != UNKNOWN) & (dst != UNKNOWN)
         into = keys(dst, np.asarray(rows.kind, dtype=np.int64), src)[there]
         numbers = self.statements.take([*rows.first, *rows.last])
@@ -169,7 +171,7 @@ class Adjacency:
         return replace(self, late_edges=self.late_edges.joined(Edges.of(into[new], first[new], last[new], with_properties[new])))
 
     def settled(self) -> Adjacency:
-        """The same graph with nothing late."""
+        """Return the same graph, with late nodes and edges merged."""
         edges = self.edges.joined(self.late_edges)
         used, place = np.unique(np.concatenate([edges.first, edges.last]), return_inverse=True)
         size = len(edges.into)
@@ -183,12 +185,12 @@ class Adjacency:
 
 
 def room_of_properties(room: int) -> int:
-    """What properties may take of the room of an index: the graph itself comes first."""
+    """Return the share of an index's room for properties. The graph itself has priority."""
     return room // _PROPERTIES
 
 
 def _changed(texts: Texts, numbers: Numbers, stated: Sequence[str], fresh: Iterable[int], places: Sequence[int]) -> Texts:
-    """Texts of nodes after a change: those that are other than before, and those of fresh nodes, which are stated at `places`."""
+    """Return the texts that a change replaces, and the texts of fresh nodes, which are at `places`."""
     old = np.flatnonzero(numbers != UNKNOWN)
     known = numbers[old]
     other = {

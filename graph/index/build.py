@@ -1,4 +1,4 @@
-"""Reading an index from a store, within the memory that it may take."""
+"""Reads an index from a store, within a memory limit."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from headwater.graph.index.statements import Statements
 from headwater.graph.index.texts import Texts
 from headwater.graph.stores.indexable import Census, Rows, UnindexableError
 
-# What there is at least of a node (its numbers, its id, its name) and of an edge: enough to see early that there is no room.
+# Lower bounds for the size of a node (numbers, id, name) and of an edge, to refuse a graph early that cannot fit.
 _NODE_BYTES, _EDGE_BYTES = 60, 25
 
 
 class TooLargeError(UnindexableError):
-    """The index would take more memory than it may."""
+    """The index would use more memory than its limit."""
 
 
 def refuse_early(census: Census, room: int) -> None:
-    """Refuse what can be seen to be too large without reading it.
+    """Refuse a graph early if its counts already show that it is too large.
 
     Raises:
-        TooLargeError: it is.
+        TooLargeError: the graph is too large.
     """
     least = census.nodes * _NODE_BYTES + census.edges * _EDGE_BYTES
     if least > room or census.nodes >= MAX_NODES:
@@ -33,7 +33,7 @@ def refuse_early(census: Census, room: int) -> None:
 
 
 class Builder:
-    """Gathers rows, nodes and edges in any order; `built` is the graph that they make."""
+    """Gathers rows of nodes and edges in any order. `built` returns their graph."""
 
     def __init__(self, room: int) -> None:
         self._room = room
@@ -44,13 +44,13 @@ class Builder:
         self._ends: list[tuple[Numbers, Numbers, Numbers]] = []
         self._times: list[tuple[Numbers, Numbers]] = []
         self._with_properties: list[Numbers] = []
-        self._numbers: dict[str, int] = {}  # of statements
+        self._numbers: dict[str, int] = {}  # numbers of statements
 
     def take(self, rows: Rows) -> None:
-        """Take a portion in.
+        """Add a portion.
 
         Raises:
-            TooLargeError: there is no room for what has been read already.
+            TooLargeError: the rows so far exceed the room.
         """
         if rows.refs:
             self._refs.append(np.array(rows.refs, dtype=np.int64))
@@ -69,10 +69,10 @@ class Builder:
             raise TooLargeError(f"no room, what was read of it takes {taken:,} bytes of {self._room:,}")
 
     def built(self, revision: int) -> Adjacency:
-        """The graph.
+        """Return the graph.
 
         Raises:
-            TooLargeError: it takes more than it may.
+            TooLargeError: the graph exceeds the room.
         """
         refs = np.concatenate([np.empty(0, dtype=np.int64), *self._refs])
         nodes = Adjacency.of(revision, refs, Texts.of(self._ids), Texts.of(self._names), None, Edges.none(), Statements())
@@ -88,7 +88,7 @@ class Builder:
         kept: list[Numbers] = []
         for src_refs, dst_refs, kind in self._ends:
             src, dst = nodes.numbers(src_refs), nodes.numbers(dst_refs)
-            there = (src != UNKNOWN) & (dst != UNKNOWN)  # an end that is not there yet comes with the changes that follow
+            there = (src != UNKNOWN) & (dst != UNKNOWN)  # a later change brings a missing end
             into.append(keys(dst, kind.astype(np.int64), src)[there])
             kept.append(there)
         if not into:

@@ -1,8 +1,8 @@
-"""Edges in memory, found by either end: two sorted arrays of numbers that hold near end, kind and far end in one.
+"""Edges in memory, found by either end: two sorted arrays of numbers. Each number contains near end, kind and far end.
 
-What begins or ends at a node, of kinds that follow one another, is one run of an array, found by bisection; no array by node is needed, so
-a handful of edges takes a handful of numbers. Millions have one nevertheless: bisecting them meets memory that no cache holds, twenty
-times for each node of a walk.
+The edges at a node, of consecutive kinds, are one run of an array, found by bisection. Bisection needs no array by node, so a handful of
+edges takes a handful of numbers. Millions of edges have such an array nevertheless: bisecting them causes about twenty cache misses for
+each node of a walk.
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ _KIND, _NEAR = 29, 33
 _END = (1 << _KIND) - 1
 _KINDS = (1 << (_NEAR - _KIND)) - 1
 MAX_NODES = _END
-_WIDE = 32  # edges a node, of all kinds, up to which those of other kinds are looked at too
+_WIDE = 32  # edges per node, of all kinds, up to which reading the edges of other kinds too is cheaper
 
 
 def keys(near: Numbers, kind: Numbers, far: Numbers) -> Numbers:
-    """Keys of edges."""
+    """Return the keys of edges."""
     made: Numbers = near << _NEAR | kind << _KIND | far
     return made
 
 
 def near_of(edges: Numbers) -> Numbers:
-    """The near ends of keys."""
+    """Return the near ends of keys."""
     ends: Numbers = edges >> _NEAR
     return ends
 
 
 def kind_of(edges: Numbers) -> Numbers:
-    """The codes of the kinds of keys."""
+    """Return the codes of the kinds of keys."""
     codes: Numbers = edges >> _KIND & _KINDS
     return codes
 
 
 def far_of(edges: Numbers) -> Numbers:
-    """The far ends of keys."""
+    """Return the far ends of keys."""
     ends: Numbers = edges & _END
     return ends
 
 
 def turned(edges: Numbers) -> Numbers:
-    """Keys as they are from the other end."""
+    """Return the keys from the other end."""
     return keys(far_of(edges), kind_of(edges), near_of(edges))
 
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """`into` are the edges by destination, `out` by source.
+    """The edges of a graph: `into` by destination, `out` by source.
 
-    By the places of `into`: `first` and `last` as numbers of texts, and `with_properties`, whether it has any. What is known of an edge
-    may be written over; which edges there are never changes.
+    These arrays have the order of `into`: `first` and `last` as numbers of texts, and `with_properties`. Facts of an edge may be
+    overwritten, but the set of edges never changes.
     """
 
     into: Numbers
@@ -67,11 +67,11 @@ class Edges:
     first: NDArray[np.int32]
     last: NDArray[np.int32]
     with_properties: NDArray[np.bool_]
-    starts: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None  # by node where its edges begin, in `into` and in `out`
+    starts: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None  # by node: where its edges begin, in `into` and in `out`
 
     @classmethod
     def of(cls, into: Numbers, first: NDArray[np.int32], last: NDArray[np.int32], with_properties: NDArray[np.bool_]) -> Edges:
-        """Edges by destination, in any order. Where one stands twice, what stands last counts."""
+        """Return edges by destination, in any order. If an edge occurs twice, the last one counts."""
         order = np.argsort(into, kind="stable")
         into = into[order]
         final = np.ones(len(into), dtype=bool)
@@ -88,7 +88,7 @@ class Edges:
         return cls.of(nothing, times, times, nothing.astype(bool))
 
     def joined(self, other: Edges) -> Edges:
-        """Both; what `other` knows of an edge of both counts."""
+        """Return the union. For a common edge, the facts of `other` count."""
         return Edges.of(
             np.concatenate((self.into, other.into)),
             np.concatenate((self.first, other.first)),
@@ -97,26 +97,26 @@ class Edges:
         )
 
     def with_starts(self, count: int) -> Edges:
-        """The same edges, with an array by node for `count` nodes."""
+        """Return the same edges, with an array by node for `count` nodes."""
         bounds = np.arange(count + 1, dtype=np.int64) << _NEAR
         return replace(
             self, starts=(np.searchsorted(self.into, bounds).astype(np.int32), np.searchsorted(self.out, bounds).astype(np.int32))
         )
 
     def at(self, way: Direction, nodes: Numbers, runs: Sequence[tuple[int, int]]) -> Numbers:
-        """The edges at nodes, of the kinds in `runs` (first and last code of each), as keys from the nodes' side."""
+        """Return the edges at nodes, of the kinds in `runs` (first and last code of each), as keys from the nodes' side."""
         return self.side(way)[self.places_at(way, nodes, runs)]
 
     def side(self, way: Direction) -> Numbers:
-        """The edges as keys from one side."""
+        """Return the edges as keys from one side."""
         return self.into if way is Direction.UPSTREAM else self.out
 
     def places_at(self, way: Direction, nodes: Numbers, runs: Sequence[tuple[int, int]]) -> Numbers:
-        """As `at`, the places of the edges on that side."""
+        """Like `at`, but return the places of the edges on that side."""
         side = self.side(way)
         if self.starts is not None:
             starts = self.starts[0 if way is Direction.UPSTREAM else 1]
-            known = nodes[nodes < len(starts) - 1]  # of those that came later, no edge is here
+            known = nodes[nodes < len(starts) - 1]  # later nodes have no edge here
             begin, end = starts[known].astype(np.int64), starts[known + 1].astype(np.int64)
             if (end - begin).sum() <= _WIDE * len(known):
                 places = _spans(begin, end)
@@ -129,7 +129,7 @@ class Edges:
         return found[0] if len(found) == 1 else np.concatenate([*found, np.empty(0, dtype=np.int64)])
 
     def places(self, into: Numbers) -> Numbers:
-        """Where edges by destination stand; -1 where they are not here."""
+        """Return the places of edges by destination, or -1 for edges that are not here."""
         places = np.searchsorted(self.into, into)
         if not len(self.into):
             return np.full(len(into), -1)
@@ -137,12 +137,12 @@ class Edges:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
         return sum(column.nbytes for column in (self.into, self.out, self.first, self.last, self.with_properties, *(self.starts or ())))
 
 
 def _spans(begin: Numbers, end: Numbers) -> Numbers:
-    """All numbers of ranges, one range after the other."""
+    """Return all numbers of ranges, one range after the other."""
     counts = end - begin
     before = np.cumsum(counts) - counts
     found: Numbers = np.repeat(begin - before, counts) + np.arange(counts.sum())
@@ -150,7 +150,7 @@ def _spans(begin: Numbers, end: Numbers) -> Numbers:
 
 
 def _any(conditions: Sequence[NDArray[np.bool_]], count: int) -> NDArray[np.bool_]:
-    """Where one of the conditions holds."""
+    """Return the mask of positions that fulfil one of the conditions."""
     holds = np.zeros(count, dtype=bool)
     for condition in conditions:
         holds |= condition

@@ -1,4 +1,4 @@
-"""When and by whom edges were stated, as numbers: many edges were first or last stated by the same run at the same time."""
+"""The times and runs that stated edges, as numbers. Many edges were first or last stated by the same run at the same time."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 
 from headwater.graph.index.texts import Numbers, Texts
 
-_LATE_BYTES = 150  # of a text that came later, with its object
+_LATE_BYTES = 150  # for each late text, with its object
 
 
 class Statements:
-    """Only ever grows, so that all versions of a graph may share one: the numbers that an older one meets are known to it."""
+    """A table of texts that only grows, so that all versions of a graph may share it: older versions find all their numbers."""
 
     def __init__(self, base: pa.LargeStringArray | None = None) -> None:
         self._base = Texts.of([base] if base is not None else [])
         self._late: list[str] = []
 
     def take(self, texts: Iterable[str]) -> dict[str, int]:
-        """Numbers for texts; one that was known may get another."""
+        """Return numbers for texts. A known text may get another number."""
         start = len(self._base.base) + len(self._late)
         numbers = {text: start + place for place, text in enumerate(dict.fromkeys(texts))}
         self._late.extend(numbers)
         return numbers
 
     def at(self, numbers: NDArray[np.int32]) -> list[str]:
-        """The texts of numbers."""
+        """Return the texts of numbers."""
         stated, place = np.unique(numbers, return_inverse=True)
         inside = len(self._base.base)
         cut = int(np.searchsorted(stated, inside))
@@ -36,10 +36,10 @@ class Statements:
         return [texts[each] for each in place.tolist()]
 
     def only(self, used: Numbers) -> Statements:
-        """Others, in which the numbers `used` are counted from 0."""
+        """Return a new table in which the numbers `used` are counted from 0."""
         return Statements(pa.array(self.at(used.astype(np.int32)), pa.large_string()))
 
     @property
     def size(self) -> int:
-        """Bytes, about."""
+        """Approximate size in bytes."""
         return self._base.size + _LATE_BYTES * len(self._late)

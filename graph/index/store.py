@@ -1,8 +1,8 @@
-"""A graph store whose walks run in memory, over another that keeps the graph.
+"""A graph store whose walks run in memory, over another store that keeps the graph.
 
-What is asked of one step goes to the store, as does everything while there is no index: until it has been read, where there is no room for
-it, and after a change that its log no longer tells. A graph that is not small is read again no sooner than ten times as long after as the
-last reading took, so that reading takes a tenth of the time at most, whatever is written.
+Questions of one step go to the store. Everything goes to the store while there is no index: until it has been read, if it exceeds its room,
+and after a change that the log does not cover. A large graph is read again only after ten times the duration of the last reading, so that
+reading takes at most a tenth of the time, whatever is written.
 """
 
 from __future__ import annotations
@@ -30,42 +30,42 @@ from headwater.graph.stores.registry import open_store
 
 _log = logging.getLogger("headwater.graph.index")
 
-_SMALL = 20_000  # nodes and edges that are read while the first walk waits: a tenth of a second
-_WALKS = 3  # until properties may be newer than the walk: someone writes more often than one can be read
-_PAUSE = 10  # so many times what a reading took, until the next
+_SMALL = 20_000  # nodes and edges that are read while the first walk waits, in a tenth of a second
+_WALKS = 3  # attempts until properties may be newer than the walk, because writes come faster than reads
+_PAUSE = 10  # the pause until the next reading, as a multiple of the last reading's duration
 
 
 def open_indexed(url: str, *, user: str | None = None, password: str | None = None, index_bytes: int) -> GraphStore:
-    """The store at a URL, with an index of at most so many bytes; without one where these are none."""
+    """Return the store at a URL, with an index of at most `index_bytes`. 0: without an index."""
     store = open_store(url, user=user, password=password)
     return IndexedStore(store, room=index_bytes) if index_bytes else store
 
 
 def source_of(store: GraphStore) -> IndexableStore:
-    """The store itself, be there an index of it or none: what tells which of its content is new."""
+    """Return the store itself, with or without an index. It reports the changes of its content."""
     return store.source if isinstance(store, IndexedStore) else cast("IndexableStore", store)
 
 
 class IndexedStore:
-    """`source` with an index of at most `room` bytes; reading it takes more for a while."""
+    """`source` with an index of at most `room` bytes. Reading the index needs more memory for a while."""
 
     def __init__(self, source: IndexableStore, *, room: int) -> None:
         self._source = source
         self._room = room
         self._graph: Adjacency | None = None
         self._reading: asyncio.Task[None] | None = None
-        self._paused = 0.0  # until then, by the clock of the process
+        self._paused = 0.0  # end of the pause, by the clock of the process
         self._refused = False
         self._advancing = asyncio.Lock()
         self._changing: asyncio.Task[None] | None = None
 
     @property
     def source(self) -> IndexableStore:
-        """The store that it is an index of."""
+        """The indexed store."""
         return self._source
 
     async def ready(self) -> Adjacency | None:
-        """Wait until the index has been read; None: there is no room for it."""
+        """Wait until the index has been read, and return it. None: there is no room for it."""
         while self._graph is None and not self._refused:
             await self._read()
         return self._graph
@@ -81,7 +81,7 @@ class IndexedStore:
             if answer.made:
                 return answer.made
             properties = await self._source.properties(answer.nodes(), answer.edges())
-            # What was written since the walk may be in the properties: then both are to be of that.
+            # The properties may contain later writes. Then both answers must be of the later revision.
             if properties.revision == graph.revision or not left:
                 return answer.subgraph(properties.nodes, properties.edges)
         return await self._source.reach(tenant, focus, direction=direction, kinds=kinds, depth=depth, limit=limit)
@@ -107,11 +107,11 @@ class IndexedStore:
         return await asyncio.to_thread(cone, IndexGround(graph), start, direction, kinds, depth, limit, contained, facts, names)
 
     async def _current(self, tenant: str, focus: Sequence[str]) -> tuple[Adjacency, Numbers] | None:
-        """The graph as it is in the store now, and the numbers of the focus; None: the store is to walk."""
+        """Return the current graph and the numbers of the focus. None: the store must walk."""
         if self._graph is None and not await self._begin():
             return None
         async with self._advancing:
-            if self._changing is not None and not self._changing.done():  # of a walk that was given up meanwhile
+            if self._changing is not None and not self._changing.done():  # of a cancelled walk
                 await asyncio.wait([self._changing])
             graph = self._graph
             if graph is None:
@@ -133,7 +133,7 @@ class IndexedStore:
         return graph, start[start != UNKNOWN]
 
     async def _change(self, graph: Adjacency, rows: Rows, revision: int) -> None:
-        """Bring the index up to a revision, in a task of its own: a thread goes on when whoever began it is cancelled."""
+        """Bring the index up to a revision, in a separate task: a thread continues after its caller is cancelled."""
         try:
             changed = await asyncio.to_thread(graph.changed, rows, revision)
         except Exception as error:  # noqa: BLE001 - whatever its fault: it would be that of every walk to come
@@ -147,7 +147,7 @@ class IndexedStore:
             self._graph = changed
 
     async def _begin(self) -> bool:
-        """Have the index read, and wait for it if it is small; whether it is there."""
+        """Start reading the index, and wait for it if it is small. Returns whether there is an index."""
         if self._refused:
             return False
         if self._reading is None and time.monotonic() >= self._paused:
@@ -162,7 +162,7 @@ class IndexedStore:
         began = time.monotonic()
         try:
             await self._read()
-        except HeadwaterError as error:  # the store is away: the next walk tells, or begins again
+        except HeadwaterError as error:  # the store is away: the next walk raises, or tries again
             _log.warning("the graph cannot be indexed now: %s", error)
         except Exception as error:  # noqa: BLE001 - whatever its fault: walks go on in the store, and do not begin it each time
             _log.exception("reading the index failed")
@@ -266,7 +266,7 @@ class IndexedStore:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What was reached, with the properties that the index has; `lacking` are the places of nodes of which it has none."""
+    """The result of a walk, with the properties in the index. `lacking` are the places of nodes whose properties are not indexed."""
 
     graph: Adjacency
     found: Reached
@@ -277,7 +277,7 @@ class _Answer:
 
     @classmethod
     def of(cls, graph: Adjacency, start: Numbers, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int) -> _Answer:
-        """Walk, and make the answer where the index has all of it: on the thread that walked."""
+        """Walk and build the answer from the index, on the thread of the walk."""
         found = reach(graph, start, direction, kinds, depth, limit)
         properties = graph.properties.at(found.nodes) if graph.properties else [NOT_INDEXED] * len(found.ids)
         lacking = [place for place, text in enumerate(properties) if text == NOT_INDEXED]
@@ -285,18 +285,18 @@ class _Answer:
         return answer if lacking or found.steps.with_properties else replace(answer, made=answer.subgraph([], []))
 
     def nodes(self) -> list[int]:
-        """Refs of the nodes whose properties the store is to tell."""
+        """Return the refs of the nodes whose properties must come from the store."""
         return self.graph.refs_of(self.found.nodes[self.lacking])
 
     def edges(self) -> list[tuple[int, int, EdgeKind]]:
-        """The edges whose properties the store is to tell."""
+        """Return the edges whose properties must come from the store."""
         steps, graph = self.found.steps, self.graph
         into = steps.into[steps.with_properties]
         kinds = [steps.kinds[place] for place in steps.with_properties]
         return list(zip(graph.refs_of(far_of(into)), graph.refs_of(near_of(into)), kinds, strict=True))
 
     def subgraph(self, nodes: Sequence[str | None], edges: Sequence[str | None]) -> Subgraph:
-        """The answer, with what the store says."""
+        """Return the answer, completed with properties from the store."""
         found, steps = self.found, self.found.steps
         ids = found.ids
         properties: list[str | None] = [*self.properties]

@@ -1,4 +1,4 @@
-"""A column of texts, by number: a million of them in little more than their bytes."""
+"""A column of texts, by number. A million texts take little more than their bytes."""
 
 from __future__ import annotations
 
@@ -12,30 +12,33 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
 
-_LATE_BYTES = 250  # of a text that came later: the object, its number, their place in a table
+_LATE_BYTES = 250  # for each late text: the object, its number, their place in a table
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Never changed: `with_texts` makes another that shares what was there. `late` holds texts that came after `base`, by number."""
+    """An immutable column.
+
+    `with_texts` returns another column that shares the existing texts. `late` holds texts added after `base`, by number.
+    """
 
     base: pa.LargeStringArray
     late: Mapping[int, str] = field(default_factory=dict)
-    late_bytes: int = 0  # of what became late, also of what another text has replaced since
+    late_bytes: int = 0  # size of all late texts, including replaced ones
 
     @classmethod
     def of(cls, portions: Sequence[pa.LargeStringArray]) -> Texts:
-        """The texts of all portions, in order."""
+        """Return the texts of all portions, in order."""
         return cls(pa.concat_arrays(portions) if portions else pa.array([], pa.large_string()))
 
     def with_texts(self, texts: Mapping[int, str]) -> Texts:
-        """These, and others by number, of which some may replace one."""
+        """Return the column with more texts by number. They may replace existing ones."""
         if not texts:
             return self
         return Texts(self.base, {**self.late, **texts}, self.late_bytes + _LATE_BYTES * len(texts) + sum(map(len, texts.values())))
 
     def settled(self, count: int) -> Texts:
-        """The same `count` texts, none of them late."""
+        """Return the same `count` texts with all late texts merged into `base`."""
         inside = len(self.base)
         replaced = sorted(number for number in self.late if number < inside)
         base = self.base
@@ -47,7 +50,7 @@ class Texts:
         return Texts(pa.concat_arrays([base, grown]))
 
     def at(self, numbers: Numbers) -> list[str]:
-        """The texts of numbers."""
+        """Return the texts of numbers."""
         late = self.late
         if not late:
             return _taken(self.base, numbers)
@@ -62,7 +65,7 @@ class Texts:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
         return int(self.base.nbytes) + self.late_bytes
 
 

@@ -1,4 +1,4 @@
-"""Walks over the index: cones, and all that can be reached with what is known of the edges between."""
+"""Walks over the index: cones, and reachable nodes with the facts of the edges between them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NODE_KINDS = {kind.value: kind for kind in NodeKind}
 
 
 def runs_of(kinds: Sequence[EdgeKind]) -> list[tuple[int, int]]:
-    """The codes of kinds as runs of codes that follow one another: first and last of each."""
+    """Return the codes of kinds as runs of consecutive codes: first and last of each."""
     runs: list[tuple[int, int]] = []
     for code in sorted({CODES[EdgeKind(kind)] for kind in kinds}):
         if runs and runs[-1][1] == code - 1:
@@ -32,7 +32,7 @@ def runs_of(kinds: Sequence[EdgeKind]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class IndexGround:
-    """A `Ground` in memory. An edge's own number is its key by destination."""
+    """A `Ground` in memory. The number of an edge is its key by destination."""
 
     graph: Adjacency
 
@@ -69,7 +69,7 @@ class IndexGround:
 
 
 def _known(graph: Adjacency, nodes: Numbers, places: Sequence[int]) -> list[Node | None]:
-    """The nodes at places, as the graph has them; None where it has no properties of one."""
+    """Return the nodes at places. Nodes whose properties are not in the graph are None."""
     numbers = nodes[np.array(places, dtype=np.int64)]
     properties = graph.properties.at(numbers) if graph.properties else [NOT_INDEXED] * len(numbers)
     ids = graph.ids.at(numbers)
@@ -78,13 +78,13 @@ def _known(graph: Adjacency, nodes: Numbers, places: Sequence[int]) -> list[Node
 
 
 def kinds_of(ids: Sequence[str]) -> list[NodeKind]:
-    """The kinds of nodes."""
+    """Return the kinds of nodes."""
     return [_NODE_KINDS[identifier[: identifier.index(":")]] for identifier in ids]
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Edges as columns, their ends as places among ids that go with them; `into` are their keys, `with_properties` which have any."""
+    """Edges as columns. The ends are places in a list of ids, `into` are the keys, and `with_properties` marks edges that have any."""
 
     src: list[int]
     dst: list[int]
@@ -97,7 +97,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What a walk reached, nearest first, then by id."""
+    """The nodes that a walk reached, nearest first, then by id."""
 
     nodes: Numbers
     ids: list[str]
@@ -133,7 +133,7 @@ def reach(graph: Adjacency, start: Numbers, direction: Direction, kinds: Sequenc
 def _spread(
     graph: Adjacency, start: Numbers, way: Direction, runs: Sequence[tuple[int, int]], depth: int, limit: int
 ) -> tuple[Numbers, Numbers, bool]:
-    """Numbers, ascending in their hops; the hops; and whether every node within the depth was visited."""
+    """Return numbers in the order of their hops, the hops, and whether every node within the depth was visited."""
     seen = np.zeros(graph.count, dtype=bool)
     seen[start] = True
     levels, met = [start], len(start)
@@ -153,7 +153,7 @@ def _spread(
 
 
 def _nearer(*cones: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
-    """The nodes of all cones, each once, by number, with the fewest hops."""
+    """Return the nodes of all cones, each once, by number, with the fewest hops."""
     numbers, away = (np.concatenate(columns) for columns in zip(*cones, strict=True))
     order = np.lexsort((away, numbers))
     numbers, away = numbers[order], away[order]
@@ -163,7 +163,7 @@ def _nearer(*cones: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
 
 
 def _nearest(graph: Adjacency, numbers: Numbers, away: Numbers, limit: int) -> Numbers:
-    """The places of the `limit` nearest numbers, ascending; where a level does not fit whole, of those whose ids come first."""
+    """Return the places of the `limit` nearest numbers, ascending. If a level exceeds the limit, the first ids are kept."""
     if len(numbers) <= limit:
         return np.arange(len(numbers))
     edge = np.sort(away)[limit]
@@ -173,12 +173,12 @@ def _nearest(graph: Adjacency, numbers: Numbers, away: Numbers, limit: int) -> N
 
 
 def _by_id(ids: Sequence[str]) -> Numbers:
-    """The places of ids in their order."""
+    """Return the places of ids in their order."""
     return np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
 
 
 def _among(graph: Adjacency, kept: Numbers, place: Numbers, runs: Sequence[tuple[int, int]]) -> Steps:
-    """The edges among the kept, which are ascending; `place` is where each stands in the answer."""
+    """Return the edges among the kept nodes, which are ascending. `place` is the position of each node in the answer."""
     into, places = graph.into(kept, runs) if runs else (kept[:0], kept[:0])
     found = np.searchsorted(kept, far_of(into))
     inside = np.take(kept, found, mode="clip") == far_of(into) if len(kept) else np.empty(0, dtype=bool)

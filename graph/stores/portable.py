@@ -26,8 +26,7 @@ _EDGE_KINDS = {kind.value: kind for kind in EdgeKind}
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The first line: the log and the offset up to which the graph was projected. `entry` is the key of the log's entry there ("": none).
-    """
+    """The first line: the log and the offset up to which the graph was projected. `entry` is the key of the log's entry there, or ""."""
 
     offset: int
     entry: str

@@ -1,14 +1,14 @@
-"""The graph as a caller sees it who may read some namespaces alone: everything else is as if it did not exist.
+"""The graph for a caller who may read only some namespaces. Everything else appears not to exist.
 
 A node belongs to namespaces:
 
-- a platform, dataset, column, version, system, pipeline, job or check to the one that its id names;
-- a run, stage, task, operator or partition to those of what contains it: of the nearest containers whose ids name one. Where these are of
+- a platform, dataset, column, version, system, pipeline, job or check to the namespace that its id names;
+- a run, stage, task, operator or partition to the namespaces of its nearest containers whose ids name one. If these containers are in
   several namespaces, the caller needs all of them;
-- an owner, tag or term to none. The caller sees those that describe something that he sees;
-- a type, an actor or data that users declared to none. Nobody sees them who is restricted.
+- an owner, tag or term to none. The caller sees those that describe something visible;
+- a type, an actor or data that users declared to none. A restricted caller never sees these.
 
-`patterns` says which namespaces, `visible` which nodes, `shown` what of a node or an edge, `walks` what a walk reaches, `lists` what there
-is; `store` is the graph store over another that hands out nothing else. A walk goes over visible nodes alone: what is known to lead from
-one of them to another by way of hidden ones is left out, and the answer says that something is.
+`patterns` decides about namespaces, `visible` about nodes, and `shown` about the properties of a node or an edge. `walks` restricts walks,
+and `lists` restricts lists. `store` is the graph store over another store, and returns nothing else. A walk follows only visible nodes: a
+connection of two visible nodes through hidden ones is left out, and the answer reports that something is hidden.
 """

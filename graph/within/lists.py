@@ -1,4 +1,4 @@
-"""Lists of what a restricted caller sees: namespace by namespace, in the order of ids, so that nothing hidden is looked through."""
+"""Lists of visible nodes for a restricted caller: namespace by namespace, in the order of ids, so that hidden nodes are not read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headwater.graph.stores.protocol import GraphStore, IdRange, Listing
 from headwater.graph.within.visible import DESCRIBING, NAMED, Visible, kind_named
 
 _PORTION = 1_000
-_DESCRIBED = 20_000  # owners, tags or terms that are looked through
+_DESCRIBED = 20_000  # most owners, tags or terms to check
 _SIDES = {
     NodeKind.DATASET: NodeKind.PLATFORM, NodeKind.COLUMN: NodeKind.PLATFORM, NodeKind.VERSION: NodeKind.PLATFORM,
     NodeKind.CHECK: NodeKind.PLATFORM, NodeKind.PIPELINE: NodeKind.SYSTEM, NodeKind.JOB: NodeKind.SYSTEM,
@@ -20,7 +20,7 @@ _OUTERMOST = (NodeKind.PLATFORM, NodeKind.SYSTEM)
 
 
 class Lists:
-    """Lists of the visible nodes of a tenant's graph, as the store has them: what of them is told is for whoever asks."""
+    """Lists of the visible nodes of a tenant's graph, as the store has them. The caller of this class removes hidden properties."""
 
     def __init__(self, store: GraphStore, tenant: str, visible: Visible) -> None:
         self._store = store
@@ -67,7 +67,7 @@ class Lists:
         return nodes
 
     async def ranges(self, kinds: Iterable[NodeKind]) -> list[IdRange]:
-        """The ranges in which the ids of visible nodes of some kinds lie, of those whose ids name a namespace."""
+        """Return the ranges of ids that contain the visible nodes of some kinds. Only kinds whose ids name a namespace have ranges."""
         found: list[IdRange] = []
         for kind in kinds:
             if kind in _OUTERMOST:
@@ -80,11 +80,11 @@ class Lists:
         return [node_id(kind, namespace) for namespace in await self._visible.namespaces(kind)]
 
     async def _prefixes(self, kind: NodeKind) -> list[str]:
-        """What the ids of a kind begin with, of each namespace that the caller may read, in the order of ids."""
+        """Return the prefixes of the ids of a kind, one for each namespace that the caller may read, in the order of ids."""
         return sorted(node_id(kind, namespace, "") for namespace in await self._visible.namespaces(_SIDES[kind]))
 
     async def _described(self, prefix: str) -> list[Node]:
-        """Owners, tags or terms that describe something visible, in the order of their ids."""
+        """Return owners, tags or terms that describe something visible, in the order of their ids."""
         found: list[Node] = []
         after: str | None = None
         looked_at = 0

@@ -1,7 +1,7 @@
-"""Patterns of namespaces: `*` stands for any letters, `?` for one, and a backslash takes the next letter for itself.
+"""Patterns of namespaces: `*` matches any characters, `?` one character, and a backslash escapes the next character.
 
-A pattern is compared with a whole namespace, letter by letter, in its case, as events name it: nothing is decoded, folded or normalised, so
-that a namespace which only looks like one that is permitted is another one. No pattern takes more than one pass for each `*`.
+A pattern is compared with a whole namespace, character by character, case-sensitively, as events name it. Nothing is decoded, folded or
+normalised, so that a namespace which only resembles a permitted one does not match. A comparison makes at most one pass for each `*`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from headwater.errors import InvalidInputError
 
 EVERY = "*"
-MOST_PATTERNS = 50  # of one scope
-LONGEST = 300  # letters of a pattern
-_REMEMBERED = 10_000  # namespaces of which is known whether they fit
+MOST_PATTERNS = 50  # for one scope
+LONGEST = 300  # characters in a pattern
+_REMEMBERED = 10_000  # namespaces with a cached result
 _ANY, _ONE, _PLAIN = "*", "?", "\\"
 
-_Letter = tuple[bool, str]  # whether it is a wildcard, and which, or the letter itself
+_Letter = tuple[bool, str]  # whether it is a wildcard; the wildcard or the character
 
 
 @dataclass(frozen=True, slots=True)
 class Namespaces:
-    """The namespaces that fit one of some patterns. Equal where the patterns are."""
+    """The namespaces that match one of several patterns. Equal if the patterns are equal."""
 
     patterns: tuple[str, ...]
     _read: tuple[tuple[_Letter, ...], ...] = field(init=False, repr=False, compare=False)
@@ -33,10 +33,10 @@ class Namespaces:
 
     @classmethod
     def of(cls, patterns: Iterable[str]) -> Namespaces:
-        """Those of some patterns, each once, in order.
+        """Return the namespaces of some patterns. The patterns are deduplicated and sorted.
 
         Raises:
-            InvalidInputError: there are too many, or one cannot be used.
+            InvalidInputError: there are too many patterns, or one is invalid.
         """
         found = tuple(sorted(set(patterns)))
         if len(found) > MOST_PATTERNS:
@@ -46,7 +46,7 @@ class Namespaces:
         return cls(found)
 
     def has(self, namespace: str) -> bool:
-        """Whether a namespace fits."""
+        """Whether a namespace matches."""
         known = self._known.get(namespace)
         if known is None:
             if len(self._known) >= _REMEMBERED:
@@ -56,10 +56,10 @@ class Namespaces:
 
 
 def read_pattern(text: str) -> tuple[_Letter, ...]:
-    """The letters of a pattern.
+    """Parse a pattern.
 
     Raises:
-        InvalidInputError: it is empty, too long, holds control characters, or ends with a backslash that takes nothing.
+        InvalidInputError: the pattern is empty, too long, contains control characters, or ends with a single backslash.
     """
     if not text or len(text) > LONGEST or not text.isprintable():
         raise InvalidInputError(
@@ -83,7 +83,7 @@ def read_pattern(text: str) -> tuple[_Letter, ...]:
 
 
 def _fits(pattern: tuple[_Letter, ...], text: str) -> bool:
-    """Compare, going back to the last `*` alone where a letter does not fit: that is enough, since an earlier one could take no more."""
+    """Compare a text with a pattern. After a mismatch, only the last `*` takes more characters: earlier ones cannot help."""
     at = place = 0
     star, resumed = -1, 0
     while place < len(text):

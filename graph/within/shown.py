@@ -1,8 +1,8 @@
-"""What of a visible node or edge a restricted caller is told.
+"""The properties of a visible node or edge that a restricted caller may see.
 
-Properties hold whatever producers said: queries, plans, errors and facets of any form, which may name anything. So what is told is listed
-here, and what is not listed is not told: a new property stays hidden until somebody writes down that it names nothing of elsewhere. Where a
-property names other nodes, those stay that the caller sees.
+Properties hold anything that producers stated: queries, plans, errors and facets of any form, which may name anything. So the visible
+properties are listed here, and all others are hidden. A new property stays hidden until somebody adds it here, after checking that it names
+nothing in other namespaces. If a property names other nodes, only the visible ones remain.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from typing import Any
 from headwater.errors import InvalidInputError
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, kind_of, node_id
 
-# About the node itself, as numbers, times, states, types and texts about it.
+# Properties of the node itself: numbers, times, states, types and texts about it.
 _PLAIN = frozenset({
     "state", "startedAt", "endedAt", "updatedAt", "bareEnd", "producer", "ordinal", "type", "description", "block", "writtenAt", "rows",
     "bytes", "path", "format", "length", "modified", "op", "stage", "attempt", "tasks", "failed", "partition", "try", "shown", "last",
     "assertion", "column", "partition_columns", "actorType",
 })  # fmt: skip
-# Facets of OpenLineage that are about the node itself.
+# Facets of OpenLineage about the node itself.
 _FACETS = frozenset({
     "schema", "documentation", "ownership", "tags", "storage", "datasetType", "version", "datasetVersion", "facet:version", "jobType",
     "processing_engine", "nominalTime", "outputStatistics", "inputStatistics", "dataQualityMetrics", "dataQualityAssertions",
     "sourceCodeLocation",
 })  # fmt: skip
 _PREFIXES = ("curated:", "tag:", "tagged:")
-# What is made of a node of one kind alone: the fields within a column, the values of a partition, and what stands beside it in its run.
+# Properties made from a node of one kind alone: the fields within a column, the values of a partition, and details of its run.
 _OF_KIND = frozenset({
     (NodeKind.COLUMN, "fields"), (NodeKind.PARTITION, "values"), (NodeKind.OPERATOR, "children"), (NodeKind.STAGE, "parents"),
     (NodeKind.STAGE, "after"),
 })  # fmt: skip
-_OF_RUNS = frozenset({NodeKind.JOB, NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR})  # placed by their own events alone
-_LEDGER = frozenset({"capture", "mode", "status", "cost", "started", "ended"})  # its problems are texts that name plans and files
+_OF_RUNS = frozenset({NodeKind.JOB, NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR})  # only own events place them
+_LEDGER = frozenset({"capture", "mode", "status", "cost", "started", "ended"})  # problems are left out: their texts name plans and files
 _TRANSFORMATION = frozenset({"type", "subtype", "masking"})
 _OF_QUALITY = frozenset({"dataQualityMetrics", "dataQualityAssertions", "inputStatistics"})
-# An actor at one end of such an edge alone states it: where he is seen, so is all that the edge's times come from.
+# Only the actor at one end states these edges. If the actor is visible, so are all sources of the edge's times.
 _OF_ACTOR = frozenset({EdgeKind.READS, EdgeKind.WRITES, EdgeKind.ACCESSES, EdgeKind.CHECKS, EdgeKind.REPLAYS})
 _INPUT, _BY, _HOW = "input:", "by:", "how:"
 
@@ -43,20 +43,20 @@ Seen = Callable[[str], bool]
 
 
 def named_by(properties: Mapping[str, Any]) -> set[str]:
-    """The ids of nodes that a node's properties name, of which the caller sees some."""
+    """Return the ids of nodes that a node's properties name. The caller may see only some of them."""
     found = {name.removeprefix(_INPUT) for name in properties if name.startswith(_INPUT)}
     found |= {value for name in ("lastRun", "lastComplete") if isinstance(value := properties.get(name), str)}
     return found | {dataset for _, dataset in _sources(properties.get("columnLineage"))} | set(_symlinks(properties.get("symlinks")))
 
 
 def shown_node(node: Node, seen: Seen) -> Node:
-    """The node with what the caller is told of it; `seen` tells of each id that `named_by` gives whether he sees it."""
+    """Return the node with its visible properties. `seen` maps each id from `named_by` to its visibility."""
     visible = {name: shown for name, value in node.properties.items() if (shown := _shown(node.kind, name, value, seen)) is not None}
     return Node(node.id, node.kind, node.name, visible)
 
 
 def _shown(kind: NodeKind, name: str, value: Any, seen: Seen) -> Any:
-    """What of a property is told; None for nothing."""
+    """Return the visible part of a property, or None."""
     if name in _FACETS or name.startswith(_PREFIXES):
         return value
     if name.startswith(_INPUT):
@@ -68,7 +68,7 @@ def _shown(kind: NodeKind, name: str, value: Any, seen: Seen) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value is what a property of ours is: a producer may call a facet, an object, by any name."""
+    """Whether a value has the form of Headwater's own property. A producer may give a facet, an object, any name."""
     return not isinstance(value, Mapping) and not (isinstance(value, list) and any(isinstance(one, Mapping | list) for one in value))
 
 
@@ -77,7 +77,7 @@ def _run(value: Any, seen: Seen) -> str | None:
 
 
 def _capture(value: Any, _: Seen) -> Any:
-    """The id of a capture, or the ledger of one."""
+    """Return the id of a capture, or its ledger without the problems."""
     return {part: value[part] for part in value if part in _LEDGER} if isinstance(value, Mapping) else value
 
 
@@ -86,12 +86,12 @@ def _count(value: Any, _: Seen) -> int | None:
 
 
 def jobs_of(edge: Edge) -> list[str]:
-    """The jobs that state a derivation."""
+    """Return the jobs that state a derivation."""
     return [name.removeprefix(_BY) for name in edge.properties if name.startswith(_BY)]
 
 
 def shown_edge(edge: Edge, seen: Collection[str]) -> Edge | None:
-    """The edge with what the caller is told of it; None where nobody states it whom he sees. `seen` are jobs and runs (as `run:…`)."""
+    """Return the visible part of an edge, or None if no visible job or run states it. `seen` are jobs and runs (as `run:…`)."""
     visible: dict[str, Any] = {}
     has_times = edge.kind in _OF_ACTOR or (edge.kind is EdgeKind.CONTAINS and kind_of(edge.dst) in _OF_RUNS)
     if edge.kind is EdgeKind.CHECKS:
@@ -112,12 +112,12 @@ def shown_edge(edge: Edge, seen: Collection[str]) -> Edge | None:
 
 
 def runs_of(edges: Iterable[Edge]) -> set[str]:
-    """The runs that state some edges first or last."""
+    """Return the runs that state some edges first or last."""
     return {f"run:{run}" for edge in edges for stated in (edge.first, edge.last) if (run := stated.partition(" ")[2])}
 
 
 def shown_fact(fact: tuple[EdgeKind, str, str], seen: Collection[str]) -> tuple[EdgeKind, str, str]:
-    """Kind, first and last statement of an edge between visible nodes: without times that hidden events may have moved."""
+    """Return kind, first and last statement of an edge between visible nodes, without times that hidden events may have changed."""
     kind, first, last = fact
     return (kind, _statement(first, seen), _statement(last, seen)) if kind in _OF_ACTOR else (kind, "", "")
 
@@ -128,7 +128,7 @@ def _statement(stated: str, seen: Collection[str]) -> str:
 
 
 def _steps(stated: Any) -> Any:
-    """Transformations without the texts that describe them, which may be a query."""
+    """Return transformations without their descriptions, which may be queries."""
     if not isinstance(stated, list):
         return []
     return [{part: step[part] for part in step if part in _TRANSFORMATION} for step in stated if isinstance(step, Mapping)]
@@ -142,7 +142,7 @@ def _input(value: Any) -> dict[str, Any]:
 
 
 def _lineage(facet: Any, seen: Seen) -> dict[str, Any]:
-    """The facet `columnLineage` of what the caller sees, without descriptions."""
+    """Return the visible part of a facet `columnLineage`, without descriptions."""
     fields = facet.get("fields") if isinstance(facet, Mapping) else None
     visible: dict[str, Any] = {}
     for column, field in fields.items() if isinstance(fields, Mapping) else ():
@@ -163,7 +163,7 @@ def _inputs(sources: Any, seen: Seen) -> list[dict[str, Any]]:
 
 
 def _sources(facet: Any) -> list[tuple[Any, str]]:
-    """The fields that a facet `columnLineage` names, each with its dataset."""
+    """Return the fields that a facet `columnLineage` names, each with its dataset."""
     if not isinstance(facet, Mapping):
         return []
     fields = facet.get("fields")
@@ -184,7 +184,7 @@ def _symlinks(facet: Any) -> list[str]:
 
 
 def _dataset(named: Any) -> str | None:
-    """The dataset that an object with a namespace and a name is about."""
+    """Return the dataset that an object with a namespace and a name refers to."""
     if not isinstance(named, Mapping) or not isinstance(named.get("namespace"), str) or not isinstance(named.get("name"), str):
         return None
     try:

@@ -1,6 +1,6 @@
-"""The graph store as a restricted caller sees it: every verb that reads, over another store, of visible nodes and edges alone.
+"""The graph store for a restricted caller: every reading verb, over another store, limited to visible nodes and edges.
 
-Made for one request. Nothing is written through it, and what is of the graph as a whole (its fingerprint, its dump) it does not tell.
+A store is made for one request. Writing is refused, and so are verbs about the whole graph (its fingerprint, its dump).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MIXING = frozenset({NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.PIPELINE})
 
 
 class StoreWithin:
-    """`store` as it is for whoever may read the namespaces that all of `permitted` have. Of one tenant: others are refused."""
+    """`store` for a caller who may read the namespaces that every member of `permitted` has. Other tenants are refused."""
 
     def __init__(self, store: GraphStore, tenant: str, permitted: Sequence[Namespaces]) -> None:
         self._store = store
@@ -37,7 +37,7 @@ class StoreWithin:
 
     @property
     def visible(self) -> Visible:
-        """Which nodes the caller sees."""
+        """Decides which nodes the caller sees."""
         return self._visible
 
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]:
@@ -49,7 +49,7 @@ class StoreWithin:
         self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None,
         ranges: Sequence[IdRange] | None = None,
     ) -> Page:  # fmt: skip
-        """As the store's, of kinds whose ids name a namespace: runs and files are found by what contains them."""
+        """Search as the store does, but only kinds whose ids name a namespace: runs and files are found through their containers."""
         self._check(tenant)
         wanted = [kind for kind in (kinds or NodeKind) if kind in NAMED]
         if ranges is not None:
@@ -123,7 +123,7 @@ class StoreWithin:
     async def children(
         self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
     ) -> Page:
-        """As the store's. Where some children are hidden, all that there are are looked through."""
+        """Return children as the store does. If some children are hidden, all children are read."""
         self._check(tenant)
         if not await self._visible.one(parent):
             return Page([], None, 0)
@@ -183,7 +183,7 @@ class StoreWithin:
         return {identifier: await self._shown([node for node in nodes if node.id in above]) for identifier, nodes in found.items()}
 
     async def counts(self, tenant: str, *, ranges: Sequence[IdRange] | None = None) -> dict[str, int]:
-        """Of kinds whose ids name a namespace, and of runs."""
+        """Count nodes of kinds whose ids name a namespace, and runs."""
         self._check(tenant)
         if ranges is not None:
             raise UnsupportedError("Ranges of ids are for whoever reads the whole graph.")
@@ -198,7 +198,7 @@ class StoreWithin:
         return []
 
     async def close(self) -> None:
-        """The store is its owner's to close."""
+        """Do nothing: the owner of the store closes it."""
 
     async def apply(self, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:  # noqa: ARG002 - the protocol's
         self._refuse()
@@ -224,24 +224,24 @@ class StoreWithin:
         raise UnsupportedError("This is not open to keys restricted to namespaces.", hint="Ask with a key that may read all of them.")
 
     async def _shown(self, nodes: Sequence[Node]) -> list[Node]:
-        """Visible nodes as the caller is told of them."""
+        """Return visible nodes with their visible properties."""
         named: set[str] = set().union(*(named_by(node.properties) for node in nodes))
         seen = await self._visible.of(named)
         return [shown_node(node, seen.__contains__) for node in nodes]
 
     async def _mixes(self, parent: str) -> bool:
-        """Whether a node contains what the caller does not see: what is of other namespaces, too, or of none."""
+        """Whether a node contains hidden nodes: nodes that also belong to other namespaces, or to none."""
         if kind_named(parent) in _MIXING:
             edges = await self._store.neighbours(self._tenant, [parent], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS])
             inside = {edge.dst for edge in edges}
-        else:  # what it contains alone is seen as it is itself, but for what was declared
+        else:  # its own contents are as visible as the node, except declared ones
             inside = set(await self._store.shared(self._tenant, parent))
             if (await self._store.children(self._tenant, parent, kinds=_OF_NO_NAMESPACE, first=1)).total:
                 return True
         return await self._visible.of(inside) != inside
 
     async def _edges(self, edges: Sequence[Edge]) -> list[Edge]:
-        """Those between visible nodes, as the caller is told of them."""
+        """Return the edges between visible nodes with their visible properties."""
         between = await self._between(edges)
         jobs = {job for edge in between if edge.kind is EdgeKind.DERIVES for job in jobs_of(edge)}
         seen = await self._visible.of(jobs | runs_of(between))
@@ -252,7 +252,7 @@ class StoreWithin:
         return [edge for edge in edges if edge.src in ends and edge.dst in ends]
 
     async def _hides(self, ids: Sequence[str], direction: Direction, kinds: Sequence[EdgeKind]) -> bool:
-        """Whether something next to some visible nodes is not seen."""
+        """Whether something next to some visible nodes is hidden."""
         if not kinds:
             return False
         for begin in range(0, len(ids), _PORTION):

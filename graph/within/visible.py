@@ -1,4 +1,4 @@
-"""Which nodes a restricted caller sees, by the rules that the package states."""
+"""Decides which nodes a restricted caller sees, by the rules in the package's docstring."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ NAMED = frozenset({
 _CONTAINED = frozenset({NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR, NodeKind.PARTITION})
 DESCRIBING = frozenset({NodeKind.OWNER, NodeKind.TAG, NodeKind.TERM})
 _KINDS = {kind.value: kind for kind in NodeKind}
-_DEEPEST = 8  # containers above each other until one has a namespace: an operator's run, its job
+_DEEPEST = 8  # levels of containers up to one with a namespace: an operator's run, its job
 _TOGETHER = 2_000
 _PORTION = 1_000
 
 
 def kind_named(identifier: str) -> NodeKind | None:
-    """The kind that a text begins with, be it an id or not."""
+    """Return the kind that a text begins with, whether or not the text is an id."""
     return _KINDS.get(identifier.partition(":")[0])
 
 
 @lru_cache(1 << 15)
 def namespace_of(identifier: str) -> str | None:
-    """The namespace that an id names; None where it names none."""
+    """Return the namespace that an id names, or None."""
     if kind_named(identifier) not in NAMED:
         return None
     try:
@@ -39,9 +39,9 @@ def namespace_of(identifier: str) -> str | None:
 
 
 class Visible:
-    """Which nodes of a tenant's graph are seen by whoever may read the namespaces that all of `permitted` have.
+    """The visible nodes of a tenant's graph, for a caller who may read the namespaces that every member of `permitted` has.
 
-    For one request: what was found out once is not asked for again.
+    For one request: results are cached.
     """
 
     def __init__(self, store: GraphStore, tenant: str, permitted: Sequence[Namespaces]) -> None:
@@ -61,7 +61,7 @@ class Visible:
         return namespace is not None and self.has_namespace(namespace)
 
     async def of(self, ids: Iterable[str]) -> set[str]:
-        """Those of some ids whose nodes are seen, should they exist."""
+        """Return the ids that would be visible if their nodes exist."""
         asked = set(ids)
         unknown = [identifier for identifier in asked if identifier not in self._known]
         contained, describing = [], []
@@ -78,11 +78,11 @@ class Visible:
         return {identifier for identifier in asked if self._known[identifier]}
 
     async def one(self, identifier: str) -> bool:
-        """Whether a node is seen, should it exist."""
+        """Whether a node would be visible if it exists."""
         return identifier in await self.of([identifier])
 
     async def namespaces(self, kind: NodeKind) -> list[str]:
-        """The namespaces of platforms, or of systems, that the caller may read, in the order of their ids."""
+        """Return the namespaces of platforms or systems that the caller may read, in the order of their ids."""
         if kind not in self._namespaces:
             found: list[str] = []
             after: str | None = None
@@ -93,12 +93,15 @@ class Visible:
         return self._namespaces[kind]
 
     async def _climb(self, ids: Sequence[str]) -> None:
-        """Find the nearest containers that have a namespace: all of them are to be the caller's, and there is to be one."""
+        """Find the nearest containers that have a namespace.
+
+        The caller must be allowed to read all of them, and there must be at least one.
+        """
         for begin in range(0, len(ids), _TOGETHER):
             await self._climbed(ids[begin : begin + _TOGETHER])
 
     async def _climbed(self, ids: Sequence[str]) -> None:
-        above: dict[str, set[str]] = {identifier: {identifier} for identifier in ids}  # what is still to be looked at, for each
+        above: dict[str, set[str]] = {identifier: {identifier} for identifier in ids}  # for each id, the containers to check next
         found: dict[str, list[bool]] = {identifier: [] for identifier in ids}
         parents: dict[str, set[str]] = {}
         for _ in range(_DEEPEST):
@@ -118,7 +121,7 @@ class Visible:
             self._known[identifier] = bool(seen) and all(seen) and not above[identifier]
 
     async def _described(self, ids: Collection[str]) -> None:
-        """Owners, tags and terms are seen where they describe what is."""
+        """Find the owners, tags and terms that describe a visible node."""
         if not ids:
             return
         edges = await self._store.neighbours(self._tenant, sorted(ids), direction=Direction.DOWNSTREAM, kinds=[EdgeKind.DESCRIBES])

@@ -1,7 +1,7 @@
-"""What a walk reaches over visible nodes alone, worked out of what the whole walk reached.
+"""The part of a walk over visible nodes only, computed from the result of the whole walk.
 
-A node within so many hops over visible nodes is within as many over all of them, so the store walks as it always does, and what is left is
-walked once more in memory. The limit is applied to what is visible: how much is hidden cannot be told from where an answer ends.
+A node within some hops over visible nodes is within as many hops over all nodes. So the store walks as usual, and the visible part of the
+result is walked again in memory. The limit applies to visible nodes, so that the end of an answer does not reveal how much is hidden.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from headwater.graph.model import Node
 from headwater.graph.stores.protocol import Cone, Direction, Subgraph
 from headwater.graph.within.shown import shown_fact
 
-WALKED = 200_000  # nodes, seen or not, that a restricted caller's walk goes over
+WALKED = 200_000  # visible and hidden nodes that a restricted caller's walk may visit
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Hops by node, each way; `beyond` were one hop further than the depth."""
+    """Hops by node in each direction. `beyond` are the nodes one hop beyond the depth."""
 
     hops: dict[Direction, dict[str, int]]
     beyond: set[str]
 
     def nearest(self) -> dict[str, int]:
-        """The shorter distance of each."""
+        """Return the shorter distance of each node."""
         found: dict[str, int] = {}
         for hops in self.hops.values():
             for identifier, away in hops.items():
@@ -35,7 +35,7 @@ class Reached:
 
 
 def walked(edges: Iterable[tuple[str, str]], focus: Sequence[str], direction: Direction, depth: int, seen: Collection[str]) -> Reached:
-    """Walk from the focus over edges (source, destination) between what is seen."""
+    """Walk from the focus over edges (source, destination) between visible nodes."""
     kept = [(src, dst) for src, dst in edges if src in seen and dst in seen]
     start = [identifier for identifier in dict.fromkeys(focus) if identifier in seen]
     hops: dict[Direction, dict[str, int]] = {}
@@ -60,13 +60,13 @@ def walked(edges: Iterable[tuple[str, str]], focus: Sequence[str], direction: Di
 
 
 def ordered(reached: Reached) -> list[str]:
-    """What was reached, nearest first, then by id."""
+    """Return the reached nodes, nearest first, then by id."""
     hops = reached.nearest()
     return sorted(hops, key=lambda identifier: (hops[identifier], identifier))
 
 
 def subgraph(whole: Subgraph, reached: Reached, nodes: Sequence[Node], limit: int) -> Subgraph:
-    """The part of an answer that is left. `nodes` are all that was reached, nearest first; they and the edges are as they are shown."""
+    """Return the visible part of an answer. `nodes` are all reached nodes, nearest first; nodes and edges have only visible properties."""
     kept = nodes[:limit]
     ids = {node.id for node in kept}
     hops = reached.nearest()
@@ -82,7 +82,7 @@ def subgraph(whole: Subgraph, reached: Reached, nodes: Sequence[Node], limit: in
 
 
 def cone(whole: Cone, reached: Reached, limit: int, seen: Collection[str], runs: Collection[str]) -> Cone:
-    """The part of a cone that is left. `seen` are ids of the cone, containers among them; `runs` those that may be named."""
+    """Return the visible part of a cone. `seen` are ids of the cone, including containers; `runs` are the runs that may be named."""
     order = ordered(reached)
     kept = order[:limit]
     numbers = {identifier: number for number, identifier in enumerate(kept)}
@@ -106,19 +106,19 @@ def cone(whole: Cone, reached: Reached, limit: int, seen: Collection[str], runs:
         downstream=_hops(reached, Direction.DOWNSTREAM, numbers),
         beyond=len(order) - len(kept) + len(reached.beyond),
         names=[whole.names[old[identifier]] for identifier in ids] if whole.names else (),
-        known=None,  # the index's nodes are not those that are shown
+        known=None,  # the index's nodes include hidden properties
     )
 
 
 def _containers(whole: Cone, numbers: dict[str, int], seen: Collection[str]) -> list[tuple[int, int]]:
-    """The containers of what is left, all levels up; each gets the next number."""
+    """Return the containers of the kept nodes on all levels. Each gets the next number."""
     above: dict[str, list[str]] = {}
     for container, child in whole.contains.tolist():
         if whole.ids[container] in seen:
             above.setdefault(whole.ids[child], []).append(whole.ids[container])
     rows: list[tuple[int, int]] = []
     waiting, done = list(numbers), set(numbers)
-    for child in waiting:  # grows as containers of containers are met
+    for child in waiting:  # grows while containers of containers are found
         for container in above.get(child, ()):
             numbers.setdefault(container, len(numbers))
             rows.append((numbers[container], numbers[child]))
