@@ -1,1 +1,1 @@
-"""The audit log of a service: lines that are linked so that none can be changed or removed unseen, written, searched and verified."""
+"""The audit log of a service: its lines are written, searched and verified. Links between lines reveal a changed or removed line."""

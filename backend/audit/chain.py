@@ -1,9 +1,9 @@
-"""Links between the lines of an audit log: each holds the SHA-256 of the line before it, so that a line that is changed or removed shows.
+"""Links between the lines of an audit log: each line holds the SHA-256 of the line before it, which reveals changed and removed lines.
 
-The link is the member `prev`, the last of a line: the digest, in hexadecimal, of the bytes of the line before, its own link among them and
-without the end of the line. It goes on from file to file. What a link cannot show is that the latest lines were cut off, or that somebody
-wrote the whole log anew: for that, keep the digest of the last line somewhere else, and have it looked for by
-`headwater admin audit --verify --head`.
+The link is the member `prev`, the last member of a line: the hexadecimal digest of the bytes of the previous line, including its own link
+and without the end of the line. The chain continues from file to file. Links cannot reveal that the latest lines were cut off, or that
+somebody wrote the whole log again. To detect this, keep the digest of the last line in another place, and search for it with `headwater
+admin audit --verify --head`.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from typing import Any
 
 from headwater.backend.audit.lines import backward, earlier_files
 
-_MOST_BREAKS = 20  # that a report lists; the rest are counted
+_MOST_BREAKS = 20  # most breaks that a report lists; the rest are only counted
 
 
 def digest(line: bytes) -> str:
-    """What the line after this one holds of it. `line` has no end of line."""
+    """Return the digest of a line for the next line. `line` has no end of line."""
     return sha256(line).hexdigest()
 
 
 def linked(line: bytes, before: str | None) -> bytes:
-    """A line, a JSON object without an end of line, with its link to the line before; the first of all has none to link to."""
+    """Add to a line the link to the previous line. A line is a JSON object without an end of line; the first line has no link."""
     return line[:-1] + (b',"prev":' + json.dumps(before).encode("ascii") + b"}")
 
 
 def last_digest(path: Path) -> str | None:
-    """The digest of the last line of a log, be it in a file that was put aside; None where there is none."""
+    """Return the digest of the last line of a log, including full files. Returns None if there is no line."""
     return next(filter(None, map(digest_of_end, (path, *reversed(earlier_files(path))))), None)
 
 
 def digest_of_end(file: Path) -> str | None:
-    """The digest of the last line of one file; None where it has none."""
+    """Return the digest of the last line of one file, or None."""
     return next(map(digest, backward(file, set())), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """A place where the log is not as it was written: `line` counts from 1 in its file."""
+    """A place where the log was changed. `line` counts from 1 in its file."""
 
     file: str
     line: int
@@ -53,9 +53,10 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class ChainHead:
-    """One chain of a log that replicas share: of which host, how many lines, the digest and the time of the last.
+    """One chain of a log that replicas share: its host, the number of lines, and the digest and time of the last line.
 
-    `ended`: whether it ends with the end of its service. Else that is at work, or what it wrote last was lost with its home.
+    `ended`: whether the chain ends with the end of its service. Otherwise the service is running, or its last lines were lost with its
+    home.
     """
 
     chain: str
@@ -68,11 +69,11 @@ class ChainHead:
 
 @dataclass(slots=True)
 class Verified:
-    """What a log's links say. `older` are lines of before there were links, which are vouched for by the first link alone.
+    """The result of following a log's links. `older` are lines from before links existed, which only the first link protects.
 
-    `head` is the digest of the last line. `begins_after` is what the first line links to: lines that were removed with full files.
-    `breaks` are the first ones, of `broken` in all; `has_head`: whether a line with the digest that was asked for is there.
-    `whole`: whether all files were looked at. `chains` are those of a log that replicas share, which has no head of its own.
+    `head` is the digest of the last line. `begins_after` is the target of the first link: lines that were removed with full files. There
+    are `broken` breaks, and `breaks` are the first ones. `has_head`: whether a line with the requested digest was found. `whole`: whether
+    all files were read. `chains` are the chains of a log that replicas share, which has no head of its own.
     """
 
     lines: int = 0
@@ -89,7 +90,7 @@ class Verified:
     chains: list[ChainHead] = field(default_factory=list)
 
     def report(self, file: Path, line: int, reason: str) -> None:
-        """Add a break of a file."""
+        """Add a break in a file."""
         self.report_break(Break(str(file), line, reason))
 
     def report_break(self, one: Break) -> None:
@@ -100,16 +101,16 @@ class Verified:
 
 
 def verify(path: Path, *, head: str | None = None, within: int | None = None) -> Verified:
-    """Follow the links of all files of a log, earliest first. It may be written to meanwhile.
+    """Follow the links of all files of a log, earliest first. The log may be written to meanwhile.
 
-    `head` is the digest of a line that was once the last. `within`: bytes of full files to look at, at most, the latest of them.
+    `head` is the digest of a line that was once the last. `within` limits the bytes of full files to read; the latest are read.
 
     Raises:
         OSError: a file cannot be read.
     """
     found = Verified()
     is_linked = False
-    removed: set[str | None] = {None}  # what earlier lines ended with, by the lines that tell of their removal
+    removed: set[str | None] = {None}  # ends of removed lines, from the lines that record the removal
     left_out = _left_out(path, within)
     if left_out:
         found.whole = False
@@ -118,7 +119,7 @@ def verify(path: Path, *, head: str | None = None, within: int | None = None) ->
         found.lines += 1
         entry = _entry(line)
         if entry is None:
-            found.damaged += 1  # cut off by a full disk or the end of a process; the next line's link vouches for it
+            found.damaged += 1  # cut off by a full disk or a dead process; the next line's link covers it
         else:
             is_linked = _follow(found, file, number, entry, is_linked=is_linked)
             if entry.get("what") == "audit.removed" and isinstance(entry.get("up_to"), str):
@@ -131,7 +132,7 @@ def verify(path: Path, *, head: str | None = None, within: int | None = None) ->
 
 
 def _follow(found: Verified, file: Path, number: int, entry: dict[str, Any], *, is_linked: bool) -> bool:
-    """Compare the link of a line with the line before it; whether this line, or one before it, has a link."""
+    """Compare the link of a line with the previous line. Returns whether this line, or one before it, has a link."""
     found.first = found.first or entry["at"]
     found.last = entry["at"]
     if "prev" not in entry:
@@ -157,7 +158,7 @@ def _entry(line: bytes) -> dict[str, Any] | None:
 
 
 def _left_out(path: Path, within: int | None) -> list[Path]:
-    """The earliest of the full files, where all together have more bytes than are to be looked at."""
+    """Return the earliest full files, to skip if all files together exceed the limit."""
     full = earlier_files(path)
     while within is not None and full:
         within -= full[-1].stat().st_size
@@ -168,14 +169,14 @@ def _left_out(path: Path, within: int | None) -> list[Path]:
 
 
 def _forward(path: Path, left_out: frozenset[Path]) -> Iterator[tuple[Path, int, bytes]]:
-    """The lines of all files, first to last, with their file and number. The one that is being written is left out."""
+    """Return the lines of all files, first to last, with file and number. A line that is still being written is left out."""
     try:
         written = path.open("rb")
     except FileNotFoundError:
-        written = None  # between two files, or no log at all
+        written = None  # between two files, or there is no log
     inode = os.fstat(written.fileno()).st_ino if written is not None else -1
     try:
-        for file in earlier_files(path):  # listed after the other was opened: full meanwhile, it is among them
+        for file in earlier_files(path):  # listed after opening the other file: if that became full meanwhile, it is in the list
             if written is not None and file.stat().st_ino == inode:
                 break
             if file in left_out:

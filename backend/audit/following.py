@@ -1,6 +1,6 @@
-"""Reading on in the files of an audit log while they are written, from file to file, and finding a line in them again.
+"""Reads the files of an audit log while they are written, from file to file, and finds a line in them again.
 
-For what copies the lines elsewhere. A place is a file, known by its inode, since it gets another name when it is full, and an offset in it.
+For code that copies the lines elsewhere. A place is an offset in a file. The inode identifies the file, because a full file is renamed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _BLOCK = 1 << 18
 
 
 class PlaceGoneError(HeadwaterError):
-    """The files no longer have the place up to which they were read: one was cut off, removed or replaced."""
+    """The place up to which the files were read no longer exists: a file was truncated, removed or replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The end of a line: the next one begins at `offset` of the file with this `inode`. Inode 0: before all lines."""
+    """The end of a line. The next line begins at `offset` of the file with this `inode`. Inode 0: before all lines."""
 
     inode: int = 0
     offset: int = 0
@@ -32,12 +32,12 @@ BEGINNING = Place()
 
 
 def lines_after(path: Path, place: Place, most_bytes: int) -> tuple[list[bytes], Place]:
-    """The next lines of a log, without their ends, and the place after them. At most so many bytes, or one line.
+    """Return the next lines of a log, without their ends, and the place after them. Stops at `most_bytes`, after at least one line.
 
-    The line that is being written is left out.
+    A line that is still being written is left out.
 
     Raises:
-        PlaceGoneError: the place is none any more.
+        PlaceGoneError: the place no longer exists.
     """
     files = _files(path)
     found: list[bytes] = []
@@ -56,11 +56,11 @@ def lines_after(path: Path, place: Place, most_bytes: int) -> tuple[list[bytes],
 
 
 def backward(path: Path) -> Iterator[tuple[bytes, Place]]:
-    """The lines of all files, last first, each with the place after it."""
+    """Return the lines of all files, last first, each with the place after it."""
     for file, inode in reversed(_files(path)):
         with file.open("rb") as opened:
             if os.fstat(opened.fileno()).st_ino != inode:
-                continue  # put aside just now; whoever asks again finds it
+                continue  # renamed just now; the next call finds it
             size = opened.seek(0, os.SEEK_END)
             place = end = size
             rest = b""
@@ -78,7 +78,7 @@ def backward(path: Path) -> Iterator[tuple[bytes, Place]]:
 
 
 def is_read(path: Path, file: Path, place: Place) -> bool:
-    """Whether a file that was put aside lies before a place as a whole."""
+    """Whether a full file is entirely before a place."""
     files = _files(path)
     inodes = [inode for _, inode in files]
     if place.inode not in inodes or (file not in (name for name, _ in files)):
@@ -89,13 +89,13 @@ def is_read(path: Path, file: Path, place: Place) -> bool:
 
 
 def _files(path: Path) -> list[tuple[Path, int]]:
-    """The files of a log with their inodes, earliest first."""
+    """Return the files of a log with their inodes, earliest first."""
     try:
         written = path.stat().st_ino
     except FileNotFoundError:
-        written = None  # between two files, or no log at all
+        written = None  # between two files, or there is no log
     found = []
-    for file in earlier_files(path):  # listed after the other was looked at: full meanwhile, it is among them
+    for file in earlier_files(path):  # listed after the stat of the other file: if that became full meanwhile, it is in the list
         try:
             inode = file.stat().st_ino
         except FileNotFoundError:
@@ -107,11 +107,11 @@ def _files(path: Path) -> list[tuple[Path, int]]:
 
 
 def _whole_lines(file: Path, inode: int, offset: int, most_bytes: int, *, is_full: bool) -> tuple[list[bytes], int]:
-    """The lines of one file after an offset, and the offset after them. The rest of a file that is full is a line, too."""
+    """Return the lines of one file after an offset, and the offset after them. The rest of a full file counts as a line."""
     try:
         opened = file.open("rb")
     except FileNotFoundError:
-        return [], offset  # put aside just now
+        return [], offset  # renamed just now
     with opened:
         status = os.fstat(opened.fileno())
         if status.st_ino != inode:

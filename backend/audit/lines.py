@@ -1,4 +1,4 @@
-"""The files of a home's audit log, and its lines, latest first, without reading more of them than is asked for."""
+"""The files of a home's audit log, and its lines, latest first. Only the necessary lines are read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which entries to list. `who` and `dataset` are parts of names; times have a zone; `tenant` None: of all."""
+    """A filter for entries. `who` and `dataset` are parts of names; times have a zone; `tenant` None means all tenants."""
 
     who: str | None = None
     dataset: str | None = None
@@ -26,7 +26,7 @@ class Wanted:
     tenant: str | None = None
 
     def fits(self, entry: Entry) -> bool:
-        """Whether an entry is one of them."""
+        """Whether an entry passes the filter."""
         return (
             (self.who is None or self.who in str(entry.get("who", "")))
             and (self.dataset is None or any(self.dataset in str(subject) for subject in entry.get("on", ())))
@@ -38,9 +38,9 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The latest entries that fit, earliest first, and how many lines on the way to them are damaged.
+    """The latest entries that pass, earliest first, and the number of damaged lines on the way.
 
-    `left_at`: the instant of the earliest line that was looked at, where the search ended before the log did; earlier ones may fit too.
+    `left_at`: the time of the earliest line that was read, if the search ended before the log did. Earlier lines may pass too.
     """
 
     entries: tuple[Entry, ...]
@@ -49,17 +49,17 @@ class Found:
 
 
 def earlier_files(path: Path) -> list[Path]:
-    """The files of an audit log that are full, earliest first. `path` is the file that is written now."""
+    """Return the full files of an audit log, earliest first. `path` is the current file."""
     return sorted(path.parent.glob(f"{path.stem}-*{path.suffix}"))
 
 
 def name_of_full(path: Path, at: datetime) -> Path:
-    """What the file that is written now is called from the instant on at which it is full."""
+    """Return the new name for the current file when it becomes full at an instant."""
     return path.with_name(f"{path.stem}-{at.astimezone(UTC):%Y%m%dT%H%M%S.%f}Z{path.suffix}")
 
 
 def latest(path: Path, wanted: Wanted, most: int, *, within: int | None = None) -> Found:
-    """The latest entries of an audit log; none where there is no log. `within`: bytes of lines to look at, at most."""
+    """Return the latest entries of an audit log that pass, none without a log. `within` limits the bytes of lines to read."""
     found: list[Entry] = []
     damaged = looked_at = 0
     earliest: datetime | None = None
@@ -70,10 +70,10 @@ def latest(path: Path, wanted: Wanted, most: int, *, within: int | None = None) 
             entry = json.loads(line)
             at = datetime.fromisoformat(entry["at"])
             if wanted.until is not None and at > wanted.until:
-                continue  # few: where they end was sought first
+                continue  # few lines: the search started near their end
             looked_at += len(line)
             if wanted.since is not None and at < wanted.since:
-                break  # lines are in the order of their times
+                break  # lines are in order of time
             fits = wanted.fits(entry)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             damaged += 1
@@ -86,16 +86,16 @@ def latest(path: Path, wanted: Wanted, most: int, *, within: int | None = None) 
 
 
 def _lines(path: Path, until: datetime | None) -> Iterator[bytes]:
-    """The lines of all files, last first; without most of those that are later than `until`."""
+    """Return the lines of all files, last first, without most of the lines later than `until`."""
     read: set[int] = set()
     yield from backward(path, read, until)
-    # Listed afterwards: the file that was written when this began may be full and have another name by now.
+    # The list is made afterwards: the current file of before may be full and renamed by now.
     for file in reversed(earlier_files(path)):
         yield from backward(file, read, until)
 
 
 def backward(path: Path, read: set[int], until: datetime | None = None) -> Iterator[bytes]:
-    """The lines of a file, last first, without the empty ones; none where there is no file, or one that was read under another name."""
+    """Return the nonempty lines of a file, last first. Returns none if the file is missing, or was read under another name."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -118,16 +118,16 @@ def backward(path: Path, read: set[int], until: datetime | None = None) -> Itera
 
 
 def _end_of(file: BinaryIO, until: datetime) -> int:
-    """A place in a file at the end of a line, behind which all lines are later than `until`: lines are in the order of their times."""
+    """Return the end of a line, after which all lines are later than `until`. Lines are in order of time."""
     first, end = 0, file.seek(0, os.SEEK_END)
     while end - first > _BLOCK:
         middle = (first + end) // 2
         file.seek(middle)
-        file.readline()  # the rest of a line
+        file.readline()  # skips the rest of a line
         place = file.tell()
         at = _time(file.readline())
         if at is None or place >= end:
-            break  # a damaged line: all from here to the end is looked at
+            break  # a damaged line: read everything from here on
         if at > until:
             end = place
         else:

@@ -1,10 +1,10 @@
-"""The audit log: who asked what, of which data, how many records were told, and what was decided; one JSON object a line.
+"""The audit log: who asked for which data, how many records were returned, and the decision. Each line is a JSON object.
 
-For everything that the service tells of records, exports, changes or refuses. Lines are only ever appended, each with a link to the one
-before (`chain`), to `audit.jsonl` of the home, mode 0600; a full file is put aside under the name of the instant, and of those the oldest
-beyond the number to keep are removed. A line is with the operating system before its answer leaves, so that the end of the process loses
-none; it is on the disk within a second. Where a line cannot be written, the answer is not given. What is refused to strangers is counted
-when there is too much of it, since a stranger must not be able to fill the disk.
+Every request about records is logged, and every export, change and refusal. Lines are only appended, each with a link to the previous line
+(`chain`), to `audit.jsonl` of the home, mode 0600. A full file is renamed after the current instant, and the oldest full files beyond the
+number to keep are removed. A line reaches the operating system before its answer leaves, so that the end of the process loses no line. It
+reaches the disk within a second. If a line cannot be written, the answer is not sent. Too many refusals of strangers are only counted,
+because a stranger must not be able to fill the disk.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ VERSION = 1
 _SYNC_SECONDS = 1.0
 _REFUSALS_AT_ONCE = 100
 _REFUSALS_A_SECOND = 5.0
-_MOST_BUCKETS = 1_000  # callers that are counted apart
+_MOST_BUCKETS = 1_000  # callers with separate counters
 _log = logging.getLogger("headwater.audit")
 
 _Waiting = tuple[bytes, "Future[None]"]
 
 
 class AuditLog:
-    """Appends lines from a thread of its own. Safe to use from any thread.
+    """Appends lines from a separate thread. Safe to use from any thread.
 
-    A file is full at `most_bytes` (0: never); `kept` are kept beside the one that is written, and those that `may_remove` says no of.
+    A file is full at `most_bytes` (0: never). `kept` full files are kept, and every file for which `may_remove` returns False.
     """
 
     def __init__(
@@ -58,28 +58,28 @@ class AuditLog:
         self._file: WrittenFile | None = None
         self._unsynced_since: float | None = None
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()  # by caller, the latest last
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()  # by caller, latest last
         self.state = "ok"  # for /readyz
         self._thread = Thread(target=self._run, name="headwater-audit", daemon=True)
 
     def start(self) -> None:
-        """Begin to write; what was handed in before waits for this. A first line shows at once whether the log can be written."""
+        """Start writing; earlier lines wait for this. A first line shows at once whether the log can be written."""
         self._append({"what": "service.start"})
         self._thread.start()
 
     async def write(self, entry: Mapping[str, Any]) -> None:
-        """Append a line; returns when it is written.
+        """Append a line, and return after it is written.
 
         Raises:
-            UnavailableError: it cannot be written.
+            UnavailableError: the line cannot be written.
         """
         await asyncio.wrap_future(self._append(entry))
 
     def note(self, entry: Mapping[str, Any], *, known: bool) -> Future[None] | None:
-        """Append a line without waiting; a future of the line, None if it is left out.
+        """Append a line without waiting. Returns a future of the line, or None if the line is left out.
 
-        Too many at once are counted, and the next line that is written says how many. Each caller who is `known` is counted apart, and all
-        others together: nobody hides anything of another's.
+        If there are too many, they are counted, and the next written line states the number. Each `known` caller has a counter, and all
+        others share one, so that nobody can hide another caller's lines.
         """
         left_out = self._bucket(f"known {entry.get('who')}" if known else "").take()
         return None if left_out is None else self._append({**entry, "left_out": left_out} if left_out else entry)
@@ -93,7 +93,7 @@ class AuditLog:
             return found
 
     def close(self) -> None:
-        """Write what waits and that the service ended, and put it on the disk."""
+        """Write the waiting lines and the end of the service, and sync the disk."""
         self._append({"what": "service.end"})
         self._queue.put(None)
         self._thread.join()
@@ -110,7 +110,7 @@ class AuditLog:
             if self.state != "ok" and not waiting:
                 waiting = [(_line({"what": "audit.resumed"}), Future())]
             for line, written in waiting:
-                is_awaited = written.set_running_or_notify_cancel()  # else who asked has gone; it is written all the same
+                is_awaited = written.set_running_or_notify_cancel()  # otherwise the caller has gone; the line is written all the same
                 try:
                     self._write(line)
                 except OSError as error:
@@ -131,7 +131,7 @@ class AuditLog:
         )
 
     def _wait(self) -> tuple[list[_Waiting], bool]:
-        """What is to be written now; whether it is the last."""
+        """Return the lines to write now, and whether these are the last."""
         found: list[_Waiting] = []
         try:
             idle = self._unsynced_since is None and self.state == "ok"
@@ -169,7 +169,7 @@ class AuditLog:
                 self._fail(error)
 
     def _put_aside(self) -> None:
-        """Begin a new file. Where that fails, the one that is full goes on: what is told is written somewhere."""
+        """Begin a new file. If this fails, writing continues in the full file, so that every answer is logged."""
         self._sync(at_once=True)
         try:
             if self._file is not None:
@@ -177,11 +177,11 @@ class AuditLog:
             self._close()
             self._remove([*takewhile(self._may_remove, earlier_files(self._path)[: -self._kept])])
         except OSError as error:
-            self._size = 0  # tried again when as much has been written once more
+            self._size = 0  # tried again after as many bytes again
             _log.warning("the audit log %s cannot be put aside: %s", self._path, error)
 
     def _remove(self, old: list[Path]) -> None:
-        """Remove files that are full, after a line that says so: without it, their lines are missed when the log is verified."""
+        """Remove full files, after a line that records it: without that line, verification would report missing lines."""
         if old:
             self._append_to_file(_line({"what": "audit.removed", "on": [file.name for file in old], "up_to": digest_of_end(old[-1])}))
         for file in old:
@@ -191,7 +191,7 @@ class AuditLog:
         if self.state == "ok":
             _log.error("the audit log %s cannot be written: %s", self._path, error)
         self.state = f"cannot be written: {error.strerror}"
-        self._close()  # the next line opens it again, should it be on another disk by then
+        self._close()  # the next line opens the file again, which may be on another disk by then
 
     def _close(self) -> None:
         if self._file is not None:
@@ -203,7 +203,7 @@ def append_line(path: Path, entry: Mapping[str, Any]) -> None:
     """Append one line durably, from a process that is not the service, or from its worker.
 
     Raises:
-        UnavailableError: it cannot be written.
+        UnavailableError: the line cannot be written.
     """
     try:
         while not _appended(path, _line(entry)):
@@ -232,7 +232,7 @@ def _line(entry: Mapping[str, Any]) -> bytes:
 
 
 class _Bucket:
-    """Lets so many through at once and so many a second, and counts the others."""
+    """Lets a burst through, then a number per second, and counts the rest."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -242,7 +242,7 @@ class _Bucket:
         self._left_out = 0
 
     def take(self) -> int | None:
-        """None where one more is too many, else how many were left out before it."""
+        """Return the number of entries left out before this one, or None if this one must be left out too."""
         with self._lock:
             now = self._clock()
             self._left = min(_REFUSALS_AT_ONCE, self._left + (now - self._seen) * _REFUSALS_A_SECOND)

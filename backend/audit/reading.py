@@ -1,4 +1,4 @@
-"""The audit log as it is read: that of the home, or that of all replicas, where they share a log."""
+"""Reads the audit log of the home, or the common log of all replicas."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ if TYPE_CHECKING:
     from headwater.backend.home_settings import HomeSettings
     from headwater.backend.ingest_log.postgres.address import Address
 
-_BYTES = 64 << 20  # of lines that a question of the service looks at, and of full files that are verified besides the one that is written
-_LOOKED_AT = 400_000  # lines of all replicas that a question of the service looks at
-_LINES = 100_000  # of each chain that are verified
+_BYTES = 64 << 20  # most bytes of lines for one request to the service, and of full files to verify in addition to the current file
+_LOOKED_AT = 400_000  # most lines of all replicas for one request to the service
+_LINES = 100_000  # most lines of each chain to verify
 
 
 class AuditLines(Protocol):
-    """An audit log. `quickly`: for callers who wait; else all of it is looked at. Its methods block."""
+    """An audit log. `quickly` limits the work, for callers who wait; otherwise the whole log is read. All methods block."""
 
     def latest(self, wanted: Wanted, most: int, *, quickly: bool = False) -> Found:
-        """The latest entries that fit.
+        """Return the latest entries that pass.
 
         Raises:
-            UnavailableError: it cannot be read just now.
+            UnavailableError: the log cannot be read now.
         """
 
     def verify(self, *, head: str | None = None, quickly: bool = False) -> Verified:
-        """What its links say; `head` is a digest that must be there. Raises as `latest` does."""
+        """Verify the links. `head` is a digest that must be present. Raises as `latest` does."""
 
     def close(self) -> None:
-        """Ask nothing more."""
+        """Close the log."""
 
 
 class OwnAudit:
@@ -74,7 +74,7 @@ class SharedAudit:
 
 
 def audit_of(settings: HomeSettings, *, own: bool = False) -> AuditLines:
-    """The audit log that settings name: that of all replicas where they share one, unless only that of the home is asked for."""
+    """Return the audit log in the settings: the log of all replicas if they share one, unless `own` asks for the home's log."""
     if settings.ingest_log is None or own:
         return OwnAudit(settings.folder.audit)
     from headwater.backend.ingest_log.postgres.log import address_of

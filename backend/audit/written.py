@@ -1,4 +1,4 @@
-"""The file that an audit log is written to: lines are appended whole, each with its link, whichever process writes them."""
+"""The current file of an audit log. Lines are appended as a whole, each with its link, by any process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from headwater.backend.audit.chain import digest, last_digest, linked
 
-_LOCK_SECONDS = 2.0  # for which a writer waits for another
+_LOCK_SECONDS = 2.0  # how long a writer waits for another
 _LOCK_PAUSE = 0.002
 
 
@@ -27,22 +27,22 @@ class WrittenFile:
         self._is_regular = stat.S_ISREG(status.st_mode)
         if self._is_regular and status.st_mode & 0o077:
             os.fchmod(self._file, 0o600)
-        self._end = -1  # of what this one wrote; another size: somebody else wrote, or nobody looked yet
+        self._end = -1  # size after the last write here; another size: another process wrote, or nothing was read yet
         self._before: str | None = None
         self._is_torn = False
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """Size of the file in bytes."""
         return os.fstat(self._file).st_size
 
     def append(self, line: bytes) -> bool:
-        """Append a JSON object, given without an end of line, with its link to the line before.
+        """Append a JSON object, given without an end of line, with its link to the previous line.
 
-        False: nothing was written, since the path no longer names this file; another process put it aside.
+        Returns False if nothing was written, because another process renamed this file and the path names another.
 
         Raises:
-            OSError: the disk is full, or another process holds the file. What was cut off is vouched for by the next line's link.
+            OSError: the disk is full, or another process holds the file. The next line's link covers a partial line.
         """
         with self._locked():
             if not self._is_current():
@@ -60,10 +60,10 @@ class WrittenFile:
             return True
 
     def put_aside(self, name: Path) -> None:
-        """Give it another name, while nobody writes.
+        """Rename the file while nobody writes.
 
         Raises:
-            OSError: it cannot be renamed, or another process holds it.
+            OSError: the file cannot be renamed, or another process holds it.
         """
         with self._locked():
             if self._is_current():
@@ -76,11 +76,10 @@ class WrittenFile:
             return False
 
     def sync(self) -> None:
-        """Bring what was written to the disk."""
+        """Sync the file to the disk."""
         os.fdatasync(self._file)
 
     def close(self) -> None:
-        """Close it."""
         os.close(self._file)
 
     @contextmanager
@@ -102,4 +101,4 @@ class WrittenFile:
 
 def _write(file: int, content: bytes) -> None:
     while content:
-        content = content[os.write(file, content) :]  # a second call says why the first was short
+        content = content[os.write(file, content) :]  # after a short write, the second call raises the reason

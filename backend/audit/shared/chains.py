@@ -1,6 +1,6 @@
 """The tables of the shared audit log: `audit_chain`, a row for the log of a home, and `audit_line`, its lines, numbered from 1.
 
-A line is kept byte for byte, since the digest of these bytes is what the next line holds. Beside it stand the members that are searched by.
+A line is stored byte for byte, because the next line holds the digest of these bytes. Searched members have columns of their own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headwater.backend.audit.lines import Entry
 if TYPE_CHECKING:
     from pg8000.native import Connection
 
-HEADS = "audit.heads"  # what a line is called that states the ends of other chains
+HEADS = "audit.heads"  # type of a line that states the ends of other chains
 REMOVED = "audit.removed"
 _INSERT = """
     INSERT INTO audit_line (chain, number, digest, at, tenant, who, decision, subjects, line)
@@ -29,20 +29,20 @@ _INSERT = """
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The last line of a chain: its number, from 1, and its digest. Number 0: there is none."""
+    """The last line of a chain: its number, from 1, and its digest. Number 0: the chain is empty."""
 
     number: int = 0
     digest: bytes = b""
 
 
 def end_of(connection: Connection, chain: str) -> End:
-    """The end of a chain, as it is copied."""
+    """Return the end of a chain in the database."""
     rows = connection.run("SELECT number, digest FROM audit_line WHERE chain = :chain ORDER BY number DESC LIMIT 1", chain=chain)
     return End(int(rows[0][0]), bytes(rows[0][1])) if rows else End()
 
 
 def known_of(connection: Connection, chain: str | None, lines: Sequence[bytes]) -> dict[bytes, tuple[str, int]]:
-    """Which of these lines are copied, in a chain or in any, by their digests: with their chain and number."""
+    """Return the chain and number of these lines, by digest, as far as they are copied. Searches one chain, or all if `chain` is None."""
     rows = connection.run(
         "SELECT digest, chain, number FROM audit_line WHERE digest = ANY (CAST(:digests AS bytea[]))"
         " AND chain = coalesce(CAST(:chain AS text), chain) ORDER BY number",
@@ -52,12 +52,12 @@ def known_of(connection: Connection, chain: str | None, lines: Sequence[bytes]) 
 
 
 def append(connection: Connection, chain: str, host: str, after: End, lines: Sequence[bytes]) -> End:
-    """Append lines to a chain that ends at `after`; its new end. Within a transaction that has looked at its end."""
+    """Append lines to a chain that ends at `after`, and return its new end. The same transaction must have read the end."""
     entries = [entry_of(line) for line in lines]
     digests = [sha256(line).digest() for line in lines]
     times = _times(entries)
     last = after.number + len(lines)
-    # The last line that tells more than the ends of other chains: those alone need not be stated again by others.
+    # The last line with other content than ends of chains. Replicas need not state ends after it again.
     telling = max((n for n, entry in enumerate(entries, after.number + 1) if entry.get("what") != HEADS), default=0)
     connection.run(
         "INSERT INTO audit_chain (chain, host, number, telling, seen) VALUES (:chain, :host, :last, :telling, clock_timestamp())"
@@ -75,7 +75,7 @@ def append(connection: Connection, chain: str, host: str, after: End, lines: Seq
 
 
 def entry_of(line: bytes) -> Entry:
-    """The members of a line; none of one that is damaged."""
+    """Return the members of a line, or none if the line is damaged."""
     try:
         entry = json.loads(line)
         datetime.fromisoformat(entry["at"])
@@ -85,12 +85,12 @@ def entry_of(line: bytes) -> Entry:
 
 
 def instant(at: datetime) -> str:
-    """An instant as the table has it: texts that are in the order of their times."""
+    """Return an instant as text for the table. The texts sort in the order of time."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _times(entries: Sequence[Entry]) -> list[str]:
-    """The times of lines. One that is damaged is found beside the line before it, or the next."""
+    """Return the times of lines. A damaged line gets the time of the previous line, or else of the next."""
     known = [instant(datetime.fromisoformat(entry["at"])) if entry else None for entry in entries]
     before = next(filter(None, known), instant(datetime.now(UTC)))
     found = []
@@ -106,12 +106,12 @@ def _subjects(entry: Entry) -> str:
 
 
 def _text(value: Any) -> str | None:
-    """A member as PostgreSQL can hold it: without NUL, and without halves of characters."""
+    """Return a member as PostgreSQL can store it: without NUL and lone surrogates."""
     if value is None:
         return None
     return str(value).replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
 
 
 def _bytes(values: Sequence[bytes]) -> str:
-    """An array of bytes as PostgreSQL writes one."""
+    """Return an array of bytes in PostgreSQL's notation."""
     return "{" + ",".join(f'"\\\\x{value.hex()}"' for value in values) + "}"

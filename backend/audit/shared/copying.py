@@ -1,12 +1,12 @@
-"""Copying the audit log of a home to the database that replicas share: every line once, in its order, within a second or two.
+"""Copies the audit log of a home to the database that replicas share: every line once, in order, within a second or two.
 
-A thread follows the files, so that it does not matter which process wrote a line. Where it is, it learns from the database: the latest line
-of the home that is there. The file `audit.chain` of the home holds which chain that is, and how far it was copied, so that a copy whose end
-was removed is noticed, made whole again, and told in the log. A home whose files no longer hold what was copied (one was cut off, or the
-home was restored) goes on as a new chain, which shows when the log is verified.
+A thread follows the files, so lines of any process are copied. The database determines the current position: the latest line of the home in
+it. The file `audit.chain` of the home holds the chain and the number of copied lines, so that a removed end of the copy is noticed,
+restored, and logged. If the files of a home no longer contain the copied lines (a file was truncated, or the home was restored), the home
+continues with a new chain, which verification reports.
 
-Each minute a replica also states, in its own log, the ends of the other chains that have new lines: so an end that is cut off in the
-database shows by the chains of others.
+Each minute, a replica also states in its own log the ends of the other chains that have new lines. So if an end is cut off in the database,
+the other chains reveal it.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 _EVERY = 1.0  # seconds
 _STATED_EVERY = 60.0
 _AT_ONCE = 256 * 1024  # bytes of lines in one transaction
-_SOUGHT = 500  # lines that are looked for in one statement
-_HEADS = 100  # ends that one line states
+_SOUGHT = 500  # lines to look up in one statement
+_HEADS = 100  # ends in one line
 _log = logging.getLogger("headwater.audit")
 
 
 class AuditCopier:
-    """Copies one home's log. `write` appends a line to it durably; `days`: how long the database keeps lines, None: for ever."""
+    """Copies one home's log. `write` appends a line to the log durably. `days` is the retention in the database (None: for ever)."""
 
     def __init__(
         self, path: Path, address: Address, write: Callable[[Mapping[str, Any]], None], *, days: float | None = None, every: float = _EVERY,
@@ -59,7 +59,7 @@ class AuditCopier:
         self._connection: Connection | None = None
         self._chain = ""
         self._end = End()
-        self._place: Place | None = None  # None: it must be looked for
+        self._place: Place | None = None  # None: search for the place
         self._stated: dict[str, int] = {}
         self._stated_at = time.monotonic()
         self._retention = Retention(days) if days is not None else None
@@ -70,15 +70,15 @@ class AuditCopier:
 
     @property
     def behind_seconds(self) -> float:
-        """How long ago all of the log was copied."""
+        """Seconds since the whole log was last copied."""
         return time.monotonic() - self._copied_at
 
     def start(self) -> None:
-        """Begin to copy."""
+        """Start copying."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Copy what is left, where the database answers, and end."""
+        """Copy the remaining lines, if the database answers, and stop."""
         self._ending.set()
         self._thread.join()
 
@@ -88,12 +88,12 @@ class AuditCopier:
         self._connection = None
 
     def is_copied(self, file: Path) -> bool:
-        """Whether all lines of a file that was put aside are in the database."""
+        """Whether all lines of a full file are in the database."""
         place = self._place
         return place is not None and is_read(self._path, file, place)
 
     def copy(self) -> None:
-        """Copy what is new, all of it.
+        """Copy all new lines.
 
         Raises:
             UnavailableError: the database does not answer.
@@ -107,7 +107,7 @@ class AuditCopier:
                     pass
             self._copied_at = time.monotonic()
         except PlaceGoneError:
-            self._place = None  # looked for with the next turn
+            self._place = None  # the next turn searches for it
         except BaseException:
             self._place = None
             self.close()
@@ -129,7 +129,7 @@ class AuditCopier:
                 return
 
     def turn(self) -> None:
-        """Copy what is new, and do what is due besides: a thread's turn.
+        """Copy new lines and do all other due work. The thread calls this repeatedly.
 
         Raises:
             UnavailableError: the database does not answer, or the log cannot be written.
@@ -142,12 +142,12 @@ class AuditCopier:
             with self._address.faults():
                 self._state_heads(self._connection)
                 if end_of(self._connection, self._chain) != self._end:
-                    self._place = None  # looked for with the next turn
+                    self._place = None  # the next turn searches for it
         if self._retention is not None:
             self._retention.turn(self._address, self._chain, self._write, self.copy)
 
     def _copy_some(self, connection: Connection) -> bool:
-        """Copy the next lines; whether there were some."""
+        """Copy the next lines. Returns whether there were any."""
         assert self._place is not None  # noqa: S101 - it was found
         lines, place = lines_after(self._path, self._place, _AT_ONCE)
         if lines:
@@ -164,7 +164,7 @@ class AuditCopier:
         return bool(lines)
 
     def _find(self, connection: Connection) -> None:
-        """Find the latest line of the home that is in the database, and go on after it."""
+        """Find the latest line of the home in the database, and continue after it."""
         chain, copied = self._known()
         chain, number, place = self._latest_known(connection, chain)
         end = end_of(connection, chain)
@@ -178,7 +178,7 @@ class AuditCopier:
         self._keep()
 
     def _latest_known(self, connection: Connection, chain: str | None) -> tuple[str, int, Place]:
-        """The latest line of the home that is copied: its chain, its number there, and the place after it."""
+        """Return the latest copied line of the home: its chain, its number there, and the place after it."""
         lines = backward(self._path)
         while some := list(islice(lines, _SOUGHT)):
             known = known_of(connection, chain, [line for line, _ in some])
@@ -188,7 +188,7 @@ class AuditCopier:
         return chain or uuid4().hex, 0, BEGINNING
 
     def _state_heads(self, connection: Connection) -> None:
-        """State the ends of other chains that tell something new."""
+        """State the ends of other chains that have new content."""
         rows = connection.run(
             "SELECT c.chain, l.number, l.digest FROM audit_chain c JOIN audit_line l ON l.chain = c.chain AND l.number = c.number"
             " WHERE c.chain <> :own AND c.seen > clock_timestamp() - interval '7 days'"
@@ -201,7 +201,7 @@ class AuditCopier:
             self._stated |= {chain: number for chain, number, _ in heads}
 
     def _known(self) -> tuple[str | None, int]:
-        """The chain of this home, None where it has none yet, and how many of its lines were copied."""
+        """Return the chain of this home (None: no chain yet), and the number of its copied lines."""
         try:
             known = json.loads(self._path.with_suffix(".chain").read_text(encoding="ascii"))
             return str(known["chain"]), int(known["copied"])
@@ -222,7 +222,7 @@ class AuditCopier:
 
 
 def copier_of(settings: Settings) -> AuditCopier | None:
-    """What copies the log of a home, where it is one of several replicas; it is not begun."""
+    """Return the copier for the log of a home, or None if the home is not a replica. The copier is not started."""
     if settings.ingest_log is None:
         return None
     from headwater.backend.ingest_log.postgres.log import address_of

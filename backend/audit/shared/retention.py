@@ -1,7 +1,7 @@
-"""Removing lines of the shared audit log that are older than they are to be kept.
+"""Removes lines of the shared audit log that are older than the retention period.
 
-Of each chain its beginning is removed, never a line between others. Before, a line in the log of the replica that removes says up to where,
-by digests: without it, the lines would be missed when the log is verified.
+Only the beginning of a chain is removed, never a line between others. Before that, the replica writes a line to its own log with the
+digests of the last removed lines: without it, verification would report missing lines.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from pg8000.native import Connection
 
 _EVERY = 3600.0  # seconds
-_LOCK = 7_305_461_211  # of an advisory lock: one replica removes at a time
-_CHAINS = 100  # in one line
+_LOCK = 7_305_461_211  # key of an advisory lock: one replica removes at a time
+_CHAINS = 100  # chains in one line
 _AT_ONCE = 10_000  # lines
 
 
 class Retention:
-    """Looks each hour for lines that are older than `days`."""
+    """Searches every hour for lines older than `days`."""
 
     def __init__(self, days: float) -> None:
         self._days = days
         self._looked: float | None = None
 
     def turn(self, address: Address, own: str, write: Callable[[Mapping[str, Any]], None], copy: Callable[[], None]) -> None:
-        """Remove what is too old, if the last look was long ago. `copy` brings what `write` wrote to the database.
+        """Remove old lines, if the last check was long ago. `copy` copies the line of `write` to the database.
 
         Raises:
             UnavailableError: the database does not answer, or the log cannot be written.
@@ -44,15 +44,15 @@ class Retention:
                 if connection.run("SELECT pg_try_advisory_lock(:lock)", lock=_LOCK)[0][0]:
                     while ends := _ends(connection, instant(datetime.now(UTC) - timedelta(days=self._days)), own):
                         write({"what": REMOVED, "removed": [[chain, number, digest.hex()] for chain, number, digest in ends]})
-                        copy()  # what says so must be there before
+                        copy()  # the record of the removal must be in the database first
                         _remove(connection, ends)
             self._looked = time.monotonic()
         finally:
-            drop(connection)  # and the lock with it
+            drop(connection)  # this releases the lock, too
 
 
 def _ends(connection: Connection, before: str, own: str) -> Sequence[tuple[str, int, bytes]]:
-    """The latest line of each chain that is to be removed with all before it. The last of a replica's own chain is kept."""
+    """Return the latest line to remove of each chain. All lines before it go too. The last line of a replica's own chain is kept."""
     rows = connection.run(
         """
         SELECT l.chain, l.number, l.digest FROM audit_chain c

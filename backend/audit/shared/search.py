@@ -1,4 +1,4 @@
-"""The latest lines of all replicas that fit, by their times, without reading more of them than is asked for."""
+"""The latest lines of all replicas that pass a filter, by time. Only the necessary lines are read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headwater.backend.audit.lines import Entry, Found, Wanted
 from headwater.backend.audit.shared.chains import entry_of, instant
 from headwater.backend.ingest_log.postgres.address import Questions
 
-_AT_ONCE = 20_000  # lines that one statement looks at
+_AT_ONCE = 20_000  # lines that one statement reads
 _END = "9999"  # later than every instant
 _BEFORE = "(at, chain, number) < (:at, :chain, CAST(:number AS bigint))"
 _FITTING = """
@@ -27,7 +27,7 @@ _FITTING = """
 
 
 def latest_shared(questions: Questions, wanted: Wanted, most: int, *, within: int | None = None) -> Found:
-    """The latest entries that fit, earliest first; each with its `chain` and its `number` there. `within`: lines to look at, about.
+    """Return the latest entries that pass, earliest first, each with its `chain` and `number`. `within` is about the most lines to read.
 
     Raises:
         UnavailableError: the database does not answer.
@@ -35,7 +35,7 @@ def latest_shared(questions: Questions, wanted: Wanted, most: int, *, within: in
     found: list[Entry] = []
     damaged = seen = 0
     since = instant(wanted.since) if wanted.since else ""
-    # "~" comes after all that an instant may go on with.
+    # "~" sorts after every possible rest of an instant.
     at, chain, number = (instant(wanted.until) + "~" if wanted.until else _END), "", 0
     statement = _FITTING.format(which=_BEFORE if wanted.tenant is None else f"tenant = :tenant AND {_BEFORE}")
     while True:
@@ -64,5 +64,5 @@ def _entry(line: bytes, chain: str, number: int) -> dict[str, Any]:
 
 
 def _text(part: str | None) -> str | None:
-    """As the columns hold it."""
+    """Return the text as the columns store it."""
     return part.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8") if part is not None else None

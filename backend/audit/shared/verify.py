@@ -1,8 +1,8 @@
-"""Following the links of all chains of the shared audit log, and comparing the ends that replicas state of each other's chains.
+"""Follows the links of all chains of the shared audit log, and compares the ends that replicas state of each other's chains.
 
-A line that was changed, removed, put in or moved shows by the links of its chain, but for those at its end; what was cut off there shows
-where another chain states a later end (`audit.heads`), or a head that was kept elsewhere is asked for. What cannot show is that all chains
-were cut off or written anew together, from one moment on: for that, heads are to be kept elsewhere.
+The links of a chain reveal a line that was changed, removed, inserted or moved, except at the end. Lines cut off at the end are revealed if
+another chain states a later end (`audit.heads`), or if the caller asks for a head that was kept elsewhere. Nothing reveals that all chains
+were cut off or rewritten together from one moment on. To detect this, keep heads elsewhere.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _CHAINS = """
     SELECT coalesce(c.chain, a.chain), coalesce(a.host, ''),
         (SELECT coalesce(max(number), 0) FROM audit_line WHERE chain = c.chain), a.number
     FROM (SELECT chain FROM c WHERE chain IS NOT NULL) c FULL JOIN audit_chain a ON a.chain = c.chain ORDER BY a.seen, c.chain"""
-_AT_ONCE = 2_000  # lines of one statement
-_STATED = 500  # ends that are compared by one statement
-_MOST_MISSING = 1_000  # ends without a line that are remembered, to be looked at once all is read
+_AT_ONCE = 2_000  # lines per statement
+_STATED = 500  # ends to compare in one statement
+_MOST_MISSING = 1_000  # most ends without a line to keep for the check after all lines are read
 
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What a line, the `by`-th of `of`, states: that the line `number` of `chain` has this digest."""
+    """A statement of the line number `by` of chain `of`: line `number` of `chain` has this digest."""
 
     chain: str
     number: int
@@ -44,17 +44,17 @@ class _Head:
 
 @dataclass(slots=True)
 class _Read:
-    """What is known once all lines are read."""
+    """The facts collected from all lines."""
 
     found: Verified = field(default_factory=Verified)
-    removed: dict[str, int] = field(default_factory=dict)  # by chain, up to which line it was removed as too old
+    removed: dict[str, int] = field(default_factory=dict)  # by chain: number of the last line removed as too old
     removed_digests: set[str] = field(default_factory=set)
-    beginnings: dict[str, tuple[int, str | None]] = field(default_factory=dict)  # the first line: its number, what it links to
+    beginnings: dict[str, tuple[int, str | None]] = field(default_factory=dict)  # the first line: its number and its link
     missing: list[_Head] = field(default_factory=list)
 
 
 def verify_shared(address: Address, *, head: str | None = None, most: int | None = None) -> Verified:
-    """Follow the links of all chains, each from its first line on; with `most`, from so many lines before its end on.
+    """Follow the links of all chains, each from its first line, or from `most` lines before its end.
 
     Raises:
         UnavailableError: the database does not answer.
@@ -62,7 +62,7 @@ def verify_shared(address: Address, *, head: str | None = None, most: int | None
     connection = address.connect()
     try:
         with address.faults():
-            # One state of the tables: replicas go on to write.
+            # Read one snapshot of the tables: replicas continue writing.
             connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             read = _Read()
             read.found.whole = True
@@ -81,9 +81,8 @@ def verify_shared(address: Address, *, head: str | None = None, most: int | None
 
 
 def _follow(connection: Connection, read: _Read, chain: str, host: str, after: int) -> None:
-    """Follow one chain."""
     found, is_linked, count = read.found, False, 0
-    before: tuple[int, str] | None = None  # the line before: its number and digest
+    before: tuple[int, str] | None = None  # the previous line: its number and digest
     entry: Entry = {}
     heads: list[_Head] = []
     last = None
@@ -117,7 +116,7 @@ def _follow(connection: Connection, read: _Read, chain: str, host: str, after: i
 
 
 def _lines(connection: Connection, chain: str, after: int) -> Iterator[tuple[int, str, bytes]]:
-    """The lines of a chain: number, digest as it was stored, and the line."""
+    """Return number, stored digest and bytes of each line of a chain."""
     while True:
         rows = connection.run(
             "SELECT number, digest, line FROM audit_line"
@@ -132,7 +131,7 @@ def _lines(connection: Connection, chain: str, after: int) -> Iterator[tuple[int
 
 
 def _check_link(read: _Read, chain: str, number: int, entry: Entry, before: tuple[int, str] | None, *, is_linked: bool) -> bool:
-    """Compare a link with the line before; whether this line, or one before it, has a link."""
+    """Compare a link with the previous line. Returns whether this line, or one before it, has a link."""
     if "prev" not in entry:
         if is_linked:
             _report(read, chain, number, "it has no link, as no line of the service is without")
@@ -145,12 +144,12 @@ def _check_link(read: _Read, chain: str, number: int, entry: Entry, before: tupl
 
 
 def _stated(read: _Read, chain: str, number: int, entry: Entry) -> list[_Head]:
-    """What a line states of the ends of chains."""
+    """Return the statements of a line about the ends of chains."""
     if entry.get("what") == REMOVED:
         for of, up_to, link in _triples(entry.get("removed")):
             read.removed[of] = max(up_to, read.removed.get(of, 0))
             read.removed_digests.add(link)
-        if isinstance(entry.get("up_to"), str):  # of the home's files, before there was a shared log
+        if isinstance(entry.get("up_to"), str):  # about the home's files, from before the log was shared
             read.removed_digests.add(entry["up_to"])
     return [_Head(of, at, link, chain, number) for of, at, link in _triples(entry.get("heads"))] if entry.get("what") == HEADS else []
 
@@ -165,7 +164,7 @@ def _triples(stated: object) -> list[tuple[str, int, str]]:
 
 
 def _compare(connection: Connection, read: _Read, heads: Sequence[_Head]) -> None:
-    """Compare stated ends with the lines that are there."""
+    """Compare stated ends with the existing lines."""
     if not heads:
         return
     rows = connection.run(
@@ -183,7 +182,7 @@ def _compare(connection: Connection, read: _Read, heads: Sequence[_Head]) -> Non
 
 
 def _judge_missing(read: _Read) -> None:
-    """Report the ends that are stated and gone, but for those that were removed as too old: the latest of each chain."""
+    """Report the latest stated end of each chain that is missing, unless it was removed as too old."""
     latest: dict[str, _Head] = {}
     for head in read.missing:
         if head.number > read.removed.get(head.chain, 0) and head.number >= latest.get(head.chain, head).number:
@@ -193,7 +192,7 @@ def _judge_missing(read: _Read) -> None:
 
 
 def _judge_beginnings(connection: Connection, read: _Read) -> None:
-    """Report the chains that begin after lines of which nobody says where they are."""
+    """Report chains whose first line links to lines that are missing without a record of their removal."""
     for chain, (number, link) in read.beginnings.items():
         if link is None and number == 1:
             continue
@@ -215,7 +214,7 @@ def _report(read: _Read, chain: str, number: int, reason: str) -> None:
 
 
 def _hexadecimal(text: object) -> str:
-    """What is no digest is that of nothing."""
+    """Return a digest for a statement. An invalid digest becomes the digest of nothing."""
     try:
         return bytes.fromhex(str(text)).hex()
     except ValueError:
