@@ -1,7 +1,7 @@
-"""Exports for other catalogs: datasets, jobs, lineage of columns, owners and tags in the forms that DataHub and OpenMetadata read.
+"""Exports for other catalogs: datasets, jobs, column lineage, owners and tags in the formats of DataHub and OpenMetadata.
 
-For the command line and the service, which send the chunks of one `Catalog` on. An export must never say more than the graph: what is not
-known is left out. It holds no value of any record, and neither facets nor the texts of queries, which may hold some.
+For the command line and the service, which pass on the chunks of one `Catalog`. An export must never state more than the graph: unknown
+facts are left out. It contains no values of records, and no facets or texts of queries, which may contain values.
 """
 
 from __future__ import annotations

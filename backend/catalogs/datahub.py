@@ -1,7 +1,7 @@
-"""Export for DataHub: a JSON array of metadata change proposals, which its source `file` reads, and `datahub put` of its SDKs too.
+"""Export for DataHub: a JSON array of metadata change proposals, for its source `file` and for `datahub put` of its SDKs.
 
-A proposal replaces one aspect of one entity. So an aspect of which Headwater knows nothing (no owner, no tag) is left out: it would take
-away what people have stated in DataHub.
+A proposal replaces one aspect of one entity. So an aspect without facts in Headwater (no owner, no tag) is left out: it would delete what
+people stated in DataHub.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from headwater.graph.stores import GraphStore
 
 Proposal = dict[str, Any]
 
-# A dataset that is made of more is told by its job alone: each of a job's outputs would repeat all of its inputs.
+# Only the job states the sources of a dataset with more: each output of the job would repeat all inputs.
 _MOST_SOURCES = 2_000
 _AUTHOR = "urn:li:corpuser:headwater"
 _TYPES = {
@@ -36,7 +36,7 @@ _TYPES = {
 
 
 async def open_datahub(graph: GraphStore, tenant: str, request: CatalogRequest) -> AsyncIterator[list[Proposal]]:
-    """The proposals, some at a time.
+    """Return the proposals in portions.
 
     Raises:
         InvalidQueryError: datasets of two namespaces may get one URN.
@@ -48,7 +48,7 @@ async def open_datahub(graph: GraphStore, tenant: str, request: CatalogRequest) 
         yield [
             _proposal("tag", tag_urn(name), "tagProperties", {"name": name, "description": about})
             for name, about in await reading.tags(graph, tenant)
-            if about is not None  # else what people say of the tag in DataHub would go
+            if about is not None  # otherwise people's texts about the tag in DataHub would be lost
         ]
         for namespace in filter(request.holds, known):
             async for datasets in reading.datasets(graph, tenant, namespace):
@@ -62,7 +62,7 @@ async def open_datahub(graph: GraphStore, tenant: str, request: CatalogRequest) 
 
 
 async def written(proposals: AsyncIterator[list[Proposal]]) -> AsyncIterator[bytes]:
-    """The array, in chunks."""
+    """Return the array in chunks."""
     separator = b"[\n"
     async for some in proposals:
         if some:
@@ -72,7 +72,7 @@ async def written(proposals: AsyncIterator[list[Proposal]]) -> AsyncIterator[byt
 
 
 def _all(proposals: Callable[[Any], Iterator[Proposal]], things: Sequence[Any]) -> list[Proposal]:
-    """The proposals of a portion, made apart from the loop, on which all other callers of a service wait."""
+    """Return the proposals of a portion. This runs outside the event loop, because other callers of the service wait for the loop."""
     return [proposal for thing in things for proposal in proposals(thing)]
 
 
@@ -147,7 +147,7 @@ def _described(kind: str, urn: str, about: Descriptions) -> Iterator[Proposal]:
 
 
 def _stated(about: Descriptions) -> dict[str, str]:
-    """What DataHub has no aspect for."""
+    """Return the facts without an aspect in DataHub."""
     return _given(**{"headwater.retention": about.retention, "headwater.legalHold": about.legal_hold})
 
 
@@ -161,7 +161,7 @@ def _schema(dataset: Dataset, platform: str) -> dict[str, Any]:
 
 
 def _fields(fields: Sequence[Field]) -> Iterator[dict[str, Any]]:
-    """The columns, each before what is within it. A path that a column already has by its name alone is the column's."""
+    """Return the columns, each before its nested fields. If two columns get one path, a column whose own name is the path wins."""
     taken = {field.name for field in fields}
     for field in fields:
         yield _field(field.name, field)

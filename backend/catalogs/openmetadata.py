@@ -1,9 +1,9 @@
-"""Export for OpenMetadata: the requests of its REST API (2.0), a line each, in the order in which they can be sent.
+"""Export for OpenMetadata: the requests of its REST API (2.0), one per line, in the order to send them.
 
-A line is `{"method", "path", "schema", "body"}`; `schema` names the published schema of the body. OpenMetadata refers to owners by the ids
-that it gave them, which nobody else knows: they stand beside the body, as `{"type", "name"}`.
+A line is `{"method", "path", "schema", "body"}`; `schema` names the published schema of the body. OpenMetadata refers to owners by its own
+ids, which nobody else knows. So owners are outside the body, as `{"type", "name"}`.
 
-A dataset is a table: of the database and schema that its name states where the namespace is a database's, else of `default`.
+A dataset is a table. If the namespace is a database, the dataset's name states database and schema; otherwise both are `default`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from headwater.graph.stores import GraphStore
 
 Line = dict[str, Any]
 
-_MOST_SOURCES = 2_000  # see the export for DataHub
-_TAGS = "Headwater"  # the classification that the tags are in
+_MOST_SOURCES = 2_000  # as in the export for DataHub
+_TAGS = "Headwater"  # the classification of the tags
 _SOURCE = "OpenLineage"
 _TYPES = {
     Family.BOOLEAN: "BOOLEAN", Family.INTEGER: "INT", Family.LONG: "BIGINT", Family.FLOAT: "FLOAT", Family.DOUBLE: "DOUBLE",
@@ -36,7 +36,7 @@ _TYPES = {
 
 
 async def open_openmetadata(graph: GraphStore, tenant: str, request: CatalogRequest) -> AsyncIterator[list[Line]]:
-    """The requests, some at a time: entities first, then the lineage between them.
+    """Return the requests in portions: entities first, then the lineage between them.
 
     Raises:
         InvalidQueryError: two namespaces would get one name.
@@ -59,7 +59,7 @@ async def open_openmetadata(graph: GraphStore, tenant: str, request: CatalogRequ
             yield [_service(job_names, "pipelineServices", "api/services/createPipelineService.json", namespace, "CustomPipeline")]
             async for jobs in reading.jobs(graph, tenant, namespace):
                 yield [_of_job(job_names, job) for job in jobs]
-        # A second reading: lineage can be sent once all that it joins is there.
+        # A second pass: lineage can be sent only after both ends exist.
         for namespace in filter(request.holds, platforms):
             async for datasets in reading.datasets(graph, tenant, namespace):
                 yield [line for dataset in datasets if there.has(_id(dataset)) for line in _lineage(names, dataset, there)]
@@ -71,22 +71,22 @@ async def open_openmetadata(graph: GraphStore, tenant: str, request: CatalogRequ
 
 
 class _Exported:
-    """Which datasets are exported: lineage can be sent of these alone. What was dropped is not there any more."""
+    """The exported datasets, the only ones with lineage. Dropped datasets no longer exist."""
 
     def __init__(self, request: CatalogRequest) -> None:
         self._request = request
         self.dropped: set[str] = set()
 
     def has(self, dataset: str) -> bool:
-        """Whether a dataset, by its id, is exported."""
+        """Whether a dataset, given by its id, is exported."""
         return dataset not in self.dropped and self._request.holds(parse_id(dataset)[1][0])
 
 
 async def written(lines: AsyncIterator[list[Line]]) -> AsyncIterator[bytes]:
-    """The lines, in chunks."""
+    """Return the lines in chunks."""
     async for some in lines:
         if some:
-            yield await asyncio.to_thread(_encoded, some)  # apart from the loop, on which all other callers of a service wait
+            yield await asyncio.to_thread(_encoded, some)  # outside the event loop, because other callers of the service wait for the loop
 
 
 def _encoded(lines: Sequence[Line]) -> bytes:
@@ -127,7 +127,7 @@ def _of_job(names: Names, job: Job) -> Line:
 
 
 def _lineage(names: Names, dataset: Dataset, there: _Exported) -> Iterator[Line]:
-    """What a dataset is made of, an edge for each source, with the columns."""
+    """Return the lineage of a dataset, an edge for each source, with the columns."""
     identifier = _id(dataset)
     by_source: dict[str, list[dict[str, Any]]] = {source: [] for source in dataset.sources if len(dataset.sources) <= _MOST_SOURCES}
     for flow in dataset.flows:

@@ -1,6 +1,6 @@
-"""Names of OpenMetadata: what an entity may be called, and fully qualified names, whose parts are joined by dots.
+"""Names of OpenMetadata: valid names of entities, and fully qualified names, whose parts are joined by dots.
 
-Two entities must never get one name: what is sent later would silently replace the other.
+Two entities must never get one name: the later one would silently replace the other.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from headwater.errors import InvalidQueryError
 from headwater.graph.model import parse_id
 
 _LONGEST = 256
-_KEPT = 200  # letters of a longer name, before its hash
-_ONLY = "default"  # what has no database or no schema is in the one of this name
-_NONE = "unnamed"  # where most names have a schema, and one may be called `default`, those without are in this one
-# What a name is that reads like one that was spelt or cut here.
+_KEPT = 200  # characters of a longer name, before its hash
+_ONLY = "default"  # entities without a database or schema are in the one of this name
+_NONE = "unnamed"  # if most names have a schema, and one may be called `default`, those without a schema are in this one
+# A name that looks like one that this module encoded or shortened.
 _LIKE_OURS = re.compile(r"reserved__|~[0-9a-f]{32}$")
 
-# What no name may hold, in the spelling that OpenMetadata's own ingestion gives it.
+# Characters that no name may contain, in the encoding of OpenMetadata's own ingestion.
 _SPELT = {
     "::": "__reserved__colon__", ">": "__reserved__arrow__", '"': "__reserved__quote__", "\n": "__reserved__newline__",
     "\r": "__reserved__carriage_return__", "\t": "__reserved__tab__",
@@ -32,7 +32,7 @@ _TWO_PARTS = ("mysql", "mariadb", "hive", "db2", "teradata", "cassandra", "click
 
 
 def entity_name(name: str) -> str:
-    """The name of a table, a job, a column or a tag, as OpenMetadata takes it."""
+    """Return a name for a table, a job, a column or a tag that OpenMetadata accepts."""
     spelt = name
     for letters, spelling in _SPELT.items():
         spelt = spelt.replace(letters, spelling)
@@ -42,12 +42,12 @@ def entity_name(name: str) -> str:
 
 
 def qualified(*parts: str) -> str:
-    """A fully qualified name; a part with a dot in it stands in quotes."""
+    """Return a fully qualified name. Parts that contain a dot are quoted."""
     return ".".join(f'"{part}"' if "." in part else part for part in parts)
 
 
 class Names:
-    """The names of one export. `namespaces` are all that there are, of datasets and of jobs.
+    """The names of one export. `namespaces` are all namespaces of datasets and of jobs.
 
     Raises:
         InvalidQueryError: two namespaces would get one name.
@@ -64,11 +64,11 @@ class Names:
                 )
 
     def service(self, namespace: str) -> str:
-        """The service that a namespace is."""
+        """Return the service of a namespace."""
         return self._known_as.get(namespace) or entity_name(namespace)
 
     def place(self, identifier: str) -> tuple[str, str, str, str]:
-        """Service, database, schema and table of a dataset, by its id or that of a column."""
+        """Return service, database, schema and table of a dataset, by its id or the id of a column."""
         namespace, name = parse_id(identifier)[1][:2]
         scheme, parts = namespace.partition("://")[0], name.split(".")
         database, schema, table = _ONLY, _ONLY, name
@@ -83,13 +83,13 @@ class Names:
         return self.service(namespace), entity_name(database), entity_name(schema), entity_name(table)
 
     def table(self, identifier: str) -> str:
-        """The fully qualified name of a dataset, by its id."""
+        """Return the fully qualified name of a dataset, by its id."""
         return qualified(*self.place(identifier))
 
     def column(self, identifier: str) -> str:
-        """The fully qualified name of a column, by its id."""
+        """Return the fully qualified name of a column, by its id."""
         return qualified(*self.place(identifier), entity_name(parse_id(identifier)[1][2]))
 
     def pipeline(self, namespace: str, name: str) -> str:
-        """The fully qualified name of a job."""
+        """Return the fully qualified name of a job."""
         return qualified(self.service(namespace), entity_name(name))

@@ -1,4 +1,4 @@
-"""What the graph knows of datasets and jobs, portion by portion, in the form that exports are made of."""
+"""Reads datasets and jobs from the graph in portions, in the form for exports."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from headwater.graph.stores import Direction, GraphStore
 from headwater.graph.stores.derivations import derivations
 from headwater.graph.views.masking import field_tags
 
-_PORTION = 100  # datasets or jobs that are read at a time
+_PORTION = 100  # datasets or jobs to read at a time
 _COLUMNS = 500  # columns whose sources are read at a time
-_PLAIN = {"type", "ordinal", "description", "fields"}  # what a schema says of a column: most have nothing else
+_PLAIN = {"type", "ordinal", "description", "fields"}  # the usual facts about a column in a schema; most have no others
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column or a field within one. `type` is as the producer calls it."""
+    """A column or a nested field. `type` is the producer's name for it."""
 
     name: str
     type: str
@@ -31,7 +31,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFlow:
-    """Columns of other datasets (ids) that columns of this one (names) are made of, and how."""
+    """Source columns of other datasets (ids) of columns of this dataset (names), and the kind of derivation."""
 
     sources: tuple[str, ...]
     targets: tuple[str, ...]
@@ -40,7 +40,7 @@ class ColumnFlow:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A dataset. `sources` are the datasets (ids) that the jobs read which write it, itself left out."""
+    """A dataset. `sources` are the other datasets (ids) that the writing jobs read."""
 
     namespace: str
     name: str
@@ -53,7 +53,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job. `integration` is what runs it, as events say; `reads` and `writes` are ids of datasets."""
+    """A job. `integration` is the engine of the job, from events; `reads` and `writes` are ids of datasets."""
 
     namespace: str
     name: str
@@ -64,18 +64,18 @@ class Job:
 
 
 async def namespaces(graph: GraphStore, tenant: str, kind: NodeKind) -> list[str]:
-    """All namespaces of datasets (platforms) or of jobs (systems)."""
+    """Return all namespaces of datasets (platforms) or of jobs (systems)."""
     return [parse_id(node.id)[1][0] async for page in _listed(graph, tenant, f"{kind}:") for node in page]
 
 
 async def tags(graph: GraphStore, tenant: str) -> list[tuple[str, str | None]]:
-    """All tags that anything bears or bore, with what is said of them."""
+    """Return all tags that were ever used, with their descriptions."""
     found = [node async for page in _listed(graph, tenant, f"{NodeKind.TAG}:") for node in page]
     return [(parse_id(node.id)[1][0], descriptions_of(node).description) for node in found]
 
 
 async def datasets(graph: GraphStore, tenant: str, namespace: str) -> AsyncIterator[list[Dataset]]:
-    """The datasets of a namespace, a portion at a time."""
+    """Return the datasets of a namespace in portions."""
     async for page in _listed(graph, tenant, node_id(NodeKind.DATASET, namespace, "")):
         sources = await _sources(graph, tenant, [node.id for node in page])
         fields = await _fields(graph, tenant, page)
@@ -95,7 +95,7 @@ async def datasets(graph: GraphStore, tenant: str, namespace: str) -> AsyncItera
 
 
 async def jobs(graph: GraphStore, tenant: str, namespace: str) -> AsyncIterator[list[Job]]:
-    """The jobs of a namespace, a portion at a time."""
+    """Return the jobs of a namespace in portions."""
     async for page in _listed(graph, tenant, node_id(NodeKind.JOB, namespace, "")):
         ids = [node.id for node in page]
         read = await _joined(graph, tenant, ids, Direction.UPSTREAM, EdgeKind.READS, NodeKind.DATASET)
@@ -130,7 +130,7 @@ async def _sources(graph: GraphStore, tenant: str, ids: Sequence[str]) -> Mappin
 async def _joined(
     graph: GraphStore, tenant: str, ids: Sequence[str], direction: Direction, kind: EdgeKind, other: NodeKind
 ) -> Mapping[str, set[str]]:
-    """For each node those of a kind that an edge joins it with."""
+    """Return for each node its neighbours of a kind over edges of a kind."""
     found: dict[str, set[str]] = {identifier: set() for identifier in ids}
     for edge in await graph.neighbours(tenant, ids, direction=direction, kinds=[kind]):
         own, joined = (edge.dst, edge.src) if direction is Direction.UPSTREAM else (edge.src, edge.dst)
@@ -140,7 +140,7 @@ async def _joined(
 
 
 async def _fields(graph: GraphStore, tenant: str, datasets: Sequence[Node]) -> Mapping[str, list[Field]]:
-    """The fields that the schema of each dataset states; where it states none, the columns that are known."""
+    """Return the fields in the schema of each dataset, or the known columns if it has no schema."""
     stated = {dataset.id: _stated(dataset) for dataset in datasets}
     ids = [column for dataset in datasets for column in stated[dataset.id]]
     known = {node.id: node for start in range(0, len(ids), _COLUMNS) for node in await graph.get(tenant, ids[start : start + _COLUMNS])}
@@ -152,7 +152,7 @@ async def _fields(graph: GraphStore, tenant: str, datasets: Sequence[Node]) -> M
 
 
 def _stated(dataset: Node) -> Mapping[str, Mapping[str, Any]]:
-    """The fields of a dataset's schema by the ids of their columns: a name that it states twice is one column."""
+    """Return the fields of a dataset's schema by the ids of their columns. A repeated name is one column."""
     fields = objects(mapping(dataset.properties.get("schema")).get("fields"))
     return {node_id(NodeKind.COLUMN, *parse_id(dataset.id)[1], one["name"]): one for one in fields if text(one.get("name"))}
 
@@ -177,12 +177,12 @@ def _field(stated: Mapping[str, Any], column: Node | None, dataset: Node | None)
 
 
 def _keys(found: Collection[str]) -> tuple[str, ...]:
-    """Tags without those that are another with its value (`pii=email` beside `pii`)."""
+    """Return tags without those that repeat another with a value (`pii=email` if `pii` is there)."""
     return tuple(sorted(tag for tag in found if "=" not in tag or tag.partition("=")[0] not in found))
 
 
 async def _flows(graph: GraphStore, tenant: str, fields: Mapping[str, Sequence[Field]]) -> Mapping[str, list[ColumnFlow]]:
-    """What the columns of each dataset are made of. Columns that are made of the same, in the same way, are told together."""
+    """Return the sources of the columns of each dataset. Columns with the same sources and derivation are grouped."""
     columns = {
         node_id(NodeKind.COLUMN, *parse_id(dataset)[1], field.name): (dataset, field.name)
         for dataset, own in fields.items()
@@ -206,7 +206,7 @@ async def _flows(graph: GraphStore, tenant: str, fields: Mapping[str, Sequence[F
 
 
 def _how(edge: Edge) -> str:
-    """How a column is made of another, in few words, as all jobs say. Descriptions of steps are left out: they may hold values."""
+    """Describe briefly how all jobs derive a column. Descriptions of steps are left out, because they may contain values."""
     by = [steps for name, steps in edge.properties.items() if name.startswith("by:")]
     return ", ".join(_words(step for steps in by or [edge.properties.get("transformations")] for step in objects(steps)))
 

@@ -1,4 +1,4 @@
-"""What is asked of an export for a catalog, and how it is written on a command line or in an address."""
+"""The request for an export for a catalog, and its notation on a command line or in an address."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from fnmatch import fnmatchcase
 
 from headwater.errors import InvalidQueryError
 
-# DataHub's environments (FabricType); a dataset's URN ends with one.
+# DataHub's environments (FabricType). The URN of a dataset ends with one.
 ENVIRONMENTS = ("PROD", "CORP", "DEV", "EI", "NON_PROD", "PRD", "PRE", "QA", "RVW", "STG", "TEST", "UAT")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogRequest:
-    """Which namespaces are exported (patterns with * and ?; none: all), and what the other catalog calls them (`known_as`)."""
+    """The namespaces to export (patterns with * and ?; none: all), and their names in the other catalog (`known_as`)."""
 
     namespaces: Sequence[str] = ()
     known_as: dict[str, str] = field(default_factory=dict)
@@ -24,10 +24,10 @@ class CatalogRequest:
 
     @classmethod
     def of(cls, namespaces: Sequence[str], known_as: Sequence[str], environment: str) -> CatalogRequest:
-        """A request as people write it, with `NAMESPACE=NAME` for what a namespace is called.
+        """Parse a request as people write it, with `NAMESPACE=NAME` for the name of a namespace.
 
         Raises:
-            InvalidQueryError: a name is none, or stands for two namespaces; or the environment is none of DataHub's.
+            InvalidQueryError: a name is invalid, or names two namespaces; or the environment is not one of DataHub's.
         """
         if environment not in ENVIRONMENTS:
             raise InvalidQueryError(

@@ -1,4 +1,4 @@
-"""The catalogs that there are exports for."""
+"""The catalogs with an export."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Form:
     written: Callable[[_Portions], AsyncIterator[bytes]]
 
 
-# A catalog is a module, and its line here.
+# Each catalog is a module and a line here.
 SYSTEMS = {
     System.DATAHUB: _Form("application/json", datahub.open_datahub, datahub.written),
     System.OPENMETADATA: _Form("application/x-ndjson", openmetadata.open_openmetadata, openmetadata.written),
@@ -37,17 +37,17 @@ SYSTEMS = {
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """A document to be written. `chunks` can be read once."""
+    """A document to write. `chunks` can be read once."""
 
     media_type: str
     chunks: AsyncIterator[bytes]
 
 
 async def open_catalog(graph: GraphStore, tenant: str, system: System, request: CatalogRequest) -> Catalog:
-    """The export for a catalog. What is refused is refused here, before the first chunk.
+    """Return the export for a catalog. A refusal happens here, before the first chunk.
 
     Raises:
-        InvalidQueryError: the other catalog could not tell datasets of two namespaces apart.
+        InvalidQueryError: the other catalog could not distinguish datasets of two namespaces.
     """
     form = SYSTEMS[system]
     return Catalog(form.media_type, form.written(await form.opened(graph, tenant, request)))

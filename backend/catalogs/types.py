@@ -1,4 +1,4 @@
-"""Families of types: what a producer calls a type, in the few words that other catalogs have for all of them."""
+"""Families of types: a few words for all types of producers, as other catalogs need them."""
 
 from __future__ import annotations
 
@@ -46,6 +46,6 @@ _FAMILIES = {word: family for family, words in _WORDS.items() for word in words.
 
 
 def family_of(stated: str) -> Family:
-    """The family of a type, by its first word: `decimal(10,2)` is a decimal. What no word is known of is of none."""
+    """Return the family of a type, by its first word: `decimal(10,2)` is a decimal. Types with an unknown first word are `UNKNOWN`."""
     word = re.match(r"[a-z0-9_]*", stated.strip().lower())
     return _FAMILIES.get(word[0] if word else "", Family.UNKNOWN)
