@@ -1,7 +1,7 @@
-"""Intakes: where the service itself fetches OpenLineage events, besides those that are sent to it.
+"""Intakes fetch OpenLineage events from files, Kafka and object stores, in addition to events sent to the service.
 
-`settings` reads which there are, `door` is what each hands its documents to, `running` runs them. A kind is a module and a line in `KINDS`.
-An intake delivers at least once: what was handed on is noted after it is durable, and the log keeps a document once.
+`settings` reads the configured intakes, `door` accepts their documents, and `running` runs them. A kind is a module and a line in `KINDS`.
+An intake delivers at least once: progress is noted after documents are durable, and the log keeps a document once.
 """
 
 from __future__ import annotations

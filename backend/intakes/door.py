@@ -1,6 +1,6 @@
-"""What an intake hands its documents to: the same door as for events that are sent.
+"""The entrance for documents of an intake. Intakes and requests to the service follow the same rules.
 
-A document that is refused becomes a dead letter, and the next one is taken. While the log cannot be written, the intake waits here.
+A refused document becomes a dead letter, and the next document follows. If the log cannot be written, the intake waits here.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from headwater.backend.api.metrics import Metrics
 from headwater.backend.intake.receive import EventIntake
 from headwater.errors import HeadwaterError, InvalidJsonError
 
-_PAUSE = 1.0  # seconds until what was not taken is handed in again
+_PAUSE = 1.0  # seconds until a failed write is tried again
 _log = logging.getLogger("headwater.intakes")
 
 
 class Door:
-    """For one intake, of one tenant. `longest` are the bytes of a document, at most."""
+    """The entrance for one intake, of one tenant. `longest` is the most bytes of a document."""
 
     def __init__(self, events: EventIntake, metrics: Metrics, stopping: Event, *, name: str, tenant: str, longest: int) -> None:
         self._events = events
@@ -29,7 +29,7 @@ class Door:
         self.longest = longest
 
     def take(self, bodies: Sequence[bytes]) -> bool:
-        """Have documents made durable, or kept as dead letters. False: the service stops, and not all of them are."""
+        """Make documents durable, or keep them as dead letters. Returns False if the service stops before all are stored."""
         while True:
             try:
                 self._take(bodies)
@@ -43,7 +43,7 @@ class Door:
                 return False
 
     def refuse(self, body: bytes, why: str) -> bool:
-        """Keep as a dead letter what cannot even be handed in. False as for `take`."""
+        """Keep as a dead letter a document that cannot even be submitted. Returns False as `take` does."""
         error = InvalidJsonError(why, field="$")
         while True:
             try:

@@ -1,10 +1,10 @@
-"""Events from a file that grows: JSON lines, each an event or an array of them.
+"""Events from a growing file of JSON lines. Each line is an event or an array of events.
 
     path = "/var/log/lineage/events.jsonl"
 
-A line counts once its end is there. A file that is put aside under another name in its folder (as log rotation does) is read to its end
-before the new one; one that was cut is read from its beginning. The place up to which lines are durable is noted in the log, with a digest
-of the beginning of the file, so that another file at the same place is not taken for it.
+A line counts once its end is written. A file that is renamed within its folder (by log rotation) is read to its end before the new file. A
+truncated file is read from its beginning. The log notes the position up to which lines are durable, with a digest of the beginning of the
+file, so that another file at the same path is recognised.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from headwater.backend.intakes.settings import require_known, text_of
 from headwater.errors import ConfigurationError, UnavailableError
 
 _WAIT = 0.2  # seconds
-_BYTES = 1 << 20  # that are read at once, unless a line is longer
-_AT_ONCE = 256  # lines that are handed in together: of short ones many are read
-_GRACE = 5.0  # seconds for which a file that was put aside may still be written to
-_HEAD = 4096  # bytes at the beginning by which a file is known
+_BYTES = 1 << 20  # bytes to read at once, unless a line is longer
+_AT_ONCE = 256  # lines to submit together: many short lines are read at once
+_GRACE = 5.0  # seconds for which a renamed file may still grow
+_HEAD = 4096  # bytes at the beginning that identify a file
 
 
 class FileIntake:
-    """See the module's docstring. A file is one machine's, so what was read is noted by the name of the host."""
+    """An intake for one file (see the module's docstring). The file belongs to one machine, so progress is noted by host name."""
 
     def __init__(self, settings: IntakeSettings) -> None:
         require_known(settings, {"path"})
@@ -64,7 +64,7 @@ class FileIntake:
             return None
 
     def _left_behind(self, noted: dict[str, object]) -> Path | None:
-        """The file that was read last, where it has another name by now and has more than was read."""
+        """Return the last file, if it was renamed before it was read to its end."""
         if not noted or noted.get("ended"):
             return None
         for path in sorted(self._path.parent.glob(f"{glob.escape(self._path.name)}*")):
@@ -74,7 +74,7 @@ class FileIntake:
         return None
 
     def _read(self, file: BinaryIO, noted: dict[str, object], around: Surroundings, *, is_old: bool) -> None:
-        """Read a file until it is another's turn."""
+        """Read a file until another file is next."""
         self._at = int(str(noted["offset"])) if noted and _is_the_one(file, noted) else 0
         skipping, quiet_since = False, time.monotonic()
         while not around.stopping.is_set():
@@ -83,7 +83,7 @@ class FileIntake:
             if len(content) == _BYTES and b"\n" not in content:
                 content += file.read(max(0, around.door.longest + 1 - _BYTES))
             if (end := content.rfind(b"\n") + 1) == 0 and len(content) > around.door.longest:
-                # No line is so long: it is told once, and passed over.
+                # A longer line is never read: it is reported once and skipped.
                 if not skipping and not around.door.refuse(content[:_BYTES], f"A line has more than {around.door.longest:,} bytes."):
                     return
                 skipping, end = True, len(content)
@@ -100,7 +100,7 @@ class FileIntake:
             skipping, quiet_since = False, time.monotonic()
 
     def _take(self, file: BinaryIO, lines: list[bytes], around: Surroundings, *, first: int) -> bool:
-        """Hand in lines from the `first` on, and note that all were read. False: the service stops."""
+        """Submit lines from number `first` on, and note that all were read. Returns False if the service stops."""
         for begin in range(0, len(lines), _AT_ONCE):
             group = lines[begin : begin + _AT_ONCE]
             if not around.door.take([line for line in group[first if begin == 0 else 0 :] if line.strip()]):
@@ -109,7 +109,7 @@ class FileIntake:
         return True
 
     def _has_ended(self, file: BinaryIO, rest: bytes, around: Surroundings, *, is_old: bool, is_quiet: bool) -> bool:
-        """Whether nothing more comes into a file: it was cut, or another is in its place."""
+        """Whether a file is complete: it was truncated, or another file replaced it."""
         status = os.fstat(file.fileno())
         if status.st_size < self._at:
             self._at = 0
@@ -118,10 +118,10 @@ class FileIntake:
         try:
             is_there = os.path.samestat(status, self._path.stat())
         except OSError:
-            is_there = True  # the new one is not there yet
+            is_there = True  # the new file does not exist yet
         if (is_there and not is_old) or not is_quiet:
             return False
-        if rest and not around.door.take([rest]):  # a last line without an end: nobody will write to it any more
+        if rest and not around.door.take([rest]):  # a last line without an end: nobody will append to this file
             return True
         self._note(file, len(rest), around, ended=True)
         return True
@@ -134,7 +134,7 @@ class FileIntake:
 
 
 def _opened(path: Path) -> BinaryIO:
-    """A regular file, open: nobody waits for the other end of a pipe."""
+    """Open a regular file. Pipes are refused, because opening one waits for the other end."""
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0)
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
@@ -143,7 +143,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _is_the_one(file: BinaryIO, noted: dict[str, object]) -> bool:
-    """Whether a file is the one that was noted, and has not been cut since."""
+    """Whether a file is the noted one, and has not been truncated since."""
     status, head = os.fstat(file.fileno()), int(str(noted["head"]))
     is_same = status.st_ino == noted["inode"] and status.st_size >= int(str(noted["offset"])) and not noted.get("ended")
     return is_same and _digest(file, head) == noted["digest"]

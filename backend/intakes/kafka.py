@@ -6,8 +6,8 @@
     from = "earliest"                      # or "latest": where a group begins that has read nothing
     protocol, mechanism, user, password, ca
 
-An offset is committed when what comes before it is durable, so that a message is read at least once, and the log keeps it once. What
-librdkafka says is told by its code alone: a text may hold anything.
+An offset is committed when all messages before it are durable. So a message is read at least once, and the log keeps it once. Errors of
+librdkafka are logged by code alone: their texts may contain anything.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _OPTIONS = {
     "password": "sasl.password",
     "ca": "ssl.ca.location",
 }
-_AT_ONCE = 256  # messages of one commit
-_LONGEST_MS = 300_000  # for which a batch may wait for the log, until the group goes on without this member
+_AT_ONCE = 256  # messages per commit
+_LONGEST_MS = 300_000  # how long a batch may wait for the log before the group continues without this member
 _WAIT = 0.5  # seconds
 _LAG_EVERY = 5.0
 _log = logging.getLogger("headwater.intakes.kafka")
-_SILENT = logging.getLogger("headwater.kafka.client")  # librdkafka tells a broker that is down every few seconds
+_SILENT = logging.getLogger("headwater.kafka.client")  # librdkafka repeats every few seconds that a broker is down
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
 
 class KafkaIntake:
-    """See the module's docstring."""
+    """An intake for Kafka topics (see the module's docstring)."""
 
     def __init__(self, settings: IntakeSettings) -> None:
         try:
@@ -84,7 +84,7 @@ class KafkaIntake:
                 for message in messages:
                     if (error := message.error()) is not None:
                         raise UnavailableError(f"Kafka does not give what intake {self.name} reads: {error.name()}.")
-                bodies = [value for message in messages if isinstance(value := message.value(), bytes)]  # else it is a tombstone
+                bodies = [value for message in messages if isinstance(value := message.value(), bytes)]  # otherwise it is a tombstone
                 if not messages or not around.door.take(bodies):
                     continue
                 self._commit(consumer)
@@ -102,11 +102,11 @@ class KafkaIntake:
 
         try:
             consumer.commit(asynchronous=False)
-        except KafkaException as error:  # partitions went to another member meanwhile, which reads them again
+        except KafkaException as error:  # partitions moved to another member, which reads these messages again
             _log.info("intake %s: what was read is not noted (%s), and is read once more", self.name, _code(error))
 
     def _look(self, consumer: Consumer) -> None:
-        """How far behind the partitions are that this member has."""
+        """Measure the lag of this member's partitions."""
         from confluent_kafka import KafkaException
 
         if time.monotonic() < self._lag_due:
@@ -122,7 +122,7 @@ class KafkaIntake:
     def _behind(self, consumer: Consumer, partition: TopicPartition) -> int:
         low, high = consumer.get_watermark_offsets(partition, timeout=2.0)
         at = partition.offset
-        if at < 0:  # nothing was read of it yet
+        if at < 0:  # nothing was read from this partition yet
             (committed,) = consumer.committed([partition], timeout=2.0)
             at = committed.offset if committed.offset >= 0 else low if self._begin == "earliest" else high
         return max(0, high - max(at, low))

@@ -1,11 +1,11 @@
-"""Events from the objects below a prefix of an object store: JSON lines, or, where the name ends with .json, one document or array.
+"""Events from the objects below a prefix of an object store: JSON lines, or one document or array if the name ends with .json.
 
     url = "s3://lake/events"               # below a root of storage.toml, which has endpoint and credentials
     seconds = 10                           # between looks, the default
 
-A name that ends with .gz is unpacked. An object is read once, whole, and once more where it is replaced; what was read is noted by its name
-and tag. Nothing is deleted: let a rule of the bucket do so, since each look lists all that is there. One replica at a time looks.
-An object that cannot be read is told, and tried again after all others; so is one whose name no request can bear.
+An object whose name ends with .gz is decompressed. An object is read once, as a whole, and again after it is replaced; progress is noted by
+name and tag. Nothing is deleted: use a lifecycle rule of the bucket, because each look lists all objects. Only one replica looks at a time.
+An unreadable object is reported, and tried again after all others; the same holds for an object whose name fits in no request.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from headwater.graph.storage.writing import Place
 _LEASE = 60.0  # seconds
 _PART = 4 << 20
 _AT_ONCE = 256  # documents
-_SETTLED = 5000  # milliseconds after which an object that is replaced has another time, which is told by the second
+_SETTLED = 5000  # milliseconds until a replaced object surely has another time, because times have a resolution of a second
 
 
 class ObjectsIntake:
-    """See the module's docstring."""
+    """An intake for objects (see the module's docstring)."""
 
     def __init__(self, settings: IntakeSettings) -> None:
         require_known(settings, {"url", "seconds"})
@@ -39,8 +39,8 @@ class ObjectsIntake:
         self._url = text_of(settings, "url")
         self._seconds = float(seconds)
         self._lag: int | None = None
-        self._seen: dict[str, Stat] = {}  # objects that were listed without a tag, and looked at
-        self._refused: set[tuple[str, str]] = set()  # objects, by name and tag, that could not be read: they come last
+        self._seen: dict[str, Stat] = {}  # objects listed without a tag that were already checked
+        self._refused: set[tuple[str, str]] = set()  # unreadable objects, by name and tag: they come last
 
     def run(self, around: Surroundings) -> None:
         place = around.remote.folder(self._url)
@@ -52,7 +52,7 @@ class ObjectsIntake:
                 finally:
                     around.log.end_lease(source)
             else:
-                self._lag = None  # another replica's to tell
+                self._lag = None  # another replica measures it
             around.stopping.wait(self._seconds)
 
     def lag(self) -> int | None:
@@ -88,7 +88,7 @@ class ObjectsIntake:
             )
 
     def _read(self, place: Place, name: str, stat: Stat, around: Surroundings) -> bool:
-        """Read an object; whether all of it is durable, or kept as dead letters."""
+        """Read an object. Returns whether all its documents are durable or dead letters."""
         is_packed = name.endswith(".gz")
         is_whole = name.removesuffix(".gz").endswith(".json")
         parts = _unpacked(place.parts(name, stat, _PART)) if is_packed else place.parts(name, stat, _PART)
@@ -109,7 +109,7 @@ class ObjectsIntake:
 
 
 def _documents(parts: Iterator[bytes], longest: int, *, is_whole: bool) -> Iterator[bytes]:
-    """The documents of an object. One that is longer than may be comes cut, one byte too long: so it is refused."""
+    """Return the documents of an object. A document above the limit is cut to one byte more, so that it is refused."""
     rest, skipping = b"", False
     for part in parts:
         rest += part
@@ -129,10 +129,10 @@ def _documents(parts: Iterator[bytes], longest: int, *, is_whole: bool) -> Itera
 
 
 def _unpacked(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """A gzip stream, of which little is in memory however much it unpacks to.
+    """Decompress a gzip stream with little memory, whatever its size.
 
     Raises:
-        zlib.error: it is none, or cut off.
+        zlib.error: the stream is not gzip, or is truncated.
     """
     unpacking = zlib.decompressobj(wbits=31)
     for part in parts:

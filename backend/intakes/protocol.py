@@ -1,7 +1,7 @@
-"""What an intake is: something that reads documents from one place for as long as the service runs.
+"""The interface of an intake: it reads documents from one place while the service runs.
 
-It must never lose a document, never stop for one that is bad, and never note that it has read what is not durable yet. It may raise
-whatever keeps it from going on: it is started again, from what was noted.
+An intake must never lose a document, never stop because of a bad one, and never note progress before documents are durable. An intake may
+raise any error that stops it: it is started again, from the noted progress.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IntakeSettings:
-    """One table of `intakes.toml`. `options` may hold secrets: they are never shown."""
+    """One table of `intakes.toml`. `options` may contain secrets: they are never shown."""
 
     kind: str
     name: str
@@ -30,7 +30,7 @@ class IntakeSettings:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What an intake works with. `remote` are the roots of remote storage; whoever reads stops soon after `stopping` is set."""
+    """The environment of an intake. `remote` are the roots of remote storage. The intake must stop soon after `stopping` is set."""
 
     log: IngestLog
     door: Door
@@ -39,7 +39,7 @@ class Surroundings:
 
 
 class Intake(Protocol):
-    """One intake. `name` tells it apart in logs and measures."""
+    """One intake. `name` identifies it in logs and metrics."""
 
     name: str
     tenant: str
@@ -48,8 +48,8 @@ class Intake(Protocol):
         """Read until `around.stopping` is set.
 
         Raises:
-            HeadwaterError: it cannot go on now; what was not noted is read again.
+            HeadwaterError: the intake cannot continue now. Documents without noted progress are read again.
         """
 
     def lag(self) -> int | None:
-        """How much is there that was not read yet (messages, bytes, objects); None where nobody knows."""
+        """Return the amount of unread input (messages, bytes, objects), or None if it is unknown."""

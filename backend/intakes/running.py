@@ -1,4 +1,4 @@
-"""Runs the intakes of a service, each on a thread of its own, from start to stop. What fails is told, and begun again."""
+"""Runs the intakes of a service, each on a separate thread, from start to stop. Failures are logged, and the intake starts again."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from headwater.backend.settings import Settings
     from headwater.backend.workspace import Workspace
 
-_PAUSE = 2.0  # seconds until an intake that failed begins again
+_PAUSE = 2.0  # seconds until a failed intake starts again
 _log = logging.getLogger("headwater.intakes")
 
 
 def intakes_of(settings: Settings) -> Sequence[Intake]:
-    """The intakes that the settings name.
+    """Return the intakes in the settings.
 
     Raises:
-        ConfigurationError: their file cannot be used.
+        ConfigurationError: their file is invalid.
     """
     return read_intakes(_file(settings))
 
@@ -53,21 +53,20 @@ class Intakes:
 
     @property
     def state(self) -> str:
-        """What is wrong with intakes; "ok" if nothing is. It may hold names of objects."""
+        """Return the errors of intakes, or "ok". The text may contain names of objects."""
         return "; ".join(f"{name}: {fault}" for name, fault in sorted(self._faults.items())) or "ok"
 
     @property
     def waiting(self) -> str:
-        """Which intakes cannot go on, for `/readyz`, which anybody may ask; "ok" if all can."""
+        """Return the stopped intakes for `/readyz`, which is public, or "ok"."""
         return "; ".join(f"{name} waits: the service's log says why" for name in sorted(self._faults)) or "ok"
 
     def start(self) -> None:
-        """Begin."""
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """End after what is in hand."""
+        """Stop after the current documents."""
         self._stopping.set()
         for thread in self._threads:
             thread.join()
@@ -89,7 +88,7 @@ class Intakes:
                 self._faults[intake.name] = logged = fault
                 self._stopping.wait(_PAUSE)
                 self._faults.pop(intake.name)
-            else:  # it read all that there is, for now
+            else:  # everything was read, for now
                 self._stopping.wait(_PAUSE)
 
 

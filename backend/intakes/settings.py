@@ -1,4 +1,4 @@
-"""Which intakes a service has: a file of its operator, in TOML.
+"""The intakes of a service: a TOML file that its operator writes.
 
     [[intake]]
     kind = "kafka"
@@ -13,7 +13,7 @@
     kind = "s3"
     url = "s3://lake/events"               # below a root of storage.toml
 
-Each may state `name` and `tenant`. What a kind may state besides stands in its module.
+Each table may contain `name` and `tenant`. The module of a kind documents its other options.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from headwater.backend.intakes.protocol import Intake, IntakeSettings
 from headwater.backend.keys import is_tenant
 from headwater.errors import ConfigurationError
 
-# A kind: its module here, and its class.
+# The module and the class of each kind.
 KINDS = {
     "kafka": ("headwater.backend.intakes.kafka", "KafkaIntake"),
     "file": ("headwater.backend.intakes.file", "FileIntake"),
@@ -38,10 +38,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 def read_intakes(path: Path) -> tuple[Intake, ...]:
-    """The intakes that a file states; none where there is no file.
+    """Return the intakes in a file, or none without a file.
 
     Raises:
-        ConfigurationError: it cannot be read, or states what is not understood. What it states is never part of the message.
+        ConfigurationError: the file is unreadable or has invalid content. The message never includes values from the file.
     """
     try:
         stated = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -62,7 +62,7 @@ def read_intakes(path: Path) -> tuple[Intake, ...]:
 
 
 def text_of(settings: IntakeSettings, name: str, default: str | None = None) -> str:
-    """An option that is a text."""
+    """Return an option that must be a text."""
     value = settings.options.get(name, default)
     if not isinstance(value, str) or not value:
         raise ConfigurationError(f"The intake {settings.name} needs {name}, a text.")
@@ -70,7 +70,7 @@ def text_of(settings: IntakeSettings, name: str, default: str | None = None) -> 
 
 
 def require_known(settings: IntakeSettings, known: set[str]) -> None:
-    """Refuse options that a kind has not."""
+    """Refuse options that a kind does not have."""
     if odd := sorted(settings.options.keys() - known):
         raise ConfigurationError(f"The intake {settings.name} states {odd[0]}.", hint=f"It may state {', '.join(sorted(known))}.")
 
