@@ -1,7 +1,7 @@
-"""The ingest log: everything that was accepted, once, byte for byte, in the order of acceptance.
+"""The ingest log: every accepted document, once, byte for byte, in the order of acceptance.
 
-`protocol` says what a log must do, `sqlite` is the embedded one, `postgres` the one that several replicas of a service share; `registry`
-opens the one that the settings name.
+`protocol` states the duties of a log. `sqlite` is the embedded log, `postgres` the log that several replicas of a service share. `registry`
+opens the log that the settings name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One writer for one ingest log: many small writes, one durable commit.
 
-For the ingest log, whose callers must wait for the disk but must not each pay for it. While a commit is on its way to the disk the next
-writes gather, and go together. A future is resolved after the commit and never before; if the commit fails, every write in it fails.
+For the ingest log, whose callers must wait for the disk without a disk write for each. During a commit, the next writes gather, and are
+committed together. A future is resolved only after the commit; if the commit fails, every write in it fails.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from headwater.errors import UnavailableError
 
-_GROUP = 512  # writes in one commit: bounds how long the first of them waits
+_GROUP = 512  # writes per commit: limits the wait of the first one
 
 W = TypeVar("W")
 W_contra = TypeVar("W_contra", contravariant=True)
 
 
 class Session(Protocol[W_contra]):
-    """A connection that nothing but one writer uses."""
+    """A connection that only one writer uses."""
 
     def commit(self, writes: Sequence[W_contra]) -> Sequence[Any]:
-        """Do all writes in one durable transaction; the result of each, or the error by which it alone failed. Raises if all failed."""
+        """Do all writes in one durable transaction. Returns a result or an error for each write, and raises if all failed."""
 
     def close(self) -> None: ...
 
 
 class GroupCommit(Generic[W]):
-    """Runs writes on a thread of its own, in a session that is opened there. `committed` is called after each commit."""
+    """Runs writes on a separate thread, in a session opened there. `committed` is called after each commit."""
 
     def __init__(
         self, open_session: Callable[[], Session[W]], *, committed: Callable[[], None] = lambda: None, what: str, hint: str
     ) -> None:
-        """`what` names the log in errors, `hint` says what to look at."""
+        """`what` names the log in errors, `hint` is their hint."""
         self._open_session = open_session
         self._committed = committed
         self._what = what
@@ -47,7 +47,7 @@ class GroupCommit(Generic[W]):
         self._thread.start()
 
     def submit(self, write: W) -> Future[Any]:
-        """Queue a write. Its future fails with `UnavailableError` where the log cannot be written, or the writer is closed."""
+        """Queue a write. Its future fails with `UnavailableError` if the log cannot be written, or the writer is closed."""
         future: Future[Any] = Future()
         with self._closing:
             if self._closed:
@@ -57,7 +57,7 @@ class GroupCommit(Generic[W]):
         return future
 
     def close(self) -> None:
-        """Commit what waits, then stop."""
+        """Commit the waiting writes, then stop."""
         with self._closing:
             if not self._closed:
                 self._closed = True

@@ -1,4 +1,4 @@
-"""What the ingest log takes and gives: drafts, receipts, entries and dead letters, whatever keeps them."""
+"""The types of every ingest log: drafts, receipts, entries and dead letters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class EntryKind(StrEnum):
-    """What an entry is: an OpenLineage event, the manifest of a capture, what a user declared, or a PROV document."""
+    """The kind of an entry: an OpenLineage event, the manifest of a capture, a user's declaration, or a PROV document."""
 
     EVENT = "event"
     CAPTURE = "capture"
@@ -16,9 +16,9 @@ class EntryKind(StrEnum):
 
 
 class Stage(StrEnum):
-    """Where a dead letter was refused: at `intake`, or, accepted, at `projection`.
+    """The stage that refused a dead letter: `intake`, or, after acceptance, `projection`.
 
-    `quarantine`: each process ended that projected it, so nothing does it again unless it is asked to.
+    `quarantine`: every process that projected the entry ended, so it is projected only on request.
     """
 
     INTAKE = "intake"
@@ -37,7 +37,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Proof of an append. `duplicate`: the document was there already, at `offset`."""
+    """Proof of an append. `duplicate`: the document was already in the log, at `offset`."""
 
     offset: int
     duplicate: bool
@@ -45,7 +45,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry as it was accepted. `key` is in hexadecimal, `received` ISO 8601 in UTC with microseconds."""
+    """One accepted entry. `key` is in hexadecimal, `received` ISO 8601 in UTC with microseconds."""
 
     offset: int
     kind: EntryKind
@@ -56,7 +56,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """What was refused, and why. `offset` is that of the log entry (0 for what never got in); `times` counts how often it came."""
+    """A refused document, and the reason. `offset` is the log entry's (0 if never accepted); `times` counts the refusals."""
 
     stage: Stage
     reason: str

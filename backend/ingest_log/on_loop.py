@@ -1,6 +1,7 @@
-"""Waiting on an event loop for what the log's thread makes durable, with one wake-up of the loop for all that a commit ended.
+"""Lets an event loop wait for durable writes, with one wake-up of the loop for all futures of a commit.
 
-For intake. `asyncio.wrap_future` wakes the loop once for each future, by a system call each time; a commit ends fifty of them and more.
+For intake. `asyncio.wrap_future` wakes the loop once for each future, with a system call each time. A commit resolves fifty futures and
+more.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ T = TypeVar("T")
 
 
 class _Done:
-    """The futures of one loop that are done, and of which it has not heard yet."""
+    """The resolved futures that one loop has not processed yet."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -26,7 +27,7 @@ class _Done:
         self._is_woken = False
 
     def add(self, loop: asyncio.AbstractEventLoop, waiting: asyncio.Future[Any], ended: Future[Any]) -> None:
-        """Hand a future over. Called in any thread."""
+        """Pass a resolved future to the loop. Any thread may call this."""
         with self._lock:
             self._ended.append((waiting, ended))
             if self._is_woken:
@@ -41,7 +42,7 @@ class _Done:
             self._is_woken = False
         for waiting, future in ended:
             if waiting.done():
-                continue  # whoever waited has gone
+                continue  # the waiting caller has gone
             if (error := future.exception()) is not None:
                 waiting.set_exception(error)
             else:
@@ -52,7 +53,7 @@ _LOOPS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Done] = WeakKeyDictionary(
 
 
 def on_loop(future: Future[T]) -> asyncio.Future[T]:
-    """A future of the running loop that ends as another does, in whatever thread. To cancel it leaves the other as it is."""
+    """Return a future of the running loop that ends with another future of any thread. Cancelling it does not affect the other."""
     loop = asyncio.get_running_loop()
     waiting: asyncio.Future[T] = loop.create_future()
     done = _LOOPS.get(loop)

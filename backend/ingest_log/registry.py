@@ -1,4 +1,4 @@
-"""Opens the ingest log that the settings name: a file of the home, or one that replicas share. The latter loads when it is asked for."""
+"""Opens the ingest log in the settings: a file of the home, or a log that replicas share. The latter is imported on request."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def open_log(settings: HomeSettings, *, create: bool = True) -> IngestLog:
-    """The log, open. Without `create` a file of the home must be there.
+    """Open the log. Without `create`, a file of the home must exist.
 
     Raises:
-        ConfigurationError: it cannot be used so, or a package is missing.
-        UnavailableError: its disk or server does not answer.
-        DamagedError: its file is damaged, or missing.
+        ConfigurationError: the settings do not allow it, or a package is missing.
+        UnavailableError: the disk or the server does not answer.
+        DamagedError: the file is damaged or missing.
     """
     if settings.ingest_log is None:
         return SqliteLog(settings.folder.log, create=create)

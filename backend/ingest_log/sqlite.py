@@ -1,7 +1,7 @@
 """The ingest log in a SQLite file of the home: the embedded default.
 
-SQLite has one writer at a time, so offsets commit in order. Dead letters are kept beside the entries. Appends that go into one commit are
-written by a few statements for all of them (`sqlite_appending`).
+SQLite has one writer at a time, so offsets commit in order. Dead letters are in the same file. A few statements write all appends of a
+commit (`sqlite_appending`).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _WHAT = "The ingest log"
 _LOOK = "Check the disk (`headwater store check`); then send again."
 _Write = Callable[[sqlite3.Connection], Any] | Append
 _BEYOND = (1 << 63) - 1  # greater than every offset
-_READ_BYTES = 64 << 20  # of entries, or dead letters, that are read at once
-_PATIENCE = 30.0  # seconds that a write waits for those of other processes
+_READ_BYTES = 64 << 20  # entries or dead letters to read at once
+_PATIENCE = 30.0  # seconds that a write waits for other processes
 _PAUSE = 0.02  # seconds between attempts
 _MIGRATIONS = (
-    # 1: the log and its dead letters. `key` is the hash of the canonical document; AUTOINCREMENT never gives an offset twice.
+    # 1: the log and its dead letters. `key` is the hash of the canonical document; AUTOINCREMENT never assigns an offset twice.
     """
     CREATE TABLE entry (
         offset INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, kind TEXT NOT NULL, key BLOB NOT NULL, received TEXT NOT NULL,
@@ -43,7 +43,7 @@ _MIGRATIONS = (
         reason TEXT NOT NULL, field TEXT, received TEXT NOT NULL, times INTEGER NOT NULL DEFAULT 1, body BLOB NOT NULL,
         UNIQUE (tenant, stage, hash, offset));
     """,
-    # 2: how far intake has read files, prefixes and the like.
+    # 2: the positions of intake in files, prefixes and the like.
     "CREATE TABLE mark (source TEXT NOT NULL, item TEXT NOT NULL, state TEXT NOT NULL, PRIMARY KEY (source, item)) WITHOUT ROWID",
 )
 
@@ -52,17 +52,17 @@ class SqliteLog:
     """The log of one home. Several processes may have it open at once."""
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
-        """Open the log. Without `create` it must be there: a log that vanished below a running service is a fault, not a new log.
+        """Open the log. Without `create`, the file must exist: if the log of a running service vanishes, that is a fault, not a new log.
 
         Raises:
-            DamagedError: the file is damaged, or missing.
+            DamagedError: the file is damaged or missing.
             UnavailableError: the disk does not answer.
         """
         self.path = path
         self._reading = Lock()
-        self.appended = Event()  # set after each commit of this process; whoever waits for it clears it
+        self.appended = Event()  # set after each commit of this process; the waiting reader clears it
         try:
-            # SQLite gives its side files the modes of this one.
+            # SQLite gives its side files the mode of this file.
             os.close(os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o600))
         except FileNotFoundError as error:
             raise DamagedError(f"{_WHAT} {path} is missing.", path=path, hint=REPAIR) from error
@@ -137,7 +137,7 @@ class SqliteLog:
         return int(self._rows("SELECT count(*) FROM entry WHERE tenant = ? AND offset > ?", tenant, after)[0][0])
 
     def tenants(self) -> list[str]:
-        # Hops from name to name in the index, however many entries there are.
+        # The query skips from name to name in the index, so its time does not depend on the number of entries.
         rows = self._rows(
             "WITH RECURSIVE t(name) AS (SELECT min(tenant) FROM entry"
             " UNION ALL SELECT (SELECT min(tenant) FROM entry WHERE tenant > name) FROM t WHERE name IS NOT NULL)"
@@ -180,7 +180,7 @@ class SqliteLog:
         return letters
 
     def take_lease(self, work: str, *, seconds: float) -> bool:
-        """The role of the home is taken by one process (`role`), so all work is that one's."""
+        """Return True: one process has the role of the home (`role`), so all work belongs to it."""
         del work, seconds
         return True
 
@@ -222,7 +222,7 @@ class SqliteLog:
             return self._reader.execute(sql, arguments).fetchall()
 
     def _connect(self) -> sqlite3.Connection:
-        where = f"{self.path.absolute().as_uri()}?mode=rw"  # never makes a file
+        where = f"{self.path.absolute().as_uri()}?mode=rw"  # never creates a file
         connection = sqlite3.connect(where, uri=True, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
         _use_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")
@@ -230,7 +230,7 @@ class SqliteLog:
 
 
 class _Session:
-    """The connection that writes."""
+    """The writing connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -252,7 +252,7 @@ class _Session:
 
 
 def _done(connection: sqlite3.Connection, writes: Sequence[_Write]) -> list[Any]:
-    """Do all writes in order, the appends that follow one another together; the result of each."""
+    """Do all writes in order, consecutive appends together. Returns a result for each."""
     results: list[Any] = []
     appends: list[Append] = []
     for write in writes:
@@ -266,7 +266,7 @@ def _done(connection: sqlite3.Connection, writes: Sequence[_Write]) -> list[Any]
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """SQLite waits for other processes everywhere but here."""
+    """Turn on the write-ahead log. SQLite waits for other processes everywhere except here."""
     until = time.monotonic() + _PATIENCE
     while True:
         try:

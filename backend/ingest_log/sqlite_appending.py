@@ -1,8 +1,8 @@
-"""Appending to the SQLite log: all drafts of one commit by a few statements.
+"""Appends to the SQLite log: a few statements for all drafts of one commit.
 
-Each statement gives the interpreter to the other threads and waits to have it back, for milliseconds where they have much to do. Two
-statements a draft made fifty callers wait a third of a second; so the drafts of all of them go together. Statements come in a few sizes,
-which SQLite compiles once.
+Each statement releases the interpreter lock and waits to get it back, for milliseconds if other threads are busy. With two statements per
+draft, fifty callers waited a third of a second. So the drafts of all callers are written together. Statements have a few fixed sizes, and
+SQLite compiles each once.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from headwater.backend.ingest_log.model import Draft, Receipt
 
 T = TypeVar("T")
 
-_SIZES = (64, 16, 4, 1)  # rows of a statement
-# Offsets are given here. Whoever inserts holds the only lock for writing; AUTOINCREMENT goes on after the greatest that was ever given.
+_SIZES = (64, 16, 4, 1)  # rows per statement
+# Offsets are assigned here. The writer holds the only write lock; AUTOINCREMENT continues after the greatest offset ever assigned.
 _GREATEST = "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'entry'), 0), coalesce((SELECT max(offset) FROM entry), 0))"
 _KNOWN = {size: f"SELECT key, offset FROM entry WHERE tenant = ? AND key IN ({', '.join('?' * size)})" for size in _SIZES}
 _INSERT = {
@@ -28,7 +28,7 @@ _INSERT = {
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Drafts of a tenant, to be appended together."""
+    """Drafts of a tenant to append together."""
 
     tenant: str
     drafts: Sequence[Draft]
@@ -36,7 +36,7 @@ class Append:
 
 
 def insert(connection: sqlite3.Connection, appends: Sequence[Append]) -> list[Sequence[Receipt]]:
-    """Append what is not in the log yet, in order; the receipts of each append. The caller's transaction holds the write lock."""
+    """Append new documents, in order, and return the receipts of each append. The caller's transaction holds the write lock."""
     if not appends:
         return []
     known = _known(connection, appends)
@@ -60,7 +60,7 @@ def insert(connection: sqlite3.Connection, appends: Sequence[Append]) -> list[Se
 
 
 def _known(connection: sqlite3.Connection, appends: Sequence[Append]) -> dict[tuple[str, bytes], int]:
-    """The offsets of those documents that are in the log, by tenant and key."""
+    """Return the offsets of the documents that are in the log, by tenant and key."""
     keys: dict[str, dict[bytes, None]] = {}
     for append in appends:
         keys.setdefault(append.tenant, {}).update(dict.fromkeys(draft.key for draft in append.drafts))
@@ -72,7 +72,7 @@ def _known(connection: sqlite3.Connection, appends: Sequence[Append]) -> dict[tu
 
 
 def _portions(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """The items, in order, in portions of the sizes that there are statements for."""
+    """Return the items, in order, in portions of the sizes of the statements."""
     place = 0
     for size in _SIZES:
         while len(items) - place >= size:

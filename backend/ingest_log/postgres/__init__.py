@@ -1,7 +1,7 @@
 """The ingest log in PostgreSQL, which several replicas of a service share.
 
-`address` says where it is and connects, `migrations` makes its tables, `appending` is the one way in, `log` the log itself, `presence` says
-which replicas are there.
+`address` parses the address and connects, `migrations` creates the tables, `appending` is the only way to write entries, `log` is the log
+itself, and `presence` tracks the replicas.
 """
 
 from __future__ import annotations

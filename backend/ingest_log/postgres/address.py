@@ -1,7 +1,7 @@
-"""Where a shared log is, and connections to it. The tables are in the schema `headwater` of the database.
+"""The address of a shared log, and connections to it. The tables are in the schema `headwater` of the database.
 
-An address is `postgresql://host:port/database`, with `?sslmode=verify-full` (the default where the host is not this machine) or
-`?sslmode=disable`, and `&sslrootcert=FILE`. User and password are settings of their own: an address is shown in logs and errors.
+An address is `postgresql://host:port/database`, with `?sslmode=verify-full` (the default for other hosts) or `?sslmode=disable`, and
+`&sslrootcert=FILE`. User and password are separate settings, because addresses appear in logs and errors.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-_SECONDS = 10.0  # after which a server that says nothing is given up
+_SECONDS = 10.0  # timeout for a silent server
 _SET_UP = (
     "SET search_path TO headwater",
     "SET standard_conforming_strings TO on",
     "SET bytea_output TO hex",
-    # A replica that was paused within a transaction holds up the others no longer than this.
+    # A replica that was paused within a transaction blocks the others at most this long.
     "SET idle_in_transaction_session_timeout TO '3s'",
     "SET statement_timeout TO '30s'",
-    # Of a replica whose machine is gone, the server learns soon; what it held is free then.
+    # The server soon notices a replica whose machine is gone, and releases its locks.
     "SET tcp_keepalives_idle TO 3",
     "SET tcp_keepalives_interval TO 1",
     "SET tcp_keepalives_count TO 3",
@@ -42,7 +42,7 @@ _NOT_SO = {*_LOGIN, "3D000", "42501"}
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A database, and who we are to it."""
+    """A database, and the credentials for it."""
 
     host: str
     port: int
@@ -53,15 +53,15 @@ class Address:
 
     @property
     def url(self) -> str:
-        """The database, as people know it."""
+        """Return the address for people."""
         return f"postgresql://{self.host}:{self.port}/{self.database}"
 
     @classmethod
     def of(cls, url: str, *, user: str | None, password: str | None) -> Address:
-        """Read an address.
+        """Parse an address.
 
         Raises:
-            ConfigurationError: it is none.
+            ConfigurationError: the address is invalid.
         """
         try:
             parts = urlsplit(url)
@@ -81,11 +81,11 @@ class Address:
         return cls(host, port, database, _tls(given.get("sslrootcert")) if mode == "verify-full" else None, user or "headwater", password)
 
     def connect(self) -> Connection:
-        """A connection of its own.
+        """Open a new connection.
 
         Raises:
-            ConfigurationError: the server refuses who we are, or the driver is missing.
-            UnavailableError: it does not answer.
+            ConfigurationError: the server refuses the credentials, or the driver is missing.
+            UnavailableError: the server does not answer.
         """
         try:
             import pg8000.native
@@ -105,7 +105,7 @@ class Address:
             try:
                 for statement in _SET_UP:
                     connection.run(statement)
-                # Stronger settings of the server (`remote_apply`) stay.
+                # Stronger settings of the server (`remote_apply`) are kept.
                 (mode,) = connection.run("SHOW synchronous_commit")[0]
                 if mode in ("off", "local"):
                     connection.run("SET synchronous_commit TO on")
@@ -116,7 +116,7 @@ class Address:
 
     @contextmanager
     def faults(self) -> Iterator[None]:
-        """Errors of the driver as Headwater's. Of what the server says only its code is told: a text may hold anything."""
+        """Raise errors of the driver as Headwater's. They contain only the server's code: a text may contain anything."""
         from pg8000.exceptions import DatabaseError, InterfaceError
 
         try:
@@ -142,7 +142,7 @@ _SAID = {
 
 
 class Questions:
-    """One connection for statements that stand alone, opened again where it broke. Safe to use from several threads, one at a time."""
+    """One connection for single statements, reopened after it broke. Threads may share it; they take turns."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -150,11 +150,11 @@ class Questions:
         self._connection: Connection | None = None
 
     def ask(self, sql: str, **values: Any) -> list[Any]:
-        """The rows of a statement that may be repeated."""
+        """Return the rows of a statement that may be repeated."""
         return self.use(lambda connection: connection.run(sql, **values) or [])
 
     def use(self, work: Callable[[Connection], T]) -> T:
-        """Do what may be repeated: once more on a new connection, where this one broke."""
+        """Do work that may be repeated: if the connection broke, it is done once more on a new one."""
         from pg8000.exceptions import DatabaseError, InterfaceError
 
         with self._lock, self._address.faults():
@@ -165,7 +165,7 @@ class Questions:
                     return work(self._connection)
                 except (InterfaceError, DatabaseError, OSError) as error:
                     self._drop()
-                    # A server that was stopped says so by an error of class 57P.
+                    # A stopped server reports an error of class 57P.
                     is_broken = not isinstance(error, DatabaseError) or code_of(error).startswith("57P")
                     if is_new or attempt == 2 or not is_broken:
                         raise
@@ -193,13 +193,13 @@ def drop(connection: Connection | None) -> None:
 
 
 def _shut(opened: socket.socket) -> None:
-    """Close a socket, whatever of the driver still refers to it."""
+    """Close a socket, even if the driver still refers to it."""
     if (descriptor := opened.detach()) >= 0:
         os.close(descriptor)
 
 
 def code_of(error: Exception) -> str:
-    """The SQLSTATE of an error."""
+    """Return the SQLSTATE of an error."""
     details = error.args[0] if error.args else ""
     return str(details.get("C", "")) if isinstance(details, dict) else type(error).__name__
 

@@ -1,7 +1,7 @@
-"""The one way into a shared log: groups of writes, each a transaction.
+"""The only way to append to a shared log: groups of writes, each group a transaction.
 
-Numbers are given under a lock on the row of `counter`, which is held until the commit: so a reader sees no number before all smaller ones,
-whichever replica wrote them, and a document that two replicas take at once gets one number.
+Offsets are assigned under a lock on the row of `counter`, held until the commit. So a reader sees an offset only after all smaller ones, of
+any replica, and a document that two replicas accept at once gets one offset.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Documents of one tenant, to be appended."""
+    """Documents of one tenant to append."""
 
     tenant: str
     drafts: Sequence[Draft]
@@ -39,14 +39,14 @@ _INSERT = """
 
 
 class Session:
-    """The connection that writes, opened again where it broke."""
+    """The writing connection, reopened after it broke."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
         self._connection: Connection | None = None
 
     def commit(self, writes: Sequence[Write]) -> Sequence[Any]:
-        """Do all writes in one transaction. Where the server refuses one of them for what it holds, the others are done without it."""
+        """Do all writes in one transaction. If the server refuses the content of one, the others are done without it."""
         from pg8000.exceptions import DatabaseError
 
         try:
@@ -77,12 +77,12 @@ class Session:
             results = [next(appended) if isinstance(write, Append) else write(connection) for write in writes]
             connection.run("COMMIT")
         except BaseException:
-            self.close()  # which also ends the transaction, whatever state it is in
+            self.close()  # this also ends the transaction in any state
             raise
         return results
 
 
-_OF_A_VALUE = {"22", "23", "54"}  # data exceptions, broken constraints, what is too large
+_OF_A_VALUE = {"22", "23", "54"}  # data exceptions, constraint violations, exceeded limits
 
 
 def _append(connection: Connection, appends: Sequence[Append]) -> Sequence[Sequence[Receipt]]:
@@ -113,5 +113,5 @@ def _append(connection: Connection, appends: Sequence[Append]) -> Sequence[Seque
 
 
 def _bytes(values: Iterable[bytes]) -> str:
-    """An array of bytes as PostgreSQL writes one: the driver's own way takes three times as long."""
+    """Return an array of bytes in PostgreSQL's notation. The driver's own conversion takes three times as long."""
     return "{" + ",".join(f'"\\\\x{value.hex()}"' for value in values) + "}"

@@ -1,7 +1,7 @@
-"""A copy of a small table, for what every request asks: named keys, sessions that were ended.
+"""A copy of a small table that every request needs: named keys, ended sessions.
 
-A request must not wait for the database, so the copy is read anew every second by a thread. One that could not be read anew for ten seconds
-tells nothing: a key that was revoked meanwhile must not go on opening doors.
+A request must not wait for the database, so a thread reads the table again every second. A copy older than ten seconds is not used: a key
+that was revoked meanwhile must not remain valid.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _log = logging.getLogger("headwater.log")
 
 
 class Copied(Generic[T]):
-    """See the module's docstring. `read` reads the table, which people know as `what`. Thread-safe."""
+    """A copy of a table (see the module's docstring). `read` reads the table, and `what` is its name for people. Thread-safe."""
 
     def __init__(self, read: Callable[[], T], what: str) -> None:
         self._read = read
@@ -33,15 +33,16 @@ class Copied(Generic[T]):
         self._closing = Event()
 
     def now(self) -> T:
-        """The copy. The first time it is read; what is asked then may wait.
+        """Return the copy. The first call reads the table, and may wait.
 
         Raises:
-            UnavailableError: it is too old.
+            UnavailableError: the copy is too old.
         """
         if self._reader is None:
             with self._lock:
                 if self._reader is None:
-                    # Begun even where the database is away: only the first question may wait for it, since it is asked on the event loop.
+                    # Start the thread even if the database is away: only the first call may wait for it, because calls run on the event
+                    # loop.
                     self._reader = Thread(target=self._go_on, name="headwater-copied", daemon=True)
                     self._reader.start()
                     self.learn()
@@ -50,13 +51,13 @@ class Copied(Generic[T]):
         return self._known
 
     def learn(self) -> None:
-        """Read it anew at once. Raises `UnavailableError`."""
+        """Read the table again now. Raises `UnavailableError`."""
         began = time.monotonic()
         self._known = self._read()
         self._as_of = began
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._closing.set()
         if self._reader is not None:
             self._reader.join()

@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
     from headwater.backend.home_settings import HomeSettings
 
-_READ_BYTES = 64 << 20  # of entries that are read at once
-_BEYOND = (1 << 63) - 1  # greater than every number
+_READ_BYTES = 64 << 20  # entries to read at once
+_BEYOND = (1 << 63) - 1  # greater than every offset
 _KINDS = frozenset(EntryKind)
 
 
 def open_postgres_log(settings: HomeSettings) -> PostgresLog:
-    """The log that the settings name, with its tables."""
+    """Open the log in the settings, and create missing tables."""
     return PostgresLog(address_of(settings))
 
 
 def address_of(settings: HomeSettings) -> Address:
-    """Where the shared log of some settings is."""
+    """Return the address of the shared log in the settings."""
     password = settings.ingest_log_password.get_secret_value() if settings.ingest_log_password else None
     return Address.of(settings.ingest_log or "", user=settings.ingest_log_user, password=password)
 
 
 class PostgresLog:
-    """See the protocol. `holder` is what this process is to the leases."""
+    """The log in PostgreSQL (see the protocol). `holder` identifies this process in leases."""
 
     def __init__(self, address: Address) -> None:
         migrate(address)
@@ -192,7 +192,7 @@ class PostgresLog:
 
 
 def _text(value: str) -> str:
-    """A text that PostgreSQL can hold: without NUL, and without halves of characters."""
+    """Return a text that PostgreSQL can store: without NUL and lone surrogates."""
     return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,7 +1,7 @@
 """The tables of a shared log, in numbered steps that only go forward.
 
-While replicas are upgraded one by one, the old ones work on tables that the new one has changed. So each step says which schema a replica
-must know at least to work with it; a step that only adds says the one before. Whoever knows less is refused at its start.
+During a rolling upgrade, old replicas work on tables that a new one has changed. So each step states the oldest schema that a replica must
+know to work with it; a step that only adds states the previous one. Older replicas are refused at their start.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from pg8000.native import Connection
 
 _log = logging.getLogger("headwater.log")
-_LOCK = 7_305_461_209  # of an advisory lock: one replica migrates at a time
+_LOCK = 7_305_461_209  # key of an advisory lock: one replica migrates at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step. `least`: the schema that a replica must know to work beside it."""
+    """One step. `least` is the schema that a replica must know to work after it."""
 
     least: int
     statements: tuple[str, ...]
@@ -30,7 +30,7 @@ class Step:
 
 # Step n is at index n - 1.
 STEPS = (
-    # 1. The log. `counter` gives the numbers: who appends holds its row until the commit, so that numbers become visible in their order.
+    # 1. The log. `counter` assigns offsets: a writer holds its row until the commit, so that offsets become visible in their order.
     Step(1, (
         """CREATE TABLE entry (number bigint PRIMARY KEY, tenant text COLLATE "C" NOT NULL, kind text NOT NULL, key bytea NOT NULL,
             received text NOT NULL, body bytea NOT NULL, UNIQUE (tenant, key))""",
@@ -44,15 +44,14 @@ STEPS = (
         "CREATE TABLE mark (source text NOT NULL, item text NOT NULL, state text NOT NULL, PRIMARY KEY (source, item))",
         """CREATE TABLE replica (id text PRIMARY KEY, host text NOT NULL, version text NOT NULL, settings text NOT NULL,
             seen timestamptz NOT NULL)""",
-        # What replicas must agree on about who may ask: named keys, links to the page that were not opened yet, and who
-        # signed out.
+        # The access data that replicas share: named keys, unused links to the page, and ended sessions.
         """CREATE TABLE named_key (id text PRIMARY KEY, number bigint GENERATED ALWAYS AS IDENTITY, name text NOT NULL,
             tenant text NOT NULL, digest bytea NOT NULL, scopes text NOT NULL, created double precision NOT NULL, expires double precision,
             revoked double precision, used double precision)""",
         "CREATE TABLE ticket (digest bytea PRIMARY KEY, ends double precision NOT NULL, scopes text NOT NULL, owner text NOT NULL)",
         "CREATE TABLE ended_session (digest bytea PRIMARY KEY, until double precision NOT NULL)",
     )),
-    # 2. The audit logs of all replicas (`audit.shared`). A replica that does not know of it keeps its own log, as before.
+    # 2. The audit logs of all replicas (`audit.shared`). A replica of the earlier schema keeps only its own log, as before.
     Step(1, (
         """CREATE TABLE audit_chain (chain text PRIMARY KEY, host text NOT NULL, number bigint NOT NULL, telling bigint NOT NULL,
             seen timestamptz NOT NULL)""",
@@ -67,10 +66,10 @@ STEPS = (
 
 
 def migrate(address: Address, steps: tuple[Step, ...] = STEPS) -> list[int]:
-    """Take the steps that the database has not taken; their numbers. Safe when several replicas start at once.
+    """Take the missing steps, and return their numbers. Several replicas may start at the same time.
 
     Raises:
-        ConfigurationError: the tables are of a newer Headwater that this one cannot work beside, or may not be made.
+        ConfigurationError: a newer, incompatible Headwater made the tables, or they may not be created.
         UnavailableError: the server does not answer.
     """
     connection = address.connect()

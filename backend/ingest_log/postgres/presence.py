@@ -1,9 +1,9 @@
-"""Which replicas work on a shared log, and the right to do so.
+"""The replicas that work on a shared log, and their right to do so.
 
-Every replica has a connection that holds an advisory lock together with the others, and notes every two seconds that it is there. What
-needs the graph for itself (a rebuild, an import, a repair) takes that lock alone, and is refused while a replica is there; a replica that
-finds it taken stands by. The lock ends with its connection, however that ends. What replicas must have alike is noted as digests: a replica
-that differs says so in `/readyz`.
+Every replica has a connection that holds a shared advisory lock, and notes every two seconds that it is alive. Work that needs the graph
+exclusively (a rebuild, an import, a repair) takes the lock exclusively, and is refused while a replica holds it. A replica that finds the
+lock taken stands by. The lock ends with its connection, however that ends. Settings that replicas must share are noted as digests: a
+replica that differs reports it in `/readyz`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     from headwater.backend.ingest_log.postgres.log import PostgresLog
 
-_LOCK = 7_305_461_210  # of the advisory lock
+_LOCK = 7_305_461_210  # key of the advisory lock
 _EVERY = 2.0  # seconds
-_GONE = "15 seconds"  # after which a replica that said nothing is none
+_GONE = "15 seconds"  # a replica without a sign of life for so long is gone
 _FORGOTTEN = "1 day"
 
 
 class SharedRole:
-    """The role of a replica (see `role.ProjectorRole`). `alike` are digests of what all replicas must have."""
+    """The role of a replica (see `role.ProjectorRole`). `alike` are digests of the settings that all replicas must share."""
 
     def __init__(self, log: PostgresLog, alike: Mapping[str, str]) -> None:
         self._log = log
@@ -40,14 +40,14 @@ class SharedRole:
         self._connection: Connection | None = None
         self._is_alone = False
         self._looked = 0.0
-        self.differences: Sequence[str] = []  # from other replicas, as of the last look
+        self.differences: Sequence[str] = []  # from other replicas, at the last check
 
     @property
     def taken(self) -> bool:
         return self._connection is not None
 
     def take(self, *, alone: bool = False) -> bool:
-        """Take the role with other replicas, or alone; True if it is held now.
+        """Take the role with other replicas, or alone. Returns whether the role is held now.
 
         Raises:
             UnavailableError: the shared log does not answer.
@@ -63,14 +63,14 @@ class SharedRole:
                 raise
 
     def release(self) -> None:
-        """Give the role back."""
+        """Release the role."""
         with self._lock:
             if self._connection is not None and not self._is_alone:
                 try:
                     with self._log.address.faults():
                         self._connection.run("DELETE FROM replica WHERE id = :id", id=self._log.holder)
                 except UnavailableError:
-                    pass  # it is noticed to be gone
+                    pass  # other replicas notice the absence
             self._release()
 
     def _take(self, alone: bool) -> bool:
