@@ -1,6 +1,6 @@
-"""Named keys: who besides the owner of a home may ask its service, for what, and until when.
+"""Named keys: the right of people other than the owner to use a service, with scopes and an expiry.
 
-`ring` makes, finds and takes back keys, `file` keeps them in the home, `shared` where several replicas of a service find them.
+`ring` creates, finds and revokes keys. `file` stores them in the home, `shared` in the database of several replicas.
 """
 
 from __future__ import annotations

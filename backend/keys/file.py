@@ -1,4 +1,4 @@
-"""Named keys in a SQLite file of the home, mode 0600. Several processes may use it at once; what one changes, the others heed at once."""
+"""Named keys in a SQLite file of the home, mode 0600. Several processes may use it; changes take effect in all of them at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLUMNS = "id, name, tenant, digest, scopes, created, expires, revoked, used"
 
 
 class KeyFile:
-    """See the module's docstring. Thread-safe."""
+    """The table of named keys in a file. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

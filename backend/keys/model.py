@@ -1,4 +1,4 @@
-"""A named key as it is kept, and what keeps keys: a file of the home, or a table that replicas share."""
+"""A stored named key, and the interface of its store: a file of the home, or a table that replicas share."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from headwater.graphql.rights import Rights, Within, kept_rights
 
 @dataclass(frozen=True, slots=True)
 class NamedKey:
-    """A key as the file has it. Times are seconds since 1970; `id` is its beginning, which may be shown.
+    """A stored key. Times are seconds since 1970. `id` is the first part of the key, which may be shown.
 
-    `within` are the namespaces of those of its scopes that are restricted.
+    `within` are the namespaces of its restricted scopes.
     """
 
     id: str
@@ -31,7 +31,7 @@ class NamedKey:
 
     @property
     def rights(self) -> Rights:
-        """What it may, and in which namespaces."""
+        """The scopes of the key, and their namespaces."""
         return Rights(self.scopes, self.within)
 
     def state(self, now: float) -> str:
@@ -42,7 +42,10 @@ class NamedKey:
 
 
 def key_of(row: Sequence[Any]) -> NamedKey:
-    """A key of a row (id, name, tenant, digest, scopes, created, expires, revoked, used). Scopes of a later version are left out."""
+    """Return the key of a row (id, name, tenant, digest, scopes, created, expires, revoked, used).
+
+    Scopes of a later version are left out.
+    """
     identifier, name, tenant, digest, scopes, *times = row
     rights = kept_rights(str(scopes))
     created, expires, revoked, used = times
@@ -52,33 +55,33 @@ def key_of(row: Sequence[Any]) -> NamedKey:
 
 
 class Changes(Protocol):
-    """A transaction that nobody else writes beside."""
+    """A transaction with exclusive write access."""
 
     def all(self) -> list[NamedKey]:
-        """All keys that there ever were, latest last."""
+        """Return all keys ever created, latest last."""
 
     def add(self, key: NamedKey) -> None:
         """Keep a new key."""
 
     def end(self, name: str, tenant: str, at: float) -> None:
-        """Have the keys of a name and tenant that are not revoked expire at an instant, or before if they do so anyway."""
+        """Make the keys with a name and tenant expire at an instant, unless they expire earlier or are revoked."""
 
     def revoke(self, identifiers: Sequence[str], at: float) -> None:
-        """Note that keys are revoked."""
+        """Mark keys as revoked."""
 
 
 class KeyTable(Protocol):
-    """What keeps keys. All verbs may raise `UnavailableError`."""
+    """A store of keys. All verbs may raise `UnavailableError`."""
 
     def all(self) -> list[NamedKey]:
-        """All keys that there ever were, latest last."""
+        """Return all keys ever created, latest last."""
 
     def one(self, identifier: str) -> NamedKey | None:
-        """The key with an id. Asked for each request."""
+        """Return the key with an id. Called for each request."""
 
     def changes(self) -> AbstractContextManager[Changes]: ...
 
     def note_use(self, identifier: str, at: float) -> None:
-        """Note when a key was used last. Best effort."""
+        """Note the last use of a key. Best effort."""
 
     def close(self) -> None: ...

@@ -1,9 +1,9 @@
-"""Named keys: who besides the owner of a home may ask its service, for what, and until when.
+"""Named keys: the right of people other than the owner to use a service, with scopes and an expiry.
 
-For `headwater admin keys`, which writes them, and the guard of the service, which looks one up for every request. A key is shown once,
-when it is made; what keeps it holds a digest of it. What is revoked or has expired opens nothing from the next request on (of another
-replica: within two seconds), nor do the sessions of the page that were opened with it. The home's own key is not among them: it opens
-everything, so that nobody is ever shut out of a home of his own.
+For `headwater admin keys`, which writes keys, and for the guard of the service, which looks one up for every request. A key is shown once,
+when it is created; the store has only its digest. A revoked or expired key is refused from the next request on (at another replica within
+two seconds), and so are the page sessions that it opened. The home's own key is separate: it permits everything, so that owners are never
+locked out of their home.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from headwater.graphql.rights import Rights
 if TYPE_CHECKING:
     from headwater.backend.home_settings import HomeSettings
 
-_MARK = "hwk"  # what a key begins with, so that scanners of leaked secrets can find it
+_MARK = "hwk"  # the prefix of every key, for scanners of leaked secrets
 _SECRET_BYTES = 32
-_USE_SECONDS = 60.0  # the last use is known to the minute
+_USE_SECONDS = 60.0  # the resolution of the last use
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
@@ -38,15 +38,15 @@ class KeyRing:
     """The keys of one home, or of all replicas of a service. Thread-safe; several processes may use one table."""
 
     def __init__(self, table: KeyTable | Path, *, clock: Callable[[], float] = time.time) -> None:
-        """`table`: what keeps them; a path is that of a file."""
+        """`table` is the store, or the path of a file."""
         self._table: KeyTable = KeyFile(table) if isinstance(table, Path) else table
         self._clock = clock
 
     def create(self, name: str, scopes: Collection[Scope] | Rights, *, tenant: str, expires: float | None = None) -> tuple[NamedKey, str]:
-        """A new key, and its text, which nobody can find out again. It may what `scopes` say, everywhere unless they are restricted.
+        """Create a key, and return it with its text, which cannot be recovered later. Without restriction, `scopes` apply everywhere.
 
         Raises:
-            InvalidInputError: the name, the tenant, the scopes or the time cannot be used, or there is a valid key of that name.
+            InvalidInputError: the name, the tenant, the scopes or the time is invalid, or a valid key has that name.
         """
         rights = scopes if isinstance(scopes, Rights) else Rights(frozenset(scopes))
         _check(name, tenant, rights, expires, self._clock())
@@ -58,11 +58,11 @@ class KeyRing:
             return self._add(changes, name, rights, tenant, expires)
 
     def rotate(self, name: str, *, overlap: float, expires: float | None = None, tenant: str | None = None) -> tuple[NamedKey, str]:
-        """A new key in the place of the valid one of that name or id, which stays valid for `overlap` seconds more.
+        """Replace the valid key with that name or id by a new one. The old key stays valid for `overlap` seconds.
 
         Raises:
-            NotFoundError: there is no valid key of that name, of the tenant if one is given.
-            InvalidInputError: the time lies in the past, or several tenants have a key of that name.
+            NotFoundError: there is no valid key with that name (of the tenant, if given).
+            InvalidInputError: the time is in the past, or several tenants have a key with that name.
         """
         now = self._clock()
         with self._table.changes() as changes:
@@ -72,11 +72,11 @@ class KeyRing:
             return self._add(changes, old.name, old.rights, old.tenant, expires)
 
     def revoke(self, name: str, *, tenant: str | None = None) -> int:
-        """Make all keys of a name, or the one that begins with an id, worth nothing from now on; how many there were.
+        """Revoke all keys with a name, or the key with an id. Returns the number of revoked keys.
 
         Raises:
-            NotFoundError: there is none that is still worth something, of the tenant if one is given.
-            InvalidInputError: several tenants have a key of that name.
+            NotFoundError: there is no valid key (of the tenant, if given).
+            InvalidInputError: several tenants have a key with that name.
         """
         with self._table.changes() as changes:
             meant = self._meant(changes, name, tenant)
@@ -84,11 +84,11 @@ class KeyRing:
             return len(meant)
 
     def listed(self) -> list[NamedKey]:
-        """All keys that there ever were, latest last."""
+        """Return all keys ever created, latest last."""
         return self._table.all()
 
     def find(self, shown: str) -> NamedKey | None:
-        """The valid key that a text is; None where it is none.
+        """Return the valid key for a text, or None.
 
         Raises:
             UnavailableError: the keys cannot be read.
@@ -102,16 +102,16 @@ class KeyRing:
             return None
         now = self._clock()
         if found.used is None or now - found.used >= _USE_SECONDS:
-            self._table.note_use(found.id, now)  # a key opens what it opens, whether or not that is noted
+            self._table.note_use(found.id, now)  # best effort: the key is accepted in any case
         return found
 
     def valid(self, identifier: str) -> NamedKey | None:
-        """The key with an id, if it is still worth something. Raises as `find` does."""
+        """Return the key with an id, if it is valid. Raises as `find` does."""
         found = self._table.one(identifier)
         return found if found is not None and found.state(self._clock()) == "valid" else None
 
     def close(self) -> None:
-        """Close what keeps them."""
+        """Close the table."""
         self._table.close()
 
     def _add(self, changes: Changes, name: str, rights: Rights, tenant: str, expires: float | None) -> tuple[NamedKey, str]:
@@ -122,7 +122,7 @@ class KeyRing:
         return key, text
 
     def _meant(self, changes: Changes, name: str, tenant: str | None) -> list[NamedKey]:
-        """The valid keys of one tenant that a name or an id stands for, latest last; there is one at least."""
+        """Return the valid keys of one tenant with a name or an id, latest last. There is at least one."""
         now = self._clock()
         valid = [key for key in changes.all() if key.state(now) == "valid" and tenant in (None, key.tenant)]
         found = [key for key in valid if key.id == name] or [key for key in valid if key.name == name]
@@ -138,7 +138,7 @@ class KeyRing:
 
 
 def ring_of(settings: HomeSettings) -> KeyRing:
-    """The keys by which the service of some settings is asked."""
+    """Return the keys for the service of some settings."""
     if settings.ingest_log is None:
         return KeyRing(settings.folder.named_keys)
     from headwater.backend.ingest_log.postgres.log import address_of
@@ -151,12 +151,12 @@ def ring_of(settings: HomeSettings) -> KeyRing:
 
 
 def _digest(text: str) -> bytes:
-    """A key has 256 random bits, so that nothing slower than a digest is needed against guessing."""
+    """Return the digest of a key. A key has 256 random bits, so a slow hash is unnecessary against guessing."""
     return sha256(text.encode("utf-8", "replace")).digest()
 
 
 def is_tenant(name: str) -> bool:
-    """Whether a text is a name that a tenant may have."""
+    """Whether a text is a valid name of a tenant."""
     return _TENANT.fullmatch(name) is not None
 
 

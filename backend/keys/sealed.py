@@ -1,8 +1,8 @@
-"""A checksum over the rows of a small SQLite file that says who may what.
+"""A checksum over the rows of a small SQLite file with access rights.
 
-SQLite has none: a changed byte would be another right, another end, or a revoked key that is valid. The checksum is written in the
-transaction that changes the rows, and compared whenever the file is another than at the last look. Files of earlier releases have none
-until they are changed.
+SQLite has no checksum: a changed byte could mean another right, another expiry, or a revoked key that is valid again. The checksum is
+written in the transaction that changes the rows, and checked whenever the file differs from the last check. Files of earlier releases have
+no checksum until they change.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _Identity = tuple[int, int, int, int]
 
 
 class SealedRows:
-    """The rows that a query gives. `rows` raises `sqlite3.DatabaseError` where they are not what was written."""
+    """The rows of a query. `rows` raises `sqlite3.DatabaseError` if they differ from the written rows."""
 
     def __init__(self, query: str) -> None:
         self._query = query
         self._seen: _Identity | None = None
 
     def is_seen(self, path: Path) -> bool:
-        """Whether the file is as it was when its rows were compared last."""
+        """Whether the file is unchanged since its rows were last checked."""
         return self._seen is not None and _identity(path) == self._seen
 
     def read(self, database: sqlite3.Connection, path: Path) -> list[tuple[Any, ...]]:
-        """The rows, compared with their checksum."""
+        """Read the rows, and check them."""
         before = _identity(path)
         database.execute("BEGIN")
         try:
@@ -42,7 +42,7 @@ class SealedRows:
         return rows
 
     def rows(self, database: sqlite3.Connection) -> list[tuple[Any, ...]]:
-        """The same in a transaction of the caller."""
+        """Read and check the rows in a transaction of the caller."""
         rows = database.execute(self._query).fetchall()
         has_seal = database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'seal'").fetchone()
         stated = database.execute("SELECT digest FROM seal").fetchall() if has_seal else []
@@ -51,7 +51,7 @@ class SealedRows:
         return rows
 
     def write(self, database: sqlite3.Connection) -> None:
-        """Write the checksum of the rows as they are now. In a transaction of the caller."""
+        """Write the checksum of the current rows, in a transaction of the caller."""
         database.execute(_SCHEMA)
         database.execute("DELETE FROM seal")
         database.execute("INSERT INTO seal VALUES (?)", (_digest(database.execute(self._query).fetchall()),))

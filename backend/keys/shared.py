@@ -1,4 +1,4 @@
-"""Named keys in the database of a shared log: every replica heeds what was changed by any, within two seconds (see `copied`)."""
+"""Named keys in the database of a shared log. Changes take effect in every replica within two seconds (see `copied`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ALL = f"SELECT {_COLUMNS} FROM named_key ORDER BY number"
 
 
 class SharedKeys:
-    """See the module's docstring. Thread-safe."""
+    """The table of named keys in the database. Thread-safe."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -33,7 +33,7 @@ class SharedKeys:
         return self._known.now().get(identifier)
 
     def note_use(self, identifier: str, at: float) -> None:
-        """It is written with the next look: a request does not wait for it."""
+        """Note the use. The next reading of the table writes it, so that a request does not wait."""
         self._used[identifier] = at
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What people may, who sign in at an OpenID Connect issuer. Rules in `people.toml` of the home, which its operator writes.
+"""Rights of people who sign in at an OpenID Connect issuer. The operator writes the rules in `people.toml` of the home.
 
     issuer = "https://login.example.com"   # just as the issuer calls itself
     client = "headwater"                   # this service, as the issuer knows it
@@ -8,7 +8,7 @@
     scopes = ["openid", "profile", "email", "groups"]
 
     [[grant]]
-    claim = "groups"                       # of the token, or of what the issuer tells of the person
+    claim = "groups"                       # of the token, or of the issuer's answer about the person
     value = "data-engineers"               # the claim itself, or one of its list
     roles = ["engineer"]
     tenant = "default"
@@ -16,15 +16,15 @@
     [[grant]]
     claim = "groups"
     value = "sales"
-    roles = ["analyst:s3://sales*"]        # a role in the namespaces that fit a pattern alone
+    roles = ["analyst:s3://sales*"]        # a role in the namespaces that match a pattern only
 
     [[grant]]
-    claim = ["realm_access", "roles"]      # a claim within a claim, as Keycloak tells the roles of a realm
+    claim = ["realm_access", "roles"]      # a claim within a claim, as Keycloak states the roles of a realm
     value = "auditor"
     roles = ["auditor"]
 
-`signed_out` is where the issuer sends a browser that signed out; left out, the issuer's own page is the last.
-Nobody may anything that no rule grants. An e-mail address counts only where the issuer has verified it.
+`signed_out` is the page to which the issuer sends a browser after signing out. Without it, the issuer's own page is the last. People have
+only the rights that rules grant. An e-mail address counts only if the issuer has verified it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LONGEST_NAME = 64
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One rule: whose `claim` is, or holds, `value` may what `scopes` say, of one tenant.
+    """One rule: a person whose `claim` is or contains `value` has `scopes`, in one tenant.
 
     `claim` is a path: the name of a claim, then names of members within it.
     """
@@ -66,11 +66,11 @@ class Grant:
 
     @property
     def rights(self) -> Rights:
-        """What it gives, and in which namespaces."""
+        """The granted scopes, and their namespaces."""
         return Rights(self.scopes, self.within)
 
     def fits(self, claims: Mapping[str, Any]) -> bool:
-        """Whether it is about somebody of whom the issuer says this."""
+        """Whether the rule applies to a person with these claims."""
         stated: Any = claims
         for name in self.claim:
             stated = stated.get(name) if isinstance(stated, Mapping) else None
@@ -81,7 +81,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody whom the issuer vouches for, with what is granted. `name` is for logs: what a reader knows, and a digest of the subject."""
+    """A signed-in person with granted rights. `name` is for logs: a readable name, and a digest of the subject."""
 
     name: str
     tenant: str
@@ -91,7 +91,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What `people.toml` says. `digest` is of the file and of the secret: sessions end where either changes."""
+    """The content of `people.toml`. `digest` covers the file and the secret: if either changes, sessions end."""
 
     issuer: str
     client: str
@@ -105,10 +105,10 @@ class Rules:
     scopes: tuple[str, ...] = _SCOPES
 
     def person(self, claims: Mapping[str, Any]) -> Person | None:
-        """Who somebody is and what he may, by what the issuer says of him; None where nothing is granted.
+        """Return the person with these claims, and the granted rights. Returns None if nothing is granted.
 
         Raises:
-            ConfigurationError: what is granted is of several tenants.
+            ConfigurationError: the grants belong to several tenants.
         """
         found = [grant for grant in self.grants if grant.fits(claims)]
         tenants = sorted({grant.tenant for grant in found})
@@ -126,7 +126,7 @@ class Rules:
 
 
 def name_of(claims: Mapping[str, Any]) -> str:
-    """What somebody is called in logs and messages: never a text that could be taken for two people, nor one that a terminal obeys."""
+    """Return a person's name for logs and messages. The name identifies one person, and contains no terminal control characters."""
     subject = sha256(str(claims.get("sub", "")).encode("utf-8", "replace")).hexdigest()[:8]
     shown = next((claims[key] for key in _NAMES if isinstance(claims.get(key), str) and claims[key]), "somebody")
     plain = "".join(letter if letter.isprintable() and letter not in ":/ " else "_" for letter in shown[:_LONGEST_NAME])
@@ -134,10 +134,10 @@ def name_of(claims: Mapping[str, Any]) -> str:
 
 
 def read_rules(path: Path) -> Rules | None:
-    """The rules of a file; None where there is no file: then nobody signs in.
+    """Return the rules of a file. Without a file, returns None, and nobody can sign in.
 
     Raises:
-        ConfigurationError: it cannot be read, or states what is not understood.
+        ConfigurationError: the file is unreadable, or has invalid content.
     """
     try:
         content = path.read_bytes()
@@ -171,7 +171,7 @@ def read_rules(path: Path) -> Rules | None:
 
 
 def is_trusted_address(url: str) -> bool:
-    """Whether what an address answers can be believed: it is asked by TLS, or it is on this machine."""
+    """Whether answers from an address can be trusted: TLS protects it, or it is on this machine."""
     try:
         parts = urlsplit(url)
         host = parts.hostname

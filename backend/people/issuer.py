@@ -1,9 +1,9 @@
-"""An OpenID Connect issuer: its keys, the tokens that it signed, and the exchange of a code for one.
+"""An OpenID Connect issuer: its keys, its signed tokens, and the exchange of a code for a token.
 
-Sources: OpenID Connect Core 1.0 (3.1.3.7 for what is checked of a token), Discovery 1.0, RFC 7517 (keys), RFC 7519 (tokens), RFC 7636
-(PKCE), RFC 8725 (what to beware of). Only algorithms with a public key are taken, whatever a token says of itself. The keys are asked for
-when a token names one that is not known, at most twice a minute, and are forgotten after a day without an answer: a stranger with made-up
-tokens makes the service ask no more often. Redirects are not followed.
+Sources: OpenID Connect Core 1.0 (3.1.3.7 for the checks of a token), Discovery 1.0, RFC 7517 (keys), RFC 7519 (tokens), RFC 7636 (PKCE),
+RFC 8725 (security advice). Only algorithms with a public key are accepted, whatever a token claims. The keys are requested when a token
+names an unknown one, at most twice a minute, and are forgotten after a day without an answer. So a stranger with invented tokens cannot
+increase the requests. Redirects are not followed.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 LONGEST_TOKEN = 16 << 10
 _SKEW_SECONDS = 60
-_SECONDS = 5.0  # for the issuer to answer
+_SECONDS = 5.0  # timeout of the issuer
 _MOST_BYTES = 1 << 20  # of one answer
 _MOST_KEYS = 100
-_PAUSE_SECONDS = 30.0  # between two attempts to learn the keys
-_FRESH_SECONDS = 600.0  # after which known keys are asked for again
+_PAUSE_SECONDS = 30.0  # between two attempts to load the keys
+_FRESH_SECONDS = 600.0  # age at which known keys are requested again
 _KEPT_SECONDS = 24 * 3600.0
 
 
 class TokenError(KeyRequiredError):
-    """A token is none of the issuer's, or not for this service, or not now."""
+    """A token is not from the issuer, not for this service, or not valid now."""
 
 
 @dataclass(slots=True)
 class _Known:
-    """What the issuer said of itself, and when."""
+    """The issuer's metadata and keys, and the time of the answer."""
 
     document: dict[str, Any] = field(default_factory=dict)
     keys: dict[str, jwt.PyJWK] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class _Known:
 
 
 class Issuer:
-    """Thread-safe. `clock` counts seconds and never goes back."""
+    """An issuer. Thread-safe. `clock` counts seconds and never goes back."""
 
     def __init__(self, rules: Rules, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.rules = rules
@@ -60,15 +60,15 @@ class Issuer:
         self._fault = "it was not asked yet"
 
     def wants_keys(self, token: str) -> bool:
-        """Whether the keys should be asked for (`learn`) before a token is checked, and may be."""
+        """Whether the keys should and may be requested (`learn`) before a token is checked."""
         now = self._clock()
         is_stale = now - self._known.at > _FRESH_SECONDS
         return (is_stale or _key_id(token) not in self._known.keys) and now - self._tried > _PAUSE_SECONDS
 
     def learn(self) -> None:
-        """Ask the issuer for its addresses and keys. Blocks for some seconds at most, or not at all where another asks already.
+        """Request the issuer's addresses and keys. Blocks for some seconds at most, or not at all if another thread already does it.
 
-        What goes wrong is kept for `claims` to tell.
+        An error is stored, and `claims` raises it.
         """
         import httpx
 
@@ -89,11 +89,11 @@ class Issuer:
             self._lock.release()
 
     def claims(self, token: str, *, audiences: tuple[str, ...]) -> dict[str, Any]:
-        """What a token says, once its signature, issuer, audience and times are checked.
+        """Return the claims of a token, after checking its signature, issuer, audience and times.
 
         Raises:
-            TokenError: it is not to be believed.
-            UnavailableError: nothing is known of the issuer's keys, since it cannot be asked.
+            TokenError: the token is not valid.
+            UnavailableError: the issuer's keys are unknown, because the issuer does not answer.
         """
         import jwt
 
@@ -115,10 +115,10 @@ class Issuer:
         return claims
 
     def address(self, name: str) -> str:
-        """An address that the issuer told of, such as its `authorization_endpoint`.
+        """Return an address from the issuer's metadata, such as its `authorization_endpoint`.
 
         Raises:
-            UnavailableError: the issuer cannot be asked.
+            UnavailableError: the issuer does not answer.
         """
         if not self._known.document:
             self.learn()
@@ -130,14 +130,15 @@ class Issuer:
             ) from None
 
     def sign_out_address(self) -> str | None:
-        """Where a browser ends its session at the issuer (OpenID Connect RP-Initiated Logout 1.0, 2); None where the issuer names no place.
+        """Return the issuer's address for ending a browser's session, or None if the issuer has none.
 
-        The issuer may ask the person first: the service keeps no token that would show whose session is meant.
+        Source: OpenID Connect RP-Initiated Logout 1.0, 2. The issuer may ask the person first, because the service keeps no token that
+        would identify the session.
 
         Raises:
-            UnavailableError: the issuer cannot be asked.
+            UnavailableError: the issuer does not answer.
         """
-        self.address("authorization_endpoint")  # which each has: after it, the issuer is known
+        self.address("authorization_endpoint")  # every issuer has it: afterwards, the metadata is known
         if "end_session_endpoint" not in self._known.document:
             return None
         address = self.address("end_session_endpoint")
@@ -147,11 +148,13 @@ class Issuer:
         return f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}"
 
     def exchange(self, code: str, *, verifier: str, nonce: str, redirect: str) -> dict[str, Any]:
-        """What the issuer says of who came back with a code: the claims of the token, and of its userinfo endpoint. Blocks for seconds.
+        """Return the issuer's claims about the person who returned with a code. Blocks for seconds.
+
+        The claims are from the token and from the userinfo endpoint.
 
         Raises:
-            TokenError: the code is not taken, or the token is not for this sign-in.
-            UnavailableError: the issuer cannot be asked.
+            TokenError: the code is refused, or the token is not for this sign-in.
+            UnavailableError: the issuer does not answer.
         """
         import httpx
 
@@ -182,23 +185,23 @@ class Issuer:
             ) from None
 
     def _with_user_info(self, client: httpx.Client, claims: dict[str, Any], access: object) -> dict[str, Any]:
-        """The claims, and what the issuer's userinfo endpoint adds; that never changes what the token says."""
+        """Add claims of the issuer's userinfo endpoint. They never replace claims of the token."""
         if not isinstance(access, str) or "userinfo_endpoint" not in self._known.document:
             return claims
         more = _json(client, self.address("userinfo_endpoint"), headers={"Authorization": f"Bearer {access}"})
         if not isinstance(more, dict) or more.get("sub") != claims["sub"]:
-            return claims  # Core 5.3.2: of somebody else
+            return claims  # Core 5.3.2: the answer is about another person
         return together(claims, more)
 
 
 def together(claims: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """What a token says, and what else is told of the same subject. Whether an address is verified says who tells the address."""
+    """Merge claims of a token with more claims about the same subject. `email_verified` is from the source of the address."""
     teller = claims if "email" in claims else more
     return {**more, **claims, "email_verified": teller.get("email_verified")}
 
 
 def _key_id(token: str) -> str:
-    """The key that a token says it is signed with. Never raises."""
+    """Return the id of the key that a token names. Never raises."""
     import jwt
 
     try:
@@ -230,7 +233,7 @@ def _endpoint(document: Mapping[str, Any], name: str) -> str:
 
 
 def _keys(stated: object) -> dict[str, jwt.PyJWK]:
-    """Its keys for signatures, by id and algorithm."""
+    """Return the keys for signatures, by id and algorithm."""
     import jwt
 
     listed = stated.get("keys") if isinstance(stated, dict) else None
@@ -246,7 +249,7 @@ def _keys(stated: object) -> dict[str, jwt.PyJWK]:
             try:
                 found[f"{entry.get('kid', '')} {algorithm}"] = jwt.PyJWK(entry, algorithm=algorithm)
             except (jwt.PyJWTError, ValueError, KeyError, TypeError):
-                continue  # a key that nobody here can use signs nothing that is taken
+                continue  # no accepted token can have a signature by an unusable key
     return found
 
 
@@ -260,7 +263,7 @@ def _json(
     client: httpx.Client, url: str, *, form: dict[str, str] | None = None, auth: httpx.BasicAuth | None = None,
     headers: dict[str, str] | None = None,
 ) -> Any:  # fmt: skip
-    """An answer of the issuer, of bounded length."""
+    """Return an answer of the issuer, of limited length."""
     import httpx
 
     method = "GET" if form is None else "POST"
