@@ -1,1 +1,1 @@
-"""What an operator does to a home's store: back it up, restore it, carry its graph to another store, drop old associations."""
+"""Maintenance of a home's store: backup, restore, moving the graph to another store, pruning of old associations."""

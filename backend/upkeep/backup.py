@@ -1,9 +1,9 @@
-"""`headwater store backup` and `restore`: everything that one home knows, in a folder.
+"""`headwater store backup` and `restore`: the whole content of one home, in a folder.
 
-A backup must be sound while the service works on: the graph is read first, then the log, then the associations, so that each holds
-at least what those before it refer to; and taking log entries into a graph that has them already changes nothing. It must hold no
-secret: the key, and what is in the spool, stay behind. Nor may it name a program to run or data to read: the registry stays behind,
-and a backup with a link in it, which would bring in the file that it leads to, is refused.
+A backup must be sound while the service continues. The graph is read first, then the log, then the associations, so that each part contains
+at least everything that the parts before it refer to. Applying log entries to a graph that has them already changes nothing. A backup must
+contain no secret: the key and the spool are left out. A backup must not name a program to run or data to read either. So the registry is
+left out. A backup that contains a link is refused, because a link would import its target.
 
     backup.json                what is in it, with the digest of each file
     graph-<tenant>.ndjson.gz   docs/reference/graph-file.md
@@ -51,10 +51,10 @@ class Kept:
 
 
 async def back_up(workspace: Workspace, folder: Path) -> dict[str, Kept]:
-    """Write a backup of a workspace into a new folder; what it holds, by tenant.
+    """Write a backup of a workspace into a new folder, and return its content by tenant.
 
     Raises:
-        ConfigurationError: the folder is there and not empty, or cannot be written; or replicas share the log.
+        ConfigurationError: the folder exists and is not empty, or cannot be written; or replicas share the log.
     """
     _require_own_log(workspace.settings)
     _require_empty(folder, "Name a new one.")
@@ -67,15 +67,15 @@ async def back_up(workspace: Workspace, folder: Path) -> dict[str, Kept]:
     index["tenants"] = {tenant: asdict(entry) for tenant, entry in kept.items()}
     index["files"] = await asyncio.to_thread(digests_of_folder, folder, without=_INDEX)
     text = json.dumps(index | {"check": seal(index)}, indent=2) + "\n"
-    (folder / _INDEX).write_text(text, encoding="utf-8")  # last: a folder without it is no backup
+    (folder / _INDEX).write_text(text, encoding="utf-8")  # last: a folder without it is not a backup
     return kept
 
 
 async def restore(settings: Settings, folder: Path) -> Mapping[str, Kept]:
-    """Bring a backup into a home that has no log yet, and into its graph store; what came, by tenant.
+    """Restore a backup into a home without a log, and into its graph store. Returns the restored content by tenant.
 
     Raises:
-        ConfigurationError: the folder is no backup, or not what was written; or the home or the store holds something already.
+        ConfigurationError: the folder is not a backup, or was changed; or the home or the store is not empty.
         InvalidInputError: a graph file in it is damaged.
     """
     _require_own_log(settings)
@@ -122,8 +122,8 @@ def _copy_files(home: Home, folder: Path) -> None:
     target = folder / _ASSOCIATIONS
     target.mkdir(mode=0o700)
     for tenant in sorted(path for path in home.associations.iterdir() if path.is_dir() and not path.name.startswith(".")):
-        # What is staged comes first: what is published meanwhile is copied after it.
-        sources = (path for path in tenant.iterdir() if path.is_dir() and not path.name.startswith("."))  # drafts are nobody's yet
+        # Staged captures are copied first: captures published meanwhile are copied afterwards.
+        sources = (path for path in tenant.iterdir() if path.is_dir() and not path.name.startswith("."))  # drafts have no owner yet
         for source in sorted(sources, key=lambda path: path.name != STAGING):
             _copy_captures(source, target / tenant.name / source.name)
     if (home.associations / _CATALOG).exists():
@@ -132,12 +132,12 @@ def _copy_files(home: Home, folder: Path) -> None:
 
 
 def _copy_captures(source: Path, target: Path) -> None:
-    """A folder of the associations, which holds captures or is one.
+    """Copy a folder of the associations that contains captures or is one.
 
-    What is staged may be published, and so vanish, meanwhile: it is among the kept captures then.
+    A staged capture may be published meanwhile and so vanish. Then it is among the kept captures.
     """
     try:
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*", "*.damaged-*"))  # drafts come and go
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*", "*.damaged-*"))  # drafts appear and vanish
     except (FileNotFoundError, shutil.Error):
         if source.name != STAGING:
             raise
@@ -149,10 +149,10 @@ def _copy_audit(path: Path, target: Path) -> None:
         copy.touch(mode=0o600)
         try:
             shutil.copyfile(source, copy)
-        except FileNotFoundError:  # there is none; or it was put aside, or removed, meanwhile
+        except FileNotFoundError:  # the file does not exist, or was renamed or removed meanwhile
             copy.unlink()
             continue
-        with copy.open("r+b") as lines:  # the service may have been in the middle of a line
+        with copy.open("r+b") as lines:  # the service may have been writing a line
             start = max(0, lines.seek(0, os.SEEK_END) - _LONGEST_LINE)
             lines.seek(start)
             lines.truncate(start + lines.read().rfind(b"\n") + 1)
@@ -172,7 +172,7 @@ def _bring_files(folder: Path, home: Home) -> None:
 
 
 def _copy_database(source: Path, target: Path) -> None:
-    """A consistent copy of a SQLite file that others may be writing to."""
+    """Make a consistent copy of a SQLite file while others may write to it."""
     origin, copy = sqlite3.connect(f"file:{quote(str(source))}?mode=ro", uri=True), sqlite3.connect(target)
     try:
         origin.backup(copy)

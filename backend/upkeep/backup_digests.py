@@ -1,6 +1,6 @@
-"""Whether the files of a backup are those that were written: their lengths and digests are in its index.
+"""Check of the files of a backup against the lengths and digests in its index.
 
-Backups of earlier releases have none. Of these the log is compared with the keys of its entries, and the audit log by its links.
+Backups of earlier releases have no digests. Their log is checked by the keys of its entries, and their audit log by its links.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _HINT = "Restore another backup. Do not use this one before you know who or what
 
 
 def digests_of_folder(folder: Path, *, without: str) -> dict[str, list[Any]]:
-    """Length and SHA-256 of each file below a folder, by its path there."""
+    """Return length and SHA-256 of each file below a folder, by its relative path."""
     return {name: _described(folder / name) for name in _names(folder) if name != without}
 
 
 def seal(index: Mapping[str, Any]) -> str:
-    """The digest of an index, which it holds itself."""
+    """Return the digest of an index, which the index itself contains."""
     return hashlib.sha256(json.dumps({name: part for name, part in index.items() if name != "check"}, sort_keys=True).encode()).hexdigest()
 
 
 def check_backup(folder: Path, index: Mapping[str, Any], *, index_name: str, log: str, audit: str) -> None:
-    """See that a backup is what was written.
+    """Check that a backup is unchanged.
 
     Raises:
         ConfigurationError: a file was changed, added or removed since.

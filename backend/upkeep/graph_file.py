@@ -1,7 +1,7 @@
 """`headwater store export` and `import`: a tenant's graph in a file, between stores of any kind.
 
-Where the file comes from the same log (the graph moves from one store to another), the projector goes on where it was; a graph of
-another home is merged into this one's, and this one's log is projected as before.
+If the file comes from the same log (the graph moves to another store), the projector continues from its offset. The graph of another home
+is merged into this home's graph, and this home's log is projected as before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headwater.graph.stores.portable import Head, Tail, read_graph, read_head, w
 
 
 async def export_graph(log: IngestLog, store: GraphStore, tenant: str, target: Path) -> Tail:
-    """Write a tenant's graph to a file, packed where its name ends in .gz. What stood there before goes when the new file is whole.
+    """Write a tenant's graph to a file, compressed if its name ends in .gz. An existing file is replaced after the new file is complete.
 
     Raises:
         ConfigurationError: the file cannot be written.
@@ -42,11 +42,11 @@ async def export_graph(log: IngestLog, store: GraphStore, tenant: str, target: P
 
 
 async def import_graph(log: IngestLog, store: GraphStore, tenant: str, source: Path) -> Tail:
-    """Merge the graph in a file into a tenant's.
+    """Merge the graph in a file into a tenant's graph.
 
     Raises:
         ConfigurationError: the file cannot be read.
-        InvalidInputError: it is no graph file, damaged, or cut.
+        InvalidInputError: the file is not a graph file, damaged, or truncated.
     """
     try:
         with _reading(source) as lines:
@@ -59,9 +59,9 @@ async def import_graph(log: IngestLog, store: GraphStore, tenant: str, source: P
 
 @contextmanager
 def _writing(path: Path, *, packed: bool) -> Iterator[TextIO]:
-    """A text file, for this user alone, that is on the disk when the block ends."""
+    """Open a text file for this user only, and sync the disk when the block ends."""
     with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as raw:
-        # Level 1: four times the speed of the default for a tenth more bytes.
+        # Level 1 is four times as fast as the default, for a tenth more bytes.
         binary = cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=1, mtime=0)) if packed else raw
         with io.TextIOWrapper(binary, encoding="utf-8", newline="\n", write_through=False) as text:
             yield text

@@ -1,6 +1,6 @@
-"""Pruning a home's associations: the policy of its settings, and a line in the audit log before anything goes and after.
+"""Pruning of a home's associations: the policy in its settings, and a line in the audit log before and after.
 
-For `headwater store prune` and for the service's worker. Where the audit log cannot be written, nothing is pruned.
+For `headwater store prune` and for the service's worker. If the audit log cannot be written, nothing is pruned.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def policy_of(settings: Settings, *, days: float) -> Policy: ...
 
 
 def policy_of(settings: Settings, *, days: float | None = None) -> Policy | None:
-    """The policy that the settings state; None where they say no days and none are given."""
+    """Return the policy in the settings, or None if neither the settings nor `days` give a number of days."""
     replaced = settings.prune_replaced_days if settings.prune_replaced_days is not None else days
     if replaced is None:
         return None
@@ -35,7 +35,7 @@ def policy_of(settings: Settings, *, days: float | None = None) -> Policy | None
 
 
 def prune_home(settings: Settings, policy: Policy, *, dry_run: bool) -> Report:
-    """Prune the default tenant of a home, as the user who runs this process."""
+    """Prune the default tenant of a home, as the user of this process."""
     folder = settings.folder.create()
     registry = folder.registry
     records = association_store(settings, registry)
@@ -52,7 +52,7 @@ def prune_audited(workspace: Workspace, tenant: str, policy: Policy, *, by: str,
 
 
 def report_rows(report: Report) -> list[dict[str, Any]]:
-    """What was pruned, or would be, a row for each dataset."""
+    """Return a row for each pruned dataset, or for each that would be pruned."""
     return [
         {"namespace": namespace, "dataset": name, "captures": count, "bytes": report.bytes[namespace, name]}
         for (namespace, name), count in sorted(report.captures.items())
@@ -81,7 +81,7 @@ def _audited(
     return report
 
 
-_MOST = 50  # datasets that a line of the audit log names
+_MOST = 50  # most datasets that a line of the audit log names
 
 
 def _user() -> str:
