@@ -1,7 +1,7 @@
-"""What projects the log while the service runs.
+"""Projects the log while the service runs.
 
-A thread (`thread`) drives the projector, by right of a role or leases (`role`, `leases`). A service has it in a process of its own:
-`process` is the service's end of that, `child` the other.
+A thread (`thread`) drives the projector, while it holds a role or leases (`role`, `leases`). A service runs the thread in a separate
+process: `process` is the service's end, `child` the worker's.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from headwater.graph.records import Wanted
 
 
 class WantsTables(Protocol):
-    """Takes what traces had to find again at length."""
+    """Collects requests for tables that traces had to compute slowly."""
 
     def add(self, wanted: Wanted) -> None:
-        """Ask for a table."""
+        """Request a table."""
 
 
 class ServiceWorker(Protocol):
-    """A worker, wherever it is at work."""
+    """A worker, in this or another process."""
 
     @property
     def state(self) -> str:
-        """What it does, or what is wrong."""
+        """The current activity, or what is wrong."""
 
     @property
     def differences(self) -> Sequence[str]:
-        """What this replica has otherwise than those that share its log."""
+        """Differences between this replica's settings and those of the replicas that share its log."""
 
     @property
     def wanted(self) -> WantsTables:
-        """Where what is asked for in vain is kept for the next time."""
+        """The collection of requested tables for the next time."""
 
     def start(self) -> None:
-        """Begin."""
+        """Start working."""
 
     def stop(self) -> None:
-        """End after what is at work."""
+        """Stop after the current work."""

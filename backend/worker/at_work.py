@@ -1,8 +1,8 @@
-"""Which entries of the log a worker is at, in a file that outlives it.
+"""A file that names the log entries that a worker is processing, and outlives the worker.
 
-For whoever must know what a worker was at when it ended without a word: for want of memory, by a fault of a library in C, or ended by
-others because it never came to an end. A note is one small write to a file that stays open, so it costs two microseconds and is there
-however the process ends. A note that cannot be written (the disk is full) is left out: projection goes on without it.
+For code that must know the entries of a worker that ended silently: out of memory, by a fault of a C library, or terminated because it
+hung. A note is one small write to a file that stays open. So it takes two microseconds, and survives any end of the process. If a note
+cannot be written (full disk), it is left out, and projection continues.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_LONGEST = 4096  # bytes of a note
+_LONGEST = 4096  # bytes per note
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Entries of a tenant, from `first` to `last`. `writes`: they are being written to the graph; else one of them is being read."""
+    """Entries of a tenant, from `first` to `last`.
+
+    `writes` is True while they are written to the graph, and False while one of them is read.
+    """
 
     tenant: str
     first: int
@@ -35,15 +38,15 @@ class AtWork:
         self._is_closed = False
 
     def begin(self, stretch: Stretch) -> None:
-        """Note what is begun now."""
+        """Note the start of work."""
         self._write([stretch.tenant, stretch.first, stretch.last, stretch.writes])
 
     def end(self) -> None:
-        """Note that nothing is at work."""
+        """Note that there is no work."""
         self._write([])
 
     def close(self) -> None:
-        """Note that nothing is at work, for good: whoever ends now does not end for what he was at."""
+        """Note finally that there is no work: a later end of the process has nothing to do with an entry."""
         self.end()
         self._is_closed = True
 
@@ -57,7 +60,7 @@ class AtWork:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The last note in a file: which process wrote it, its number, which grows with each, and what that process is at."""
+    """The last note in a file: the process that wrote it, an increasing number, and the entries that the process is processing."""
 
     process: int
     serial: int
@@ -65,7 +68,7 @@ class Note:
 
 
 def note_in(path: Path) -> Note | None:
-    """The note in a file; None where there is none."""
+    """Return the note in a file, or None."""
     try:
         with path.open("rb") as file:
             process, serial, *stated = json.loads(file.read(_LONGEST).partition(b"\n")[0])
@@ -75,15 +78,15 @@ def note_in(path: Path) -> Note | None:
 
 
 def left_in(path: Path) -> Stretch | None:
-    """What the process was at that wrote the note in a file; None where it was at nothing."""
+    """Return the entries that the writer of a note was processing, or None."""
     note = note_in(path)
     return note.stretch if note is not None else None
 
 
 class Patience:
-    """How long the same entry may be read, as the note in a file says, before its worker is ended.
+    """Limits the time for reading one entry, according to the note in a file, before its worker is terminated.
 
-    Writing is not timed: where a graph store does not answer, no entry is at fault.
+    Writing is not limited: if a graph store does not answer, no entry is at fault.
     """
 
     def __init__(self, path: Path, seconds: float) -> None:
@@ -93,7 +96,7 @@ class Patience:
         self._since = 0.0
 
     def is_over(self, process: int, now: float) -> bool:
-        """Whether a process has been at what it is at now for too long. Another one may have left its note there when it ended."""
+        """Whether a process has read the same entry for too long. The note may be from an earlier process that ended."""
         note = note_in(self._path)
         if note is None or note.process != process or note.stretch is None or note.stretch.writes or note != self._note:
             self._note, self._since = note, now

@@ -1,8 +1,7 @@
-"""The worker's process: projects, prunes and keeps for one service, until it is told to end.
+"""The worker's process: projects, prunes and keeps groups for one service, until the service ends it.
 
-The service starts it as `python -m headwater.backend.worker.child`, tells it on standard input what there is to do, and hears of its state
-on standard output. Where standard input ends the service is gone, and so is this process, at once: whatever it was at may be stopped
-anywhere.
+The service starts it as `python -m headwater.backend.worker.child`, sends it messages on standard input, and receives its state on standard
+output. If standard input ends, the service is gone, and this process ends at once: any work may be interrupted anywhere.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from headwater.backend.workspace import Workspace
 from headwater.graph.records import Wanted
 
 _NICE = 5
-_LOOK = 1.0  # seconds between two looks at what tells of itself to nobody
+_LOOK = 1.0  # seconds between two checks of values that change without notice
 
 
 class _Reports:
-    """Tells the service what changed."""
+    """Sends changes to the service."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -37,7 +36,7 @@ class _Reports:
         self._last = Report("starting")
 
     def tell(self, state: str | None = None, *, projected: int = 0, differences: tuple[str, ...] | None = None) -> None:
-        """Send a report, unless nothing is new."""
+        """Send a report, unless nothing has changed."""
         with self._lock:
             last = self._last
             report = Report(
@@ -91,12 +90,12 @@ async def _work(begin: Begin, requests: BinaryIO, reports: BinaryIO) -> None:
 
 
 def main() -> None:
-    """Work for the parent."""
+    """Work for the parent process."""
     requests: BinaryIO = os.fdopen(os.dup(0), "rb")
     reports: BinaryIO = os.fdopen(os.dup(1), "wb")
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # systemd sends them to all processes of a service, and the service ends this one in order
-    os.dup2(2, 1)  # what a library prints must not stand among the reports
+        signal.signal(number, signal.SIG_IGN)  # systemd sends them to all processes of a service, and the service stops this one in order
+    os.dup2(2, 1)  # the output of a library must not mix with the reports
     begin = read(requests)
     if not isinstance(begin, Begin):
         return
@@ -104,7 +103,7 @@ def main() -> None:
         configure(*begin.logs)
     end_tracing = tracing.start(os.environ)
     settle()
-    give_way(_NICE)  # to take in what is sent is more urgent than to project it
+    give_way(_NICE)  # accepting documents is more urgent than projecting them
     try:
         asyncio.run(_work(begin, requests, reports))
     finally:

@@ -1,6 +1,6 @@
-"""A piece of work that one replica at a time does: a lease that is renewed for as long as it takes.
+"""Work that one replica at a time does, under a lease that is renewed until the work ends.
 
-For whoever would else do what another replica is doing. A lease ends by itself soon after its holder is gone, so that another goes on.
+For work that another replica might otherwise duplicate. A lease expires soon after its holder is gone, so that another replica continues.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from contextlib import asynccontextmanager, suppress
 from headwater.backend.ingest_log import IngestLog
 from headwater.errors import HeadwaterError
 
-_SECONDS = 5.0  # after which another may go on
+_SECONDS = 5.0  # after which another replica may continue
 _RENEWED = 1.0
 _log = logging.getLogger("headwater.leases")
 
 
 @asynccontextmanager
 async def leased(log: IngestLog, work: str) -> AsyncIterator[bool]:
-    """Whether the work is ours, until the block ends.
+    """Take a lease for a block. Yields whether the lease was granted.
 
     Raises:
         UnavailableError: the log does not answer.
@@ -35,7 +35,7 @@ async def leased(log: IngestLog, work: str) -> AsyncIterator[bool]:
         renewing.cancel()
         with suppress(asyncio.CancelledError):
             await renewing
-        with suppress(HeadwaterError):  # it ends by itself
+        with suppress(HeadwaterError):  # the lease expires by itself
             await asyncio.to_thread(log.end_lease, work)
 
 

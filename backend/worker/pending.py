@@ -1,4 +1,4 @@
-"""How many entries of a log the graph does not have yet: for whoever asks before there is something to project."""
+"""The number of log entries that the graph does not have yet, for callers without a projector."""
 
 from __future__ import annotations
 

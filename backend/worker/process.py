@@ -1,10 +1,9 @@
-"""The worker in a process of its own, as the service holds it.
+"""The worker in a separate process, from the service's side.
 
-Projection takes as much of an interpreter as intake does, so the two have one each. The service must never wait for the worker, and must
-not end with it: one that ended is started again, at once and then less and less often, and `/readyz` says so meanwhile. One that reads an
-entry for too long is ended; what becomes of the entry, the next one sees to (`trials`). The worker ends
-with the service, however that ends. Both have the log, the graph and the kept associations open, as replicas have; what one knows and the
-other does not goes over two pipes (`wire`).
+Projection uses as much of an interpreter as intake, so each has its own. The service must never wait for the worker, and must survive its
+end. A worker that ended is started again, at once and then after growing pauses, and `/readyz` reports it. A worker that reads one entry
+for too long is terminated; the next worker deals with the entry (`trials`). The worker ends with the service, however that ends. Both have
+the log, the graph and the kept associations open, as replicas have. All other information goes over two pipes (`wire`).
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ from headwater.graph.records.batches import batched
 if TYPE_CHECKING:
     from opentelemetry.trace import SpanContext
 
-_WAKE = 0.02  # seconds between two wake-ups: what is appended meanwhile is projected with the rest
-_END = 3.0  # seconds in which it may finish what is at work: of an entry that takes longer, nothing is lost with it
-_AGAIN = 0.05  # seconds until it is told once more to end
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # before it is started again
-_WATCHED = 1.0  # seconds between two looks at what it is at
-_LIVED = 60.0  # seconds after which an end is no sign of a fault that stays
+_WAKE = 0.02  # seconds between two wake-ups: appends in between are projected together
+_END = 3.0  # seconds to finish the current work: nothing is lost if an entry takes longer
+_AGAIN = 0.05  # seconds until the request to end is repeated
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # seconds before a restart
+_WATCHED = 1.0  # seconds between two checks of its current entry
+_LIVED = 60.0  # a worker that lived for so many seconds has no permanent fault
 _log = logging.getLogger("headwater.worker")
 
 
@@ -50,7 +49,7 @@ class WorkerProcess:
         self, settings: Settings, log: IngestLog, *, on_projected: Callable[[int], None] = lambda _: None,
         on_restart: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
-        """`on_projected` hears how many entries were projected, `on_restart` that a worker ended which should not have."""
+        """`on_projected` gets the number of projected entries. `on_restart` is called after an unexpected end of a worker."""
         self.state = "starting"
         self.differences: Sequence[str] = ()
         self.wanted = _Forwarded(self._send)
@@ -59,9 +58,9 @@ class WorkerProcess:
         self._on_projected = on_projected
         self._on_restart = on_restart
         self._stopping = Event()
-        self._lock = Lock()  # of the process and its pipe
+        self._lock = Lock()  # for the process and its pipe
         self._process: subprocess.Popen[bytes] | None = None
-        self._ended = ""  # how the last one did
+        self._ended = ""  # how the last worker ended
         self._was_too_long = False
         self._threads = [
             Thread(target=self._supervise, name="headwater-worker", daemon=True),
@@ -71,25 +70,24 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int | None:
-        """Its process, where there is one."""
+        """Its process id, if it runs."""
         process = self._process
         return process.pid if process is not None else None
 
     def start(self) -> None:
-        """Begin."""
         tracing.forward_appended(self._link)
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """End after what is at work, or soon."""
+        """Stop after the current work, or soon."""
         tracing.forward_appended(None)
         self._stopping.set()
         self._log.appended.set()
         supervising, *others = self._threads
         deadline = time.monotonic() + _END
         while supervising.is_alive() and time.monotonic() < deadline and not self._send(End()):
-            supervising.join(_AGAIN)  # it is starting, or has much to read first
+            supervising.join(_AGAIN)  # it may be starting, or have many messages to read first
         supervising.join(max(0.0, deadline - time.monotonic()))
         if supervising.is_alive():
             with self._lock:
@@ -120,8 +118,8 @@ class WorkerProcess:
         self.state = "stopped"
 
     def _live(self) -> int | str:
-        """Start a worker and hear it out; its exit code, or why it could not be started."""
-        # A session of its own: the interrupt of a terminal is for the service, which then ends this.
+        """Start a worker and read its reports to the end. Returns its exit code, or the reason why it could not be started."""
+        # A separate session: an interrupt from a terminal is for the service, which then ends the worker.
         try:
             process = subprocess.Popen(
                 [sys.executable, "-m", "headwater.backend.worker.child"],
@@ -162,7 +160,7 @@ class WorkerProcess:
             self._stopping.wait(_WAKE)
 
     def _watch(self) -> None:
-        """End a worker that reads one entry for too long: it would never read another."""
+        """Terminate a worker that reads one entry for too long: it would never read another."""
         patience = Patience(self._settings.folder.worker_note, self._settings.entry_seconds)
         while not self._stopping.wait(min(_WATCHED, self._settings.entry_seconds)):
             with self._lock:
@@ -175,7 +173,7 @@ class WorkerProcess:
             self._send(Linked(tenant, some, span))
 
     def _send(self, message: Wake | Wanted | Linked | End) -> bool:
-        """Send, unless there is no worker, or one that does not listen: what is lost so costs time at most. Whether it was sent."""
+        """Send a message, if a worker is there and reads. A lost message only costs time. Returns whether it was sent."""
         body = packed(message)
         with self._lock:
             if self._process is None or self._process.stdin is None or len(body) > MOST_BYTES:
@@ -188,11 +186,11 @@ class WorkerProcess:
 
 
 class _Forwarded:
-    """What traces had to find again at length, told to the worker, which keeps it when it has time."""
+    """Requests for tables that traces had to compute slowly. They are sent to the worker, which keeps the tables when it has time."""
 
     def __init__(self, send: Callable[[Wanted], object]) -> None:
         self._send = send
 
     def add(self, wanted: Wanted) -> None:
-        """Ask for a table."""
+        """Request a table."""
         self._send(wanted)

@@ -1,19 +1,19 @@
-"""The projector: folds the log into the graph and the kept associations, entry after entry; tenants take turns.
+"""The projector: applies the log to the graph and the kept associations, entry by entry. Tenants take turns.
 
-For the service (on a thread of its own) and for the command line (when no service runs). A batch and its offset go into the graph in one
-transaction, and publishing a capture twice is as publishing it once, so it may be stopped anywhere and started again. An entry that
-cannot be projected must not stop those behind it: it becomes a dead letter with the reason. What may work later is no such entry: a
-store that is away is tried again, and while a disk is full or a store damaged, projection stands still. Dead letters are tried again at
-each start of the service, by `headwater store repair` and by a rebuild: what refused them may have been mended.
+For the service (on a separate thread) and for the command line (without a service). A batch and its offset are written to the graph in one
+transaction, and publishing a capture twice equals publishing it once. So the projector may be stopped anywhere and started again. An entry
+that cannot be projected must not stop later entries: it becomes a dead letter with the reason. Temporary failures produce no dead letters:
+an unreachable store is tried again, and while a disk is full or a store damaged, projection pauses. Dead letters are tried again at each
+start of the service, by `headwater store repair` and by a rebuild, because their cause may be repaired.
 
-Of each tenant a batch is projected, then one of the next: what one sends holds up no other for long. What is wrong with one tenant's
-entries is raised after the others had their turns; a store that is away is waited for where no other had one.
+Each tenant has a turn of one batch, so that no tenant delays the others for long. An error in one tenant's entries is raised after the
+turns of the others. The projector waits for an unreachable store only if no other tenant had a turn.
 
-An entry at which the process itself ends would end the next one, too. What is at work is noted where it outlives the process (`at_work`);
-what was set aside for such an end (`suspects`) is passed over here, also by a rebuild.
+An entry that crashes the worker would also crash the next worker. So a note that outlives the process names the current entries
+(`at_work`), and entries that were set aside for crashes (`suspects`) are skipped here, also by a rebuild.
 
-Replicas that share a log share the work: who takes the lease of a tenant projects it until nothing waits. The lease spares work and no
-more: two that project the same entries at once come to the same graph.
+Replicas that share a log share the work: the holder of a tenant's lease projects until nothing waits. The lease only avoids duplicate work:
+two replicas that project the same entries at once produce the same graph.
 """
 
 from __future__ import annotations
@@ -59,21 +59,21 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.records.layout import CATALOG
 from headwater.graph.stores import GraphStore
 
-BATCH = 1_000  # entries a transaction: what they repeat is written once, which is most of it
-_TURN = 2.0  # seconds after which a batch has no more entries read: captures may be large
+BATCH = 1_000  # entries per transaction: repeated content, which is most of it, is written once
+_TURN = 2.0  # seconds after which a batch reads no more entries, because captures may be large
 _log = logging.getLogger("headwater.projector")
 
 
 class Projector:
-    """Projects one home's log. Whoever uses it holds the projector's role (`role.ProjectorRole`)."""
+    """Projects one home's log. The caller must hold the projector's role (`role.ProjectorRole`)."""
 
     def __init__(
         self, log: IngestLog, graph: GraphStore, associations: AssociationStore, *, patience: float = 30.0, buries: bool = True,
         at_work: AtWork | None = None, left_out: Callable[[], Collection[str]] = tuple,
     ) -> None:  # fmt: skip
-        """`buries` False, as for a comparison: no lease is taken, and what cannot be projected is left out and is no dead letter.
+        """`buries` is False for a comparison: no lease is taken, and entries that fail are left out without a dead letter.
 
-        `at_work` hears what is begun; `left_out` are tenants that others project.
+        `at_work` gets the entries of each step; `left_out` are tenants that others project.
         """
         self._ingest = log
         self._graph = graph
@@ -83,25 +83,25 @@ class Projector:
         self._at_work = at_work
         self._left_out = left_out
         self._generation: int | None = None
-        self._compares_all = False  # entries with their keys: captures always, others where old ones are read again
-        self._set_aside: dict[str, frozenset[int]] = {}  # entries of the tenants that were looked at
+        self._compares_all = False  # check the keys of all entries: captures always, others when old entries are read again
+        self._set_aside: dict[str, frozenset[int]] = {}  # set-aside entries of the tenants that were checked
         self.done_beside_faults: int | None = None
         """What the last `catch_up` projected where it raised what is wrong with some tenants alone; None where all of them had a fault."""
 
     async def catch_up(self, *, until: Callable[[], bool] = lambda: False) -> int:
-        """Project all that waits, of every tenant; the number of entries. `until` is asked after each batch whether to end early.
+        """Project all waiting entries of every tenant, and return their number. `until` is asked after each batch whether to stop early.
 
         Raises:
-            UnavailableError: a store stays away.
+            UnavailableError: a store stays unreachable.
         """
         known = await asyncio.to_thread(self._ingest.tenants)
         left_out = set(self._left_out())
-        # One of which the log has lost all has an offset still.
+        # A tenant whose whole log was lost still has an offset.
         tenants = [tenant for tenant in dict.fromkeys([*known, DEFAULT_TENANT]) if tenant not in left_out]
         self._waits = 0.0
         done, faults = await self._in_turns(tenants, until)
         away = [tenant for tenant, fault in faults.items() if _is_transient(fault)]
-        if away and not done:  # nobody else waits for the store that does not answer
+        if away and not done:  # no other tenant waits for the unreachable store
             self._waits = self._patience
             done, again = await self._in_turns(away, _but_once_each(until, len(away)))
             faults = {tenant: fault for tenant, fault in faults.items() if tenant not in away} | again
@@ -111,10 +111,10 @@ class Projector:
         return done
 
     async def _in_turns(self, tenants: Sequence[str], until: Callable[[], bool]) -> tuple[int, dict[str, Exception]]:
-        """Project what waits of some tenants by turns; the number of entries, and what was wrong with whose."""
+        """Project waiting entries of some tenants in turns. Returns the number of entries, and the errors by tenant."""
         done, faults = 0, dict[str, Exception]()
         async with AsyncExitStack() as ended:
-            # In any order: where all turns must end early, it is not always the same tenant that had the first.
+            # The order is random: if all turns must end early, not always the same tenant has had the first.
             waiting = {tenant: self._batches(tenant, until) for tenant in sample(tenants, len(tenants))}
             for batches in waiting.values():
                 await ended.enter_async_context(aclosing(batches))
@@ -124,14 +124,14 @@ class Projector:
                         entries = await anext(batches, None)
                     except Exception as error:  # noqa: BLE001 - whatever is wrong with one tenant's, the others have their turns
                         entries, faults[tenant] = None, error
-                        self._waits = 0.0  # a store that is away was waited for once
+                        self._waits = 0.0  # the wait for an unreachable store happens once
                     done += entries or 0
                     if entries is None:
                         del waiting[tenant]
         return done, faults
 
     async def rebuild(self, tenant: str) -> int:
-        """Forget the tenant's graph and make it again from the log; the number of entries."""
+        """Delete the tenant's graph and rebuild it from the log. Returns the number of entries."""
         await self._graph.drop(tenant)
         with self._comparing():
             done = sum([entries async for entries in self._batches(tenant, lambda: False)])
@@ -139,9 +139,9 @@ class Projector:
         return done
 
     async def refold(self, tenant: str) -> int:
-        """Project the whole log onto the graph as it is, which changes nothing that it has from there; the number of entries.
+        """Project the whole log onto the existing graph, where entries that it already has change nothing. Returns the number of entries.
 
-        For a log that was repaired: entries that were accepted meanwhile may have offsets that the graph is past.
+        For a repaired log: entries accepted meanwhile may have offsets below the graph's.
         """
         after = done = 0
         await self._know_what_is_set_aside(tenant)
@@ -154,7 +154,9 @@ class Projector:
         return done
 
     async def project_singly(self, tenant: str, last: int) -> bool:
-        """Project a tenant's entries up to an offset, each in a transaction of its own; False where another replica is at the tenant's.
+        """Project a tenant's entries up to an offset, each in a separate transaction.
+
+        Returns False if another replica has the tenant's lease.
 
         Raises:
             UnavailableError: a store does not answer.
@@ -168,10 +170,10 @@ class Projector:
         return True
 
     async def retry(self, tenant: str, *, stage: Stage = Stage.PROJECTION, offsets: range | None = None) -> int:
-        """Project the dead letters of a tenant, or those of some offsets, once more, in order; how many are dead no longer.
+        """Project the dead letters of a tenant, or of some offsets, again, in order. Returns the number of letters that succeeded.
 
         Raises:
-            UnavailableError: a store stays away.
+            UnavailableError: a store stays unreachable.
             DamagedError: a store is damaged.
         """
         done = after = 0
@@ -193,7 +195,7 @@ class Projector:
         try:
             with self._comparing():
                 await fold(self._graph, tenant, await self._read(tenant, entry))
-        except Exception as error:  # it stays what it is, unless it was never at fault
+        except Exception as error:  # it stays a dead letter, unless the store was at fault
             if _is_transient(error) or (is_of_disk(error) and not _is_of_one_capture(error)):
                 raise
             _log.debug("entry %d still cannot be projected", entry.offset, exc_info=error)
@@ -204,7 +206,7 @@ class Projector:
         return True
 
     async def pending(self, tenant: str) -> int:
-        """Entries of a tenant that wait.
+        """Return the number of a tenant's waiting entries.
 
         Raises:
             DamagedError: the log lacks entries that the graph has.
@@ -212,12 +214,12 @@ class Projector:
         return await pending(self._ingest, self._graph, tenant)
 
     async def _batches(self, tenant: str, until: Callable[[], bool]) -> AsyncGenerator[int, None]:
-        """Project what waits of a tenant, a batch each time that the next is asked for; how many entries it had."""
+        """Project waiting entries of a tenant, one batch for each step. Yields the number of entries."""
         if not await self._entries(tenant, await self._offset(tenant), limit=1):
             return
         async with leased(self._ingest, f"project {tenant}") if self._buries else nullcontext(enter_result=True) as is_ours:
             if not is_ours:
-                return  # another replica is at it
+                return  # another replica has the lease
             offset = await self._offset(tenant)
             await self._know_what_is_set_aside(tenant)
             while not until() and (entries := await self._entries(tenant, offset)):
@@ -235,7 +237,7 @@ class Projector:
         return await graph_offset(self._ingest, self._graph, tenant)
 
     async def _project(self, tenant: str, entries: Sequence[Entry]) -> int:
-        """Project the first of some entries, at least one, in one transaction; how many."""
+        """Project the first entries, at least one, in one transaction. Returns their number."""
         batches: list[Sequence[GraphBatch]] = []
         began = time.monotonic()
         try:
@@ -254,7 +256,7 @@ class Projector:
         await self._note_generation()
         try:
             await fold(self._graph, tenant, [batch for parts in batches for batch in parts], offset=entries[-1].offset)
-        except Exception as error:  # any refusal of the store: find the entry that it refuses
+        except Exception as error:  # the store refused something: find the entry
             if _is_transient(error) or is_of_disk(error):
                 raise
             for entry, parts in zip(entries, batches, strict=True):
@@ -273,7 +275,7 @@ class Projector:
         self._set_aside[tenant] = frozenset(await asyncio.to_thread(self._ingest.buried_at, tenant, Stage.QUARANTINE))
 
     async def _apply_alone(self, tenant: str, entry: Entry, batches: Sequence[GraphBatch], *, passed: bool = False) -> None:
-        """`passed`: the graph's offset stays, as it is past the entry or far before it."""
+        """Apply one entry. If `passed`, the graph's offset stays, because it is past the entry or far before it."""
         offset = None if passed else entry.offset
         try:
             await fold(self._graph, tenant, batches, offset=offset)
@@ -284,10 +286,10 @@ class Projector:
             await self._graph.apply(tenant, [], offset=offset)
 
     async def _read(self, tenant: str, entry: Entry) -> list[GraphBatch]:
-        """What an entry states; a capture is published first.
+        """Return the statements of an entry. A capture is published first.
 
         Raises:
-            DamagedError: the entry is not what was accepted.
+            DamagedError: the entry differs from the accepted one.
         """
         if (entry.kind is EntryKind.CAPTURE or self._compares_all) and not is_as_accepted(entry):
             path = getattr(self._ingest, "path", Path("ingest-log"))
@@ -313,7 +315,7 @@ class Projector:
         ]
 
     async def _note_generation(self) -> None:
-        """Have the log know how far the catalog is: an older copy of the catalog, put in its place, shows by that."""
+        """Note the generation of the catalog in the log, which reveals an older copy of the catalog in its place."""
         generation = await asyncio.to_thread(self._associations.generation) if self._buries else None
         if generation is not None and generation != self._generation:
             await note_generation(self._ingest, generation)
@@ -328,7 +330,7 @@ class Projector:
             self._compares_all = before
 
     def _moves(self, tenant: str, capture: str) -> list[GraphBatch]:
-        """The flows by files that a program moved, between a capture and those that are known already."""
+        """Return the flows through files that a program moved, between a capture and known captures."""
         flows = self._associations.catalog.moves.flows(tenant, capture)
         return project_moves(flows, partial(self._associations.brief, tenant))
 
@@ -337,7 +339,7 @@ class Projector:
             return ()
         try:
             return await self._read(tenant, entry)
-        except Exception as error:  # a poison entry: whatever its kind of fault, those behind it go on
+        except Exception as error:  # a bad entry: whatever its fault, later entries continue
             if _is_transient(error) or (is_of_disk(error) and not _is_of_one_capture(error)):
                 raise
             await self._bury(tenant, entry, error)
@@ -362,7 +364,7 @@ class Projector:
 
 
 def _but_once_each(until: Callable[[], bool], tenants: int) -> Callable[[], bool]:
-    """`until`, with a batch of each tenant first."""
+    """Return `until`, preceded by a batch of each tenant."""
     asked = count()
     return lambda: next(asked) >= tenants and until()
 
@@ -372,5 +374,5 @@ def _is_transient(error: BaseException) -> bool:
 
 
 def _is_of_one_capture(error: BaseException) -> bool:
-    """Whether one entry, or one capture's own files, are damaged: the others go on, and its dead letter is tried again after the repair."""
+    """Whether one entry, or one capture's own files, are damaged. Others continue, and the dead letter is tried again after the repair."""
     return isinstance(error, DamagedError) and error.path is not None and error.path.name != CATALOG

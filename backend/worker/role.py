@@ -1,6 +1,6 @@
-"""The projector's role: one process of a home has it at a time.
+"""The projector's role: at most one process of a home has it.
 
-For a service and commands that use one home at once. The lock is the operating system's, so it ends with its process, however
+For a service and commands that use one home at the same time. The operating system holds the lock, so it ends with its process, however
 that ends.
 """
 
@@ -14,7 +14,7 @@ from typing import Protocol
 
 
 class Role(Protocol):
-    """The right to project a log: of one process, or, where replicas share the log, of all that do not ask to be alone."""
+    """The right to project a log. One process has it, or, if replicas share the log, all that do not ask to be alone."""
 
     differences: Sequence[str]
     """What this replica has otherwise than others of the same log."""
@@ -40,7 +40,7 @@ class ProjectorRole:
         return self._file is not None
 
     def take(self, *, alone: bool = False) -> bool:
-        """Take the role, if nobody has it; True if it is held now. Whoever has it is always alone, also where that is not asked for."""
+        """Take the role, if it is free. Returns whether it is held now. The holder is always alone, even without `alone`."""
         del alone
         if self._file is not None:
             return True
@@ -54,7 +54,7 @@ class ProjectorRole:
         return True
 
     def release(self) -> None:
-        """Give the role back."""
+        """Release the role."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

@@ -1,9 +1,10 @@
-"""Entries at which a worker ended, and when one of them is set aside.
+"""Entries at which a worker crashed, and the rule for setting one aside.
 
-For the worker, which must not end at the same entry for ever. A worker may end at an entry by chance, so one end is no proof: the entries
-that it was at are projected one by one in a process apart (`trials`), and one at which three in a row ended is set aside. It is a dead
-letter then that nothing tries again by itself; `headwater store retry` does. The ends are counted in the log, so that they are known after
-the machine has ended everything, and to replicas.
+For the worker, which must not crash at the same entry for ever. A crash is any end of the process at an entry, including termination after
+too long a time. A worker may crash at an entry by chance, so one crash is no proof. The entries of a crashed worker are projected one by
+one in a separate process (`trials`), and an entry with three crashes in a row is set aside. Then it is a dead letter that is never tried
+again automatically; `headwater store retry` does it. The crashes are counted in the log, so that the count survives a crash of the machine,
+and replicas know it.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ from dataclasses import asdict, dataclass, replace
 from headwater.backend.ingest_log import DeadLetter, IngestLog, Stage
 from headwater.backend.worker.at_work import Stretch
 
-ENDS = 3  # in a row, at one entry
+ENDS = 3  # crashes in a row at one entry
 _SOURCE = "entries at which a worker ended"
 _log = logging.getLogger("headwater.worker")
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """Entries of a tenant, one of which may end a worker. `entry`: at which one ended last (0: at several), `ends`: how often in a row."""
+    """Entries of a tenant, one of which may crash a worker.
+
+    `entry`: the entry of the last crash (0: several entries). `ends`: the number of its crashes in a row.
+    """
 
     first: int
     last: int
@@ -38,19 +42,20 @@ class Suspects:
         self._ingest = log
 
     def read(self) -> Mapping[str, Suspect]:
-        """All of them, as the log has them now."""
+        """Return all current suspects in the log."""
         noted = self._ingest.marks(_SOURCE)
         return {tenant: Suspect(**json.loads(state)) for tenant, state in noted.items() if state != "{}"}
 
     def ended(self, at: Stretch, how: str) -> None:
-        """A worker ended at some entries; `how` says by what."""
+        """Record that a worker crashed at some entries. `how` describes the crash."""
         known = self.read().get(at.tenant) or Suspect(at.first, at.last)
         suspect = replace(known, first=min(known.first, at.first), last=max(known.last, at.last), entry=0, ends=0)
         if at.first == at.last:
             suspect = replace(suspect, entry=at.first, ends=known.ends + 1 if known.entry == at.first else 1)
         if suspect.ends >= ENDS:
             self._set_aside(at, how)
-            # Where one entry ends a worker, others of the tenant may: what waits now is tried apart, too, and ends no worker of all.
+            # If one entry crashes a worker, others of the tenant may too: all waiting entries get a trial, and crash no worker of all
+            # tenants.
             suspect = replace(suspect, last=max(suspect.last, self._ingest.latest(at.tenant)), entry=0, ends=0)
         self._mark(at.tenant, json.dumps(asdict(suspect)))
         shown = f"entry {at.first}" if at.first == at.last else f"one of the entries {at.first} to {at.last}"
@@ -58,7 +63,7 @@ class Suspects:
             _log.warning("a worker ended (%s) while it projected %s; what it was at is projected entry by entry, apart", how, shown)
 
     def passed(self, tenant: str) -> None:
-        """All suspects of a tenant were projected, or set aside."""
+        """Record that all suspects of a tenant were projected or set aside."""
         self._mark(tenant, "{}")
 
     def _set_aside(self, at: Stretch, how: str) -> None:
@@ -74,7 +79,7 @@ class Suspects:
 
 
 def end_of(code: int) -> str:
-    """What the exit code of a process says of its end."""
+    """Describe the end of a process by its exit code."""
     import signal
 
     if code >= 0:

@@ -1,4 +1,4 @@
-"""Projecting once more what was set aside: `headwater store retry`."""
+"""Projection of entries that were set aside, on request: `headwater store retry`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headwater.backend.worker.wire import Trial
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an entry that was set aside."""
+    """The result for an entry that was set aside."""
 
     offset: int
     ok: bool
@@ -26,7 +26,7 @@ class Outcome:
 
 
 def retry_set_aside(settings: Settings, tenant: str) -> list[Outcome]:
-    """Project each entry of a tenant that was set aside, in a process of its own; what came of each.
+    """Project each set-aside entry of a tenant in a separate process, and return the results.
 
     Raises:
         UnavailableError: the log does not answer.

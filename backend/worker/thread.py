@@ -1,13 +1,13 @@
-"""The worker: a thread that projects the log as it grows, and keeps house.
+"""The worker: a thread that projects the log as it grows, and does maintenance.
 
-It takes over the spool of applications that died, prunes by the policy of the settings, and keeps groups of records that a job left to be
-found again, where their source may be written anew or a trace took long to find them.
+Maintenance takes over the spool of dead applications and prunes by the policy of the settings. It also keeps groups of records that a job
+left to be computed later, if their source may be rewritten or a trace took long to compute them.
 
-What a worker was at that ended without a word it has tried apart (`trials`), and goes on with all else.
+After a silent crash of a worker, its entries are tried separately (`trials`), and all other work continues.
 
-For the service alone, in a process of its own (`process`, `child`) or in the service's. It has an event loop, a graph store and a place in
-the projector's role of its own, so that a long projection never holds up a request; where another process has the role, it stands by and
-takes over when that one ends. No fault ends it: it says what is wrong (`state`, for `/readyz`) and tries again.
+For the service only, in a separate process (`process`, `child`) or in the service's. The worker has its own event loop, graph store and
+claim to the projector's role, so that a long projection never delays a request. If another process has the role, the worker stands by until
+that process ends. No error ends it: it reports the error (`state`, for `/readyz`) and tries again.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from headwater.graph.records.prune import Policy
 from headwater.graph.records.wanted import WantedTables
 from headwater.graph.stores import GraphStore
 
-_TURN = 5.0  # seconds of projection after which all else has its turn, and tenants that are new
-_IDLE = 0.2  # how soon what another process appended is seen
+_TURN = 5.0  # seconds of projection until all other work, and new tenants, have a turn
+_IDLE = 0.2  # seconds until appends of another process are seen
 _SPOOL = 5.0
 _PAUSE = 1.0
-_FAULTS = ("failed", "behind")  # what the state begins with where something is wrong: with all that waits, or with some tenant's
+_FAULTS = ("failed", "behind")  # beginnings of the state after an error: for all waiting entries, or for some tenant's
 _APART = "running; entries at which a worker ended are tried apart"
-_PATIENCE = 30.0  # with a store that is away
-# Where replicas share the log, one that cannot project gives its place to the others soon, and for a while.
+_PATIENCE = 30.0  # for an unreachable store
+# If replicas share the log, a replica that cannot project soon yields to the others for a while.
 _SHARED_PATIENCE, _ASIDE = 3.0, 6.0
 _STAGING = _PRUNING = 3600.0
 _SHARED = 10.0
@@ -52,30 +52,33 @@ class Worker:
         self, workspace: Workspace, *, policy: Policy | None = None, on_projected: Callable[[int], None] = lambda _: None,
         on_state: Callable[[str], None] = lambda _: None, ended: str = "",
     ) -> None:  # fmt: skip
-        """`on_projected` hears how many entries were projected, `on_state` each new state. `ended`: how the worker before this one did."""
+        """`on_projected` gets the number of projected entries, `on_state` each new state.
+
+        `ended` describes the end of the previous worker.
+        """
         self._workspace = workspace
         self._policy = policy
         self._on_projected = on_projected
         self._on_state = on_state
         self._ended = ended or "nobody knows how"
         self._trials = Trials(workspace.settings, workspace.log)
-        self._at_work: AtWork | None = None  # from when it has the role
+        self._at_work: AtWork | None = None  # set after taking the role
         self._stopping = Event()
         self._thread = Thread(target=lambda: asyncio.run(self._run()), name="headwater-worker", daemon=True)
         self._state = "starting"
-        self._waiting: tuple[int, str] | None = None  # the next capture that may have something to keep
-        self._looked_at = 0  # the number of the last; one that could not be kept is tried again by the next service
+        self._waiting: tuple[int, str] | None = None  # the next capture that may have groups to keep
+        self._looked_at = 0  # number of the last capture; the next service tries failed ones again
         self._keeper: Thread | None = None
         self._pruner: Thread | None = None
         self._learner: Thread | None = None
         self._end_statement: Callable[[], None] | None = None  # of the keeper
-        self._for_speed: Wanted | None = None  # what the keeper keeps, where that can wait
+        self._for_speed: Wanted | None = None  # the keeper's current request, if it can wait
         self._staging_due = 0.0
-        self._retries = True  # what was refused while something was damaged, or by an earlier release, is tried again
+        self._retries = True  # entries refused during damage, or by an earlier release, are tried again
 
     @property
     def state(self) -> str:
-        """What it does, or what is wrong."""
+        """The current activity, or what is wrong."""
         return self._state
 
     @state.setter
@@ -86,20 +89,19 @@ class Worker:
 
     @property
     def differences(self) -> Sequence[str]:
-        """What this replica has otherwise than those that share its log."""
+        """Differences between this replica's settings and those of the replicas that share its log."""
         return self._workspace.role.differences
 
     @property
     def wanted(self) -> WantedTables:
-        """What traces had to find again at length: it is kept when there is time."""
+        """Requests for tables that traces had to compute slowly. They are kept when there is time."""
         return self._workspace.records.wanted
 
     def start(self) -> None:
-        """Begin."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End after the batch in hand."""
+        """Stop after the current batch."""
         self._stopping.set()
         self._workspace.log.appended.set()
         self._thread.join()
@@ -110,7 +112,7 @@ class Worker:
             self._pruner.join()
 
     def abandon(self) -> None:
-        """The process ends now, and not for what it is at."""
+        """Record that the process ends now, and not because of an entry."""
         if self._at_work is not None:
             self._at_work.close()
 
@@ -163,7 +165,7 @@ class Worker:
                 self._workspace.log.appended.wait(_IDLE)
 
     def _projector(self, graph: GraphStore, patience: float) -> Projector:
-        """What projects. Who has the role is alone on the home, so what was noted there is of a worker that has ended."""
+        """Return the projector. The holder of the role is alone on the home, so an existing note is from a worker that ended."""
         workspace = self._workspace
         if self._at_work is None:
             self._trials.learn(workspace.home.worker_note, self._ended)
@@ -173,10 +175,12 @@ class Worker:
         )
 
     async def _projected(self, projector: Projector) -> int:
-        """Project what waits; how much it was. What is wrong with one tenant's entries leaves the graph open, and all else goes on.
+        """Project waiting entries, and return their number.
+
+        An error in one tenant's entries keeps the graph open, and other work continues.
 
         Raises:
-            Exception: the store cannot be used; it is opened anew.
+            Exception: the store is unusable and is opened again.
         """
         try:
             projected = await projector.catch_up(until=partial(self._has_had_its_turn, time.monotonic()))
@@ -205,7 +209,7 @@ class Worker:
                     await self._retry(projector, tenant)
 
     async def _retry(self, projector: Projector, tenant: str) -> None:
-        """Project the dead letters of a tenant once more; where that cannot be done now, new entries of all tenants go on."""
+        """Project the dead letters of a tenant again. If this is impossible now, new entries of all tenants continue."""
         try:
             await projector.retry(tenant)
         except HeadwaterError as error:
@@ -217,7 +221,7 @@ class Worker:
         return self._stopping.is_set() or time.monotonic() - began > _TURN
 
     async def _clear_staging(self, projector: Projector) -> None:
-        """Drop old segments, unless an entry waits, for us or for another replica: what a manifest lists was acknowledged with it."""
+        """Delete old segments, unless an entry waits anywhere: the segments in an accepted manifest must be kept."""
         waiting = [await _waits(projector, tenant) for tenant in await asyncio.to_thread(self._workspace.log.tenants)]
         self._staging_due = time.monotonic() + (_SPOOL if any(waiting) else _STAGING)
         if any(waiting):
@@ -231,7 +235,7 @@ class Worker:
             _log.info("dropped the staged segments of %d captures whose manifest never came", stale)
 
     def _learn(self) -> None:
-        """Learn what other services keep, where associations are shared: so that no question has much to learn."""
+        """Refresh the knowledge of what other services keep, if associations are shared, so that requests need not."""
         try:
             for tenant in {DEFAULT_TENANT, *self._workspace.log.tenants()}:
                 self._workspace.records.refresh(tenant)
@@ -239,7 +243,7 @@ class Worker:
             _log.warning("what other services keep is not known for now: %s", error)
 
     def _prune(self) -> None:
-        """Prune by the policy of the settings, where they have one."""
+        """Prune by the policy of the settings, if there is one."""
         try:
             if (policy := self._policy) is None:
                 return
@@ -262,7 +266,7 @@ class Worker:
             )
 
     def _keeps(self) -> bool:
-        """Keep groups of the next capture, or what a trace asks for, beside the projection; whether something was begun."""
+        """Keep groups of the next capture, or of a trace's request, in parallel to the projection. Returns whether work was started."""
         if self._waiting is None:
             self._waiting = self._workspace.records.catalog.next_unkept(DEFAULT_TENANT, self._looked_at)
         if self._keeper is not None and self._keeper.is_alive():
@@ -281,25 +285,25 @@ class Worker:
             return False
         self._keeper = Thread(target=work, name="headwater-keeper", daemon=True)
         self._keeper.start()
-        self._keeper.join(_IDLE)  # many captures have nothing to keep
+        self._keeper.join(_IDLE)  # many captures have no groups to keep
         return True
 
     def _interrupt(self) -> None:
-        """End the statement that the keeper is at, if it is at one."""
+        """Interrupt the keeper's current statement."""
         end = self._end_statement
         if end is not None:
             end()
 
     def _keep_groups(self, number: int, capture: str) -> None:
-        """Keep what traces could not find again once its source is written anew."""
-        # DuckDB loads with it: a service that is only asked for its health does without.
+        """Keep groups that traces could not compute after their source is rewritten."""
+        # This import loads DuckDB: a service that only answers health checks does without it.
         from headwater.graph.trace.recomputed.keep import keep_groups
 
         try:
             records = self._workspace.records
             if kept := keep_groups(records, DEFAULT_TENANT, capture, begun=self._begun):
                 _log.info("kept the groups of %d boundaries of capture %s", kept, capture)
-            if not records.wanted.waits_for(DEFAULT_TENANT, capture):  # what waits is in memory alone
+            if not records.wanted.waits_for(DEFAULT_TENANT, capture):  # requests are in memory only
                 records.catalog.looked_at(number)
         except Exception as error:  # noqa: BLE001 - what is wrong with one capture does not hold up the others
             _log.warning("the groups of capture %s are not kept: %s", capture, error)
@@ -308,7 +312,7 @@ class Worker:
         self._end_statement = end_statement
 
     def _keep_wanted(self, wanted: Wanted) -> None:
-        """Keep what a trace found again at length, so that the next need not."""
+        """Keep a table that a trace computed slowly, so that the next trace need not."""
         from headwater.graph.trace.recomputed.keep import keep_wanted
 
         what = f"boundary {wanted.boundary} of capture {wanted.capture}"
@@ -323,14 +327,14 @@ class Worker:
                 _log.warning("%s is not kept: %s", what, error)
 
     def _fail(self, error: Exception, how: str = "failed") -> None:
-        """Note what is wrong. A tenant is not named: anybody may read the state."""
+        """Record an error. The tenant is not named, because the state is public."""
         if not self.state.startswith(how):
             _log.error("projection %s, and is tried again: %s", "stopped" if how == "failed" else f"is {how}", error, exc_info=error)
         self.state = f"{how}: {type(error).__name__}"
 
 
 async def _waits(projector: Projector, tenant: str) -> bool:
-    """Whether an entry of a tenant waits; of one whose log is damaged, nobody knows."""
+    """Whether an entry of a tenant may wait. Returns True if its log is damaged."""
     try:
         return await projector.pending(tenant) > 0
     except DamagedError:

@@ -1,8 +1,8 @@
-"""A trial: entries of a tenant that may end whatever projects them, projected one by one in a process of its own.
+"""A trial: a separate process that projects, one by one, entries of a tenant that may crash their process.
 
-The worker starts it as `python -m headwater.backend.worker.trial` (`trials`), as `headwater store retry` does, and hands it a `Trial` on
-standard input. It notes what it is at (`at_work`), so that whoever started it knows at which entry it ended. Where standard input ends,
-whoever started it is gone, and so is this process.
+The worker (`trials`) or `headwater store retry` starts it as `python -m headwater.backend.worker.trial`, and passes a `Trial` on standard
+input. The trial notes its current entry (`at_work`), so that the parent knows where it crashed. If standard input ends, the parent is gone,
+and this process ends too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headwater.backend.worker.wire import Trial
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError
 
-PASSED, STAYS, LATER = 0, 1, 75  # exit codes: all is projected; an entry is refused still; nothing can be said now (EX_TEMPFAIL)
+PASSED, STAYS, LATER = 0, 1, 75  # exit codes: all is projected; an entry is still refused; no result now (EX_TEMPFAIL)
 
 
 async def _tried(trial: Trial, at_work: AtWork) -> int:
@@ -39,7 +39,7 @@ async def _tried(trial: Trial, at_work: AtWork) -> int:
 
 
 def main() -> None:
-    """Try what the parent asks for."""
+    """Run the trial that the parent requests."""
     requests = os.fdopen(os.dup(0), "rb")
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -53,7 +53,7 @@ def main() -> None:
 
     def listen() -> None:
         requests.read()
-        at_work.close()  # it does not end for what it is at
+        at_work.close()  # the end is not because of an entry
         os._exit(LATER)
 
     Thread(target=listen, name="headwater-listener", daemon=True).start()
@@ -63,7 +63,7 @@ def main() -> None:
         sys.stderr.write(f"{error}\n")
         code = LATER
     at_work.close()
-    os._exit(code)  # the thread that listens would wait for the parent
+    os._exit(code)  # the listening thread would wait for the parent
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Trials of entries at which a worker ended, beside the worker that goes on with all other tenants.
+"""Trials of entries at which a worker crashed, in parallel to the worker, which continues with all other tenants.
 
-For the worker. A tenant with such entries is left out of the usual projection until a trial has passed them, so that its bad entry delays
-nobody else. One trial runs at a time, and the tenants take turns. A trial that ends at an entry counts against that entry; one that could
-not say anything (the store is away, another replica is at it) counts for nothing and is made again.
+For the worker. A tenant with suspects is excluded from the usual projection until a trial has passed them, so that a bad entry delays no
+other tenant. One trial runs at a time, and the tenants take turns. A crash of a trial counts against its current entry. A trial without a
+result (the store is away, another replica has the lease) counts for nothing and is repeated.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from headwater.backend.worker.suspects import Suspect, Suspects, end_of
 from headwater.backend.worker.trial import LATER, PASSED, STAYS
 from headwater.backend.worker.wire import Trial
 
-_LOOK = 5.0  # seconds between two looks for suspects that other replicas found
+_LOOK = 5.0  # seconds between two checks for suspects of other replicas
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds after a trial that did not pass
 
 
 class RunningTrial:
-    """A trial that runs."""
+    """A running trial."""
 
     def __init__(self, trial: Trial, *, seconds: float) -> None:
         self.trial = trial
@@ -44,7 +44,7 @@ class RunningTrial:
             self._process.stdin.write(packed(trial))
 
     def has_ended(self) -> bool:
-        """Whether it has. One that reads an entry for too long is ended."""
+        """Whether it has ended. A trial that reads one entry for too long is terminated."""
         if self._process.poll() is not None:
             return True
         if self._patience.is_over(self._process.pid, time.monotonic()):
@@ -53,7 +53,7 @@ class RunningTrial:
         return False
 
     def wait(self) -> int:
-        """Wait for its end; the exit code."""
+        """Wait for the end, and return the exit code."""
         while not self.has_ended():
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(0.2)
@@ -61,11 +61,11 @@ class RunningTrial:
         return int(self._process.returncode)
 
     def how(self) -> str:
-        """How it ended."""
+        """Describe its end."""
         return too_long(self._seconds) if self._was_too_long else end_of(self._process.returncode)
 
     def close(self) -> None:
-        """End it, where it has not ended."""
+        """Terminate the trial if it still runs."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait()
@@ -85,11 +85,11 @@ class Trials:
 
     @property
     def tenants(self) -> Collection[str]:
-        """Those of which entries are to be tried."""
+        """The tenants with entries to try."""
         return self._suspects.keys()
 
     def learn(self, note: Path, how: str) -> None:
-        """Note what a worker that has ended was at, and what a trial was that ended with it."""
+        """Record the current entries of a worker that ended, and of the trial that ended with it."""
         for path, end in ((note, how), (self._note, how)):
             stretch = left_in(path)
             if stretch is not None:
@@ -98,7 +98,7 @@ class Trials:
         self._look()
 
     def go_on(self) -> None:
-        """Begin a trial where one is due, or judge one that has ended. Never waits."""
+        """Start a due trial, or judge one that has ended. Never waits."""
         now = time.monotonic()
         if self._running is not None:
             if self._running.has_ended():
@@ -113,14 +113,14 @@ class Trials:
             self._running = RunningTrial(trial, seconds=self._settings.entry_seconds)
 
     def stop(self) -> None:
-        """End the trial at hand, which counts for nothing."""
+        """Stop the current trial, which counts for nothing."""
         if self._running is not None:
             self._running.close()
             self._note.unlink(missing_ok=True)
 
     def _look(self) -> None:
         found = self._marks.read()
-        # In the order in which they had their turns.
+        # Keep the order of turns.
         kept = [tenant for tenant in self._suspects if tenant in found]
         self._suspects = {tenant: found[tenant] for tenant in dict.fromkeys([*kept, *found])}
         self._look_due = time.monotonic() + _LOOK
@@ -143,5 +143,5 @@ class Trials:
 
 
 def too_long(seconds: float) -> str:
-    """How a worker ended that was ended."""
+    """Describe the end of a worker that was terminated."""
     return f"it was ended after {seconds:g} s at one entry"

@@ -1,6 +1,7 @@
-"""What a service and its worker's process say to each other, as messages of `backend.messages`.
+"""The messages between a service and its worker's process, in the format of `backend.messages`.
 
-The service never waits for the worker, so a message to it is so small (`MOST_BYTES`) that a pipe takes it whole or not at all.
+The service never waits for the worker. So a message to the worker is small enough (`MOST_BYTES`) that a pipe takes it as a whole or not at
+all.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
     from opentelemetry.trace import SpanContext
 
 MOST_BYTES = select.PIPE_BUF
-LINKED = 16  # entries of one message about spans
+LINKED = 16  # entries per message about spans
 
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """The first message. `logs` are level and form of the log lines, where the service has set them up.
+    """The first message. `logs` are level and format of the log lines, if the service has set them.
 
-    `ended` says how the worker before this one ended, where there was one.
+    `ended` describes the end of the previous worker, if there was one.
     """
 
     settings: Settings
@@ -35,12 +36,12 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Wake:
-    """Something was appended to the log."""
+    """Reports that entries were appended to the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """The span that appended entries of a tenant, where traces of the service are on: projection links to it."""
+    """The span that appended entries of a tenant, if tracing of the service is on. Projection links to it."""
 
     tenant: str
     offsets: Sequence[int]
@@ -49,14 +50,14 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """End after what is at work."""
+    """Requests the worker to stop after the current work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """To a trial: what is to be tried, entries of a tenant from `first` to `last`.
+    """The request to a trial: the entries of a tenant from `first` to `last`.
 
-    `note` is where it notes what it is at; `again`: entries that were set aside are projected once more.
+    `note` is the file for the note of the current entry. `again`: entries that were set aside are projected again.
     """
 
     settings: HomeSettings
@@ -70,9 +71,9 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """From the worker: what `/readyz` tells of it, how many entries it has projected since the last report, and how it differs from others.
+    """The worker's report: the state for `/readyz`, the entries projected since the last report, and differences from other replicas.
 
-    `differences` is what this replica has otherwise than those that share its log.
+    `differences` names what differs from the replicas that share its log.
     """
 
     state: str
