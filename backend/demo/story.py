@@ -1,6 +1,6 @@
-"""The story: the questions that the demo asks of the service, and what it makes of the answers.
+"""The story: the demo's questions to the service, and the use of its answers.
 
-Pure questions and answers; printing is the command's. Every figure is the service's own.
+This module only asks and evaluates; the command prints. Every figure comes from the service.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _REPLAY_STATE = "query ($id: ID!) { replay(id: $id) { state error shadow steps {
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """The demo's questions, asked of one service about one pipeline's output in `out`."""
+    """The demo's questions to one service about one pipeline's output in `out`."""
 
     client: GraphQLClient
     raw: Path
     out: Path
 
     def dataset(self, path: Path) -> str:
-        """Id of the dataset at a path.
+        """Return the id of the dataset at a path.
 
         Raises:
-            NotFoundError: the service knows none there.
+            NotFoundError: the service knows no dataset there.
         """
         found = self.client.execute(_SEARCH, text=str(path))["search"]["nodes"]
         for node in found:
@@ -57,7 +57,7 @@ class Story:
         raise NotFoundError(f"The service knows no dataset {path}.", hint="Was the pipeline run with `headwater run`?")
 
     def await_graph(self, *, patience: float = 60) -> None:
-        """Wait until the graph has taken in what the jobs sent.
+        """Wait until the graph contains the events of the jobs.
 
         Raises:
             HeadwaterError: it took longer than `patience` seconds.
@@ -71,10 +71,10 @@ class Story:
             time.sleep(0.1)
 
     def report_row(self, where: str = WRONG) -> dict[str, Any]:
-        """One row of the report, as column → value.
+        """Return one row of the report, as column → value.
 
         Raises:
-            HeadwaterError: `where` is not true of just one row.
+            HeadwaterError: `where` does not match exactly one row.
         """
         page = self.client.execute(_ROWS, dataset=self.dataset(self.out / "report"), where=where)["rows"]
         if len(page["rows"]) != 1:
@@ -82,10 +82,10 @@ class Story:
         return dict(zip((column["name"] for column in page["columns"]), page["rows"][0]["values"], strict=True))
 
     def witness(self) -> dict[str, Any]:
-        """The record of the raw weather that the wrong number came from.
+        """Return the record of the raw weather that the wrong number came from.
 
         Raises:
-            HeadwaterError: it is not known, or cannot be read any more, as where files have changed since the pipeline ran.
+            HeadwaterError: the record is unknown, or no longer readable because files have changed since the pipeline ran.
         """
         answer = self._trace(
             dataset=str(self.out / "report"), where=WRONG, column=COLUMN, semantics="WITNESS", to=str(self.raw / "weather.csv")
@@ -96,18 +96,18 @@ class Story:
         return answer
 
     def influence(self) -> dict[str, Any]:
-        """Every record of the raw weather that had a part in the row."""
+        """Return every record of the raw weather that contributed to the row."""
         return self._trace(dataset=str(self.out / "report"), where=WRONG, to=str(self.raw / "weather.csv"))
 
     def forward(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """What else a raw record touched."""
+        """Return everything else that a raw record contributed to."""
         return self._trace(dataset=record["datasetName"], rows=[{"file": record["file"], "row": record["row"]}], forward=True)
 
     def replay_without(self, records: Sequence[Mapping[str, Any]], *, patience: float = 600) -> dict[str, Any]:
-        """Run the pipeline again without these records; the finished replay.
+        """Run the pipeline again without these records, and return the finished replay.
 
         Raises:
-            HeadwaterError: it failed, or took longer than `patience` seconds.
+            HeadwaterError: the replay failed, or took longer than `patience` seconds.
         """
         rows = [{"file": record["file"], "row": record["row"]} for record in records]
         began = self.client.execute(_REPLAY, dataset=records[0]["datasetName"], rows=rows, output=str(self.out / "report"))
@@ -119,7 +119,7 @@ class Story:
                 return replay
             if replay["state"] == "FAILED":
                 raise HeadwaterError(f"The replay failed: {replay['error']}")
-            time.sleep(0.5)  # a replay takes tens of seconds: polling costs nothing beside it
+            time.sleep(0.5)  # a replay takes tens of seconds, so polling costs nothing in comparison
         raise HeadwaterError(
             f"The replay {identifier} has not ended after {patience:.0f} s.", hint="`headwater replay --list` shows its state."
         )
