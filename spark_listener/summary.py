@@ -8,10 +8,12 @@ from collections.abc import Sequence
 
 from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.delivery.route import Report
+from headwater.spark_listener.second_run import are_older
 from headwater.spark_listener.settings import Settings
 from headwater.spark_listener.tally import Tally
 
 _MOST_REFUSALS = 5
+_MOST_COMMANDS = 3
 _LEFT_OUT = {
     "schema": ("look of a reader at a schema", "looks of readers at a schema"),
     "views": ("command that made a view", "commands that made a view"),
@@ -42,9 +44,25 @@ def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker, 
     lines += sent
     lines += [f"refused by {report.where}: {reason}" for reason in report.refused[:_MOST_REFUSALS]]
     lines.append(_kept(report, breaker))
+    if not report.left and not settings.url:
+        lines += _second_run(tally, settings)
     if not report.left and tally.outputs:
         lines.append(f"look: {_command(tally, settings)}")
     return "\n".join(f"headwater: {line}" for line in lines if line)
+
+
+def _second_run(tally: Tally, settings: Settings) -> list[str]:
+    """How the records that mode `auto` left out can be found, where a second run of the program may find them."""
+    if not tally.has_program:
+        return []
+    written = {name for _, name in tally.outputs}
+    paths = [path for path, inputs in sorted(tally.for_second_run.items()) if are_older(inputs - written, tally.began * 1000)]
+    home = _home(settings)
+    more = [f"and of {len(paths) - _MOST_COMMANDS} more outputs in the same way"] if len(paths) > _MOST_COMMANDS else []
+    return [
+        f"records of {path} can be found by a second run beside the data: headwater recapture {shlex.quote(path)}{home}"
+        for path in paths[:_MOST_COMMANDS]
+    ] + more
 
 
 def _kept(report: Report, breaker: Breaker) -> str:
@@ -113,9 +131,13 @@ def _command(tally: Tally, settings: Settings) -> str:
     dataset = name if namespace == "file" else f"{namespace}/{name.lstrip('/')}"
     if settings.url:
         return f"{settings.url}, or headwater trace {shlex.quote(dataset)} --where '…'"
-    home = "" if str(settings.home).endswith("/.headwater") else f" --home {shlex.quote(str(settings.home))}"
+    home = _home(settings)
     verb = f"trace {shlex.quote(dataset)} --where '…'" if tally.traceable else f"lineage {shlex.quote(dataset)}"
     return f"headwater {verb}{home}, or headwater serve{home}"
+
+
+def _home(settings: Settings) -> str:
+    return "" if str(settings.home).endswith("/.headwater") else f" --home {shlex.quote(str(settings.home))}"
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

@@ -38,6 +38,11 @@ class Tally:
     task_seconds: float = 0.0
     thread_seconds: float = 0.0
     traceable: tuple[str, str] | None = None  # what was written last with record lineage
+    for_second_run: dict[str, set[str]] = field(
+        default_factory=dict
+    )  # by the path of an output whose records a second run may find: its inputs
+    has_program: bool = False  # whether the program can be started again
+    began: float = 0.0  # when the application did
     unheard: str | None = None  # why nobody told of queries; None: somebody did
     inputs: set[tuple[str, str]] = field(default_factory=set)
     outputs: set[tuple[str, str]] = field(default_factory=set)
@@ -54,6 +59,12 @@ class Tally:
         """Note what a query read and wrote."""
         self.inputs.update((dataset.namespace, dataset.name) for dataset in inputs)
         self.outputs.update((dataset.namespace, dataset.name) for dataset in outputs)
+
+    def spared(self, outputs: Iterable[Any], inputs: Iterable[Any]) -> None:
+        """Note outputs whose records the mode left out, and a second run may find."""
+        read = {dataset.name for dataset in inputs}
+        for dataset in outputs:
+            self.for_second_run.setdefault(dataset.name, set()).update(read)
 
     def problems(self, problems: Iterable[Mapping[str, Any]]) -> None:
         """Note why a query has no, or not all, record lineage."""
@@ -84,6 +95,9 @@ class Tally:
         self.unheard = other.unheard or self.unheard
         self.inputs |= other.inputs
         self.outputs |= other.outputs
+        self.for_second_run |= other.for_second_run
+        self.began = self.began or other.began
+        self.has_program = self.has_program or other.has_program
         self.refused += other.refused
         self.incomplete += other.incomplete
         self.left_out += other.left_out

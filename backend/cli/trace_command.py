@@ -83,12 +83,15 @@ async def _hint(answers: Answers, answer: TraceAnswer, home: Path | None) -> Non
     if not coarse:
         return
     from headwater.backend.home import Home
-    from headwater.backend.recapture.original import with_registered_program
+    from headwater.backend.recapture.prospects import recapturable
 
     with closing(Home.at(home).registry) as registry:
-        for dataset in await with_registered_program(answers.graph, answers.tenant, coarse, registry):
+        where = "" if home is None else f" --home {quote(str(home))}"
+        for dataset in await recapturable(answers.graph, answers.tenant, coarse, registry, looks_at_files=True):
             named = dataset_name(dataset)
-            note(f"running the program of {named} again may tell which of its records had a part: headwater recapture {quote(named)}")
+            note(
+                f"running the program of {named} again may tell which of its records had a part: headwater recapture {quote(named)}{where}"
+            )
 
 
 def as_json(answer: TraceAnswer) -> dict[str, Any]:

@@ -12,11 +12,7 @@ from typing import Any
 
 from headwater.backend.recapture.pairs import DiffersError
 from headwater.errors import UnsupportedError
-
-_OF_FILES = {
-    "parquet", "orc", "avro", "csv", "json", "text", "xml", "binaryFile", "binaryRecords", "sequence", "pickle",
-}  # fmt: skip
-_TABLES = ("_delta_log", "metadata")  # folders with the history of tables: a commit may remove files and change nothing else
+from headwater.spark_listener.second_run import OF_FILES, has_table
 
 
 def check_inputs(sources: Iterable[Mapping[str, Any]], began_ms: int) -> None:
@@ -29,7 +25,7 @@ def check_inputs(sources: Iterable[Mapping[str, Any]], began_ms: int) -> None:
     for source in sources:
         if source["format"] == "local":
             continue  # rows of the program itself
-        if source["format"] not in _OF_FILES:
+        if source["format"] not in OF_FILES:
             raise UnsupportedError(
                 f"The program reads {source['path']} ({source['format']}). Whether that is as it was then cannot be told.",
                 hint="Run it again with `headwater run --mode active`.",
@@ -76,7 +72,7 @@ def _folders(source: Mapping[str, Any]) -> set[str]:
 
 def _check_folder(folder: str, began_ms: int) -> None:
     try:
-        if any((Path(folder) / name).is_dir() for name in _TABLES):
+        if has_table(folder):
             raise UnsupportedError(
                 f"The program reads the table {folder}. Whether that is as it was then cannot be told.",
                 hint="Run it again with `headwater run --mode active`.",

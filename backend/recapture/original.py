@@ -6,21 +6,17 @@ decides what is executed or which files are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from headwater.errors import HeadwaterError, NotFoundError, UnsupportedError
+from headwater.errors import NotFoundError, UnsupportedError
 from headwater.graph.model import EdgeKind, Node, NodeKind, bare_name, node_id, parse_id
 from headwater.graph.stores import Direction
 
 if TYPE_CHECKING:
     from headwater.graph.prov import GraphReader
-    from headwater.spark_listener.registry import Registry
 
-_HINTED = 3
-_LOOKED_AT = 50  # datasets, for those that are hinted at
 _MOST_JOBS = 1_000  # that wrote one dataset
 
 
@@ -77,22 +73,6 @@ async def last_writer(graph: GraphReader, tenant: str, dataset: str) -> Original
         )
     last = max(runs, key=lambda run: (str(run.properties.get("endedAt") or ""), run.id))
     return await _original(graph, tenant, dataset, last)
-
-
-async def with_registered_program(graph: GraphReader, tenant: str, datasets: Iterable[str], registry: Registry) -> list[str]:
-    """Return up to three local datasets whose last writer is a registered program, which `headwater recapture` may run."""
-    found: list[str] = []
-    for dataset in [dataset for dataset in dict.fromkeys(datasets) if parse_id(dataset)[1][0] == "file"][:_LOOKED_AT]:
-        if len(found) == _HINTED:
-            break
-        try:
-            run = await last_writer(graph, tenant, dataset)
-            job = await job_of(graph, tenant, run.application)
-            if job is not None and registry.program(bare_name(run.application), *job) is not None:
-                found.append(dataset)
-        except HeadwaterError:
-            continue  # it is a hint
-    return found
 
 
 async def job_of(graph: GraphReader, tenant: str, run: str) -> tuple[str, str] | None:

@@ -14,9 +14,10 @@ from typing import Any
 
 from headwater.backend.delivery import LogDelivery
 from headwater.backend.recapture.inputs import check_inputs
-from headwater.backend.recapture.original import OriginalRun, job_of, last_writer, with_registered_program
+from headwater.backend.recapture.original import OriginalRun, job_of, last_writer
 from headwater.backend.recapture.pairs import DiffersError, Pair, paired
 from headwater.backend.recapture.places import place_in, sweep
+from headwater.backend.recapture.prospects import recapturable
 from headwater.backend.recapture.rewriting import Rewriting
 from headwater.backend.recapture.spooled import Captured, captured_in
 from headwater.backend.replay.invocations import Upstream, check
@@ -88,8 +89,8 @@ class Recaptures:
         return Plan(output, run, Upstream([], {run.application: job}, {}).invocation(run.application, self._registry))
 
     async def possible(self, tenant: str, datasets: Iterable[str]) -> list[str]:
-        """Return up to three of the datasets whose last writer is a registered program."""
-        return await with_registered_program(self._graph, tenant, datasets, self._registry)
+        """Those of some datasets, up to three, of which a second run of their registered program may find the records."""
+        return await recapturable(self._graph, tenant, datasets, self._registry)
 
     async def is_kept(self, tenant: str, output: str) -> bool:
         """Whether the record lineage of all files of a dataset on a local disk is kept.

@@ -17,14 +17,9 @@ from headwater.spark_listener.rdd import Origins, SavedRDD
 from headwater.spark_listener.redact import redact
 from headwater.spark_listener.scribe.rdd_jobs import RddJob, RddJobs
 from headwater.spark_listener.scribe.writer import Writer
+from headwater.spark_listener.second_run import NO_RDD_RECORDS
 from headwater.spark_listener.settings import LeaveOut, Settings
 from headwater.spark_listener.tally import Tally
-
-_NO_RECORDS = {
-    "operator": "RDD",
-    "reason": "records of RDD programs are captured in mode active, or with HEADWATER_RDD_RECORDS=true",
-    "kind": "refused",
-}
 
 
 class RddRuns:
@@ -131,7 +126,7 @@ class RddRuns:
             return ledger_of(manifest, mode, [*manifest["problems"], *problems])
         off = not mode.records
         if not off and not (obstacle or saved.error):
-            problems.insert(0, dict(saved.refused or _NO_RECORDS))
+            problems.insert(0, dict(saved.refused or NO_RDD_RECORDS))
         if obstacle:
             problems.insert(0, dict(obstacle))
         return Ledger(status="off" if off else "refused", mode=mode, problems=problems)

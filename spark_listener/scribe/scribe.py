@@ -26,6 +26,7 @@ from headwater.spark_listener.scribe.query_runs import QueryRuns
 from headwater.spark_listener.scribe.rdd_runs import RddRuns
 from headwater.spark_listener.scribe.stream_runs import StreamRuns
 from headwater.spark_listener.scribe.writer import Writer
+from headwater.spark_listener.second_run import has_program
 from headwater.spark_listener.settings import Settings
 from headwater.spark_listener.spool import SpoolFolder
 from headwater.spark_listener.tally import Tally
@@ -78,6 +79,7 @@ class Scribe:
         at = instant(self._facts.started * 1000)
         event = self._writer.events.application_start(at, invocation, self._mode, ledger, source)
         self._folder.describe(application=self._facts.id, start=event, ended=False)
+        self._tally.has_program, self._tally.began = has_program(invocation), self._facts.started
         self._writer.register(lambda registry: register_program(registry, invocation, self._application))
         self._writer.write(event, durable=True)
 

@@ -16,6 +16,7 @@ from headwater.spark_listener.delivery.transports import Transports
 from headwater.spark_listener.lineage.events import EventMaker, Work, now
 from headwater.spark_listener.lineage.facets import CAPTURE, Facet, Ledger
 from headwater.spark_listener.registry import Registry
+from headwater.spark_listener.second_run import outputs_for
 from headwater.spark_listener.settings import Settings
 from headwater.spark_listener.spool import SpoolFolder
 from headwater.spark_listener.tally import Tally
@@ -64,6 +65,7 @@ class Writer:
         if not started:
             self.write(self._events.work_start(work))
         self.write(self._events.work_end(work), durable=True)
+        self._tally.spared(outputs_for(work), work.inputs)
         self._folder.run_ended(work.run.run_id)
         paths = [place for dataset in (*work.inputs, *work.outputs) if dataset.namespace == "file" for place in dataset.places]
         self.register(lambda registry: registry.add_roots(paths))  # last: a new one waits for the disk

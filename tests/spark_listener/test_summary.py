@@ -1,13 +1,22 @@
 """The lines at the end of a run: what capture added, and what of it is not counted."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.delivery.route import Report
-from headwater.spark_listener.settings import load_settings
+from headwater.spark_listener.lineage.datasets import bare_input, bare_output
+from headwater.spark_listener.lineage.events import Work
+from headwater.spark_listener.lineage.facets import Ledger
+from headwater.spark_listener.lineage.parents import RunName
+from headwater.spark_listener.outcome import Outcome
+from headwater.spark_listener.second_run import outputs_for
+from headwater.spark_listener.settings import Mode, load_settings
 from headwater.spark_listener.summary import summary
 from headwater.spark_listener.tally import Tally
 
+SPARED = {"operator": "auto", "reason": "it costs too much; mode active does it", "kind": "refused"}
 MANIFEST = {
     "status": "complete",
     "sink": {"dataset": {"namespace": "file", "name": "/out"}},
@@ -75,3 +84,42 @@ def test_what_was_turned_off_is_not_said_to_be_kept(tmp_path: Path):
     lines = summary(Tally(), Report(str(tmp_path)), load_settings({}, home=str(tmp_path)), breaker).splitlines()
     assert "headwater: turned off during the run: the disk is full" in lines
     assert lines[-1] == f"headwater: {tmp_path} has what could be written before that"
+
+
+def test_records_that_the_mode_left_out_are_proposed_with_the_command_to_paste(tmp_path: Path):
+    source, newer = tmp_path / "in.txt", tmp_path / "newer.txt"
+    for path in (source, newer):
+        path.write_text("x")
+    hour = 3600 * 1_000_000_000
+    now = newer.stat().st_mtime_ns
+    os.utime(newer, ns=(now + 2 * hour, now + 2 * hour))
+    tally = Tally(began=(now + hour) / 1e9, has_program=True)
+    work = Work(
+        run=RunName("n", "j", "r"), started="", ended="", kind="RDD_JOB", inputs=[bare_input(f"file:{source}")],
+    refused = {"operator": "Generate", "reason": "not covered", "kind": "refused"}
+    both = Ledger(status="refused", mode=Mode.AUTO, problems=[SPARED, refused])
+    )  # fmt: skip
+    tally.spared(outputs_for(work), work.inputs)
+    settings = load_settings({}, home=str(tmp_path))
+    command = f"headwater recapture '{tmp_path}/a b' --home {tmp_path}"
+    assert command in summary(tally, Report(str(tmp_path)), settings, Breaker())
+    assert "recapture" not in summary(replace(tally, has_program=False), Report(str(tmp_path)), settings, Breaker())
+    with_service = load_settings({"HEADWATER_URL": "http://127.0.0.1:1"}, home=str(tmp_path))
+    assert "recapture" not in summary(tally, Report(str(tmp_path)), with_service, Breaker())
+    tally.spared(outputs_for(work), [bare_input(f"file:{newer}")])
+    assert "recapture" not in summary(tally, Report(str(tmp_path)), settings, Breaker())
+
+
+def test_a_second_run_is_proposed_for_batches_of_files_alone(tmp_path: Path):
+    files, other = [bare_input(f"file:{tmp_path}/in")], [bare_input("s3://bucket/in")]
+    work = Work(
+        run=RunName("n", "j", "r"), started="", ended="", kind="RDD_JOB", inputs=files, outputs=[bare_output(f"file:{tmp_path}/out")],
+        outcome=Outcome(), ledger=Ledger(status="refused", mode=Mode.AUTO, problems=[SPARED]),
+    )  # fmt: skip
+    both = Ledger(status="refused", mode=Mode.AUTO, problems=[SPARED, {"operator": "Generate", "reason": "not covered", "kind": "refused"}])
+    assert outputs_for(work) == work.outputs
+    not_proposed = [
+        replace(work, streaming=True), replace(work, inputs=other), replace(work, outputs=other), replace(work, ledger=both),
+        replace(work, outcome=Outcome(error="it failed")), replace(work, ledger=Ledger(status="off", mode=Mode.AUTO)),
+    ]  # fmt: skip
+    assert [outputs_for(each) for each in not_proposed if outputs_for(each)] == []

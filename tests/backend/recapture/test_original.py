@@ -10,11 +10,10 @@ import pytest
 
 from headwater.backend.projection import fold
 from headwater.backend.projection.event import event_stamp, project_event
-from headwater.backend.recapture.original import last_writer, with_registered_program
+from headwater.backend.recapture.original import last_writer
 from headwater.errors import NotFoundError, UnsupportedError
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.stores.sqlite import SqliteStore
-from headwater.spark_listener.registry import Program, Registry
 from tests.backend.events import facet, run_event
 from tests.graph.jobs import TENANT
 
@@ -76,16 +75,3 @@ async def test_a_run_of_which_the_times_are_not_known_is_refused(graph) -> None:
     await told(graph, of_job("COMPLETE", FIRST, "02", OUT))
     with pytest.raises(UnsupportedError, match="is not known"):
         await last_writer(graph, TENANT, DATASET)
-
-
-async def test_a_program_is_hinted_at_only_where_it_is_registered(graph, tmp_path) -> None:
-    await told(graph, of_application(), of_job("START", FIRST, "01", OUT), of_job("COMPLETE", FIRST, "02", OUT))
-    (tmp_path / "home").mkdir()
-    registry = Registry(tmp_path / "home")
-    datasets = [DATASET, DATASET, node_id(NodeKind.DATASET, "s3://b", "out"), node_id(NodeKind.DATASET, "file", "/other")]
-    assert await with_registered_program(graph, TENANT, datasets, registry) == []
-    registry.register(
-        Program(namespace="team", job="app", argv=["a.py"], script="/a.py", script_sha256="x", working_directory="/"), APPLICATION
-    )
-    assert await with_registered_program(graph, TENANT, datasets, registry) == [DATASET]
-    registry.close()

@@ -1,0 +1,82 @@
+"""Which outputs a second run of their program may find the records of: those that the mode left out for the sake of the job's time.
+
+For the summary of a run, which proposes `headwater recapture`, and for whoever proposes it later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from stat import S_ISREG
+from typing import TYPE_CHECKING, Any
+
+from headwater.spark_listener.redact import REDACTED
+
+if TYPE_CHECKING:
+    from headwater.spark_listener.invocation import Invocation
+    from headwater.spark_listener.lineage.datasets import Dataset
+    from headwater.spark_listener.lineage.events import Work
+
+NO_RDD_RECORDS = {
+    "operator": "RDD",
+    "reason": "records of RDD programs are captured in mode active, or with HEADWATER_RDD_RECORDS=true",
+    "kind": "refused",
+}
+_LOOKED_AT = 200  # entries of a folder, before a second run is proposed
+_TABLES = ("_delta_log", "metadata")  # folders in which tables keep their history: a commit may take files out without a trace elsewhere
+_BY_MODE = "auto"  # the operator of problems that mode active does not meet
+OF_FILES = frozenset(
+    {"parquet", "orc", "avro", "csv", "json", "text", "xml", "binaryFile", "binaryRecords", "sequence", "pickle"}
+)  # formats of files whose bytes a second run is compared by
+
+
+def has_program(invocation: Invocation) -> bool:
+    """Whether a program can be started again as it was."""
+    texts = [*invocation.argv, str(invocation.script), invocation.working_directory, *invocation.environment.values()]
+    return invocation.script is not None and invocation.script_sha256 is not None and not any(REDACTED in text for text in texts)
+
+
+def outputs_for(work: Work) -> Sequence[Dataset]:
+    """The outputs of a run whose records the mode alone left out, and that a second run can be compared by."""
+    problems: list[Mapping[str, Any]] = [problem for problem in work.ledger.problems if problem.get("kind") != "superset"]
+    are_by_mode = bool(problems) and all(is_by_mode(problem.get("operator"), problem.get("reason")) for problem in problems)
+    are_files = all(_is_of_files(dataset) for dataset in (*work.inputs, *work.outputs))
+    return work.outputs if are_by_mode and are_files and work.outcome.error is None and not work.streaming else ()
+
+
+def is_by_mode(operator: object, reason: object) -> bool:
+    """Whether a problem is of the mode alone, so that a run in mode active does not meet it."""
+    return operator == _BY_MODE or (operator, reason) == (NO_RDD_RECORDS["operator"], NO_RDD_RECORDS["reason"])
+
+
+def _is_of_files(dataset: Dataset) -> bool:
+    kind = dataset.facets.get("storage", {}).get("fileFormat")
+    return dataset.namespace == "file" and (kind is None or kind in OF_FILES)
+
+
+def are_older(paths: Iterable[str], began_ms: float) -> bool:
+    """Whether files and folders are as they were when an application began. What cannot be looked at is not."""
+    try:
+        return all(not has_table(path) and newest(path) <= began_ms for path in paths)
+    except OSError:
+        return False
+
+
+def has_table(path: str) -> bool:
+    """Whether a folder is a table that keeps a history."""
+    return any((Path(path) / name).is_dir() for name in _TABLES)
+
+
+def newest(path: str) -> int:
+    """When a file, or a folder and what is directly in it, last changed, in milliseconds since the epoch; of a large folder, a part.
+
+    Raises:
+        OSError: it is not there.
+    """
+    place = Path(path)
+    stats = [place.stat()]
+    if place.is_dir():
+        stats += [entry.stat() for entry in islice(place.iterdir(), _LOOKED_AT) if not entry.name.startswith((".", "_"))]
+    files = [max(stat.st_mtime_ns, stat.st_ctime_ns if S_ISREG(stat.st_mode) else 0) for stat in stats]
+    return max(files) // 1_000_000
