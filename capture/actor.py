@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from headwater.capture.associations import BATCH, Associations
+from headwater.capture.failures import Failures, name_of
 from headwater.spark_listener.lineage.events import now
 from headwater.spark_listener.lineage.parents import RunName, new_run_id
 
@@ -36,6 +37,7 @@ class Actor:
         self.began = self.since = ""
         self._session = session
         self._pairs = Associations(limit)
+        self._failures = Failures()
         self._before: dict[Any, array[int]] = {}  # by tag: inputs since the last reset
         self._left_out = session.left_out
         self._start()
@@ -82,9 +84,15 @@ class Actor:
         self.links.append(other)
         self._session.note(self)
 
-    def fail(self, input: int) -> None:  # noqa: A002
-        """Processing of an input failed: what was recorded of it is taken back. It may be captured again."""
+    def fail(self, input: int, reason: object = None) -> None:  # noqa: A002
+        """Processing of an input failed: what was recorded of it is taken back. It may be captured again.
+
+        A trace of the input then says that it failed here, with the `reason` (a text or an exception): also where the actor commits
+        nothing more.
+        """
         self._pairs.fail(input)
+        if not self._session.in_replay:
+            self._failures.add(input, reason)
         for before in self._before.values():
             while input in before:
                 before.remove(input)
@@ -108,6 +116,7 @@ class Actor:
         except Exception as error:  # noqa: BLE001 - whatever it is, the program goes on
             _log.warning("What %s captured could not be kept: %r", self.name, error)
             self.problem(f"{len(pairs)} association(s) could not be kept: {error!r}", "missing")
+        self._keep_failures()
         pairs.clear()
         self.since = now()
         return count
@@ -123,7 +132,23 @@ class Actor:
         if len(self._pairs) or self._before:
             self.problem(f"{why}: {len(self._pairs)} association(s) that were not committed are rolled back", "missing")
         self._pairs.clear()
+        self._keep_failures()
         self._before.clear()
+
+    def _keep_failures(self) -> None:
+        """Keep which inputs failed, whatever becomes of the associations."""
+        failures = self._failures
+        if not len(failures) and not failures.left_out:
+            return
+        try:
+            table = self._session.table(name_of(self.run.job))
+            self._session.keep(self, failures.pairs(table, self._pairs))
+        except Exception as error:  # noqa: BLE001 - as at a commit
+            _log.warning("Which inputs failed in %s could not be kept: %r", self.name, error)
+            self.problem(f"which {len(failures)} input(s) failed could not be kept: {error!r}", "missing")
+        if failures.left_out:
+            self.problem(f"{failures.left_out} more input(s) failed; they are not listed", "missing")
+        failures.clear()
 
     def close(self) -> None:
         """Let go of what is held."""

@@ -20,6 +20,7 @@ from headwater.capture.actor import Actor
 from headwater.capture.associations import Associations
 from headwater.capture.data import Bytes, Data, Rows, Stream, Table, checked_name
 from headwater.capture.events import actor_event, pipeline_event
+from headwater.capture.failures import FailedPairs
 from headwater.capture.forks import renewed
 from headwater.capture.known import Known
 from headwater.capture.types import declared_type
@@ -217,7 +218,7 @@ class Session:
         self._folder.event(self._event(kind, actor, "partial" if actor.problems else "complete", error), durable=True)
         self._folder.run_ended(actor.run.run_id)
 
-    def keep(self, actor: Actor, pairs: Associations) -> int:
+    def keep(self, actor: Actor, pairs: Associations | FailedPairs) -> int:
         """Spool the captures of a commit; how many associations they have."""
         from headwater.capture.manifest import Committed, capture_of, ordinals_of
 

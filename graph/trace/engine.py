@@ -39,7 +39,7 @@ from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import FILE, ROW
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.held import held_now, holding_of, say_gone, say_snapshot
-from headwater.graph.trace.hops import Hops, notes_of
+from headwater.graph.trace.hops import Hops, failures_in, notes_of
 from headwater.graph.trace.lift import Lifted, lift
 from headwater.graph.trace.links import Names, datasets_of
 from headwater.graph.trace.origins import origins_of
@@ -111,7 +111,7 @@ async def trace(
             found_again=list(session.found_again), storage_requests=session.traffic.requests, storage_bytes=session.traffic.bytes,
             as_of=dataset.version.as_of if dataset.version else None,
             origins=_origins(session, dataset, [*entries, *found.selected], searched=request.where is not None) if request.origins else (),
-            notes=notes_of(found.hops.captures(), (record.file for record in entries if record.file)),
+            notes=[*notes_of(found.hops.captures(), (record.file for record in entries if record.file)), *failures_in(entries)],
         )  # fmt: skip
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from headwater.graph.associations import Behaviour, Operator
 from headwater.graph.associations.parts import DatasetName
-from headwater.graph.model import NodeKind, node_id, run_key
-from headwater.graph.trace.answer import Grain, Hop
+from headwater.graph.associations.references import FAILED_INPUTS
+from headwater.graph.model import NodeKind, node_id, parse_id, run_key
+from headwater.graph.trace.answer import Grain, Hop, TracedRecord
 from headwater.graph.trace.expressions import columns_needed, readable, steps_of
 from headwater.graph.trace.links import Names, datasets_of
 from headwater.graph.trace.session import Capture, Session
 
 _OWN_ROWS = "local:"  # begins the path of rows that a program made itself, with the capture's id
 _MOST_NAMED = 5  # datasets in a sentence
+_MOST_FAILURES = 20  # that are noted; all are among the records
 
 
 @dataclass
@@ -73,6 +76,17 @@ def notes_of(captures: Iterable[Capture], ends: Iterable[str]) -> list[str]:
             )
         found[text] = None
     return list(found)
+
+
+def failures_in(records: Iterable[TracedRecord]) -> list[str]:
+    """Return a sentence for each reason for which records failed in an actor, where an answer reaches that."""
+    found: dict[str, None] = {}
+    for record in records:
+        _, parts = parse_id(record.dataset)
+        if parts[0] == "table" and parts[-1].endswith(FAILED_INPUTS) and record.file is not None:
+            reason = unquote(record.file.partition("/")[2])
+            found[f"Failed in actor {parts[-1].removesuffix(FAILED_INPUTS)}: {reason}"] = None
+    return list(found)[:_MOST_FAILURES]
 
 
 def _results(datasets: Sequence[DatasetName]) -> str:

@@ -96,8 +96,8 @@ def test_records_that_the_mode_left_out_are_proposed_with_the_command_to_paste(t
     tally = Tally(began=(now + hour) / 1e9, has_program=True)
     work = Work(
         run=RunName("n", "j", "r"), started="", ended="", kind="RDD_JOB", inputs=[bare_input(f"file:{source}")],
-    refused = {"operator": "Generate", "reason": "not covered", "kind": "refused"}
-    both = Ledger(status="refused", mode=Mode.AUTO, problems=[SPARED, refused])
+        outputs=[bare_output(f"file:{tmp_path}/a b")], outcome=Outcome(),
+        ledger=Ledger(status="refused", mode=Mode.AUTO, problems=[SPARED]),
     )  # fmt: skip
     tally.spared(outputs_for(work), work.inputs)
     settings = load_settings({}, home=str(tmp_path))
@@ -116,7 +116,8 @@ def test_a_second_run_is_proposed_for_batches_of_files_alone(tmp_path: Path):
         run=RunName("n", "j", "r"), started="", ended="", kind="RDD_JOB", inputs=files, outputs=[bare_output(f"file:{tmp_path}/out")],
         outcome=Outcome(), ledger=Ledger(status="refused", mode=Mode.AUTO, problems=[SPARED]),
     )  # fmt: skip
-    both = Ledger(status="refused", mode=Mode.AUTO, problems=[SPARED, {"operator": "Generate", "reason": "not covered", "kind": "refused"}])
+    not_covered = {"operator": "Generate", "reason": "not covered", "kind": "refused"}
+    both = Ledger(status="refused", mode=Mode.AUTO, problems=[SPARED, not_covered])
     assert outputs_for(work) == work.outputs
     not_proposed = [
         replace(work, streaming=True), replace(work, inputs=other), replace(work, outputs=other), replace(work, ledger=both),
