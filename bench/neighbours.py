@@ -71,7 +71,7 @@ KINDS: dict[str, Make] = {
 # name → a body, how many connections send such ones, and after how many seconds they hang up
 WORST: dict[str, tuple[Make, int, float]] = {
     "documents": (lambda: (_PROV, document(45_000, is_chain=True), _PROVN), 8, _HANGS_UP),
-    "small": (lambda: (_LINEAGE, event(0, "-password" * 850), _JSON), 32, 60.0),
+    "small": (lambda: (_LINEAGE, event(0, "pass=@=" * 1_000), _JSON), 32, 60.0),
     "large": (lambda: (_LINEAGE, event(60_000, has_new_columns=True), _JSON), 8, 60.0),
 }
 

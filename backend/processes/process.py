@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ class Reply:
     wanted: Sequence[Any] = ()
 
 
-class ChildProcess:
+class ChildProcess(ABC):
     """One process. It has one piece of work at a time; its pool sees to that."""
 
     patience = 1.0
@@ -77,9 +78,9 @@ class ChildProcess:
         assert self._process.stdout is not None  # noqa: S101 - it was made with a pipe
         return self._process.returncode is None and not self._process.stdout.at_eof()
 
+    @abstractmethod
     async def interrupt(self) -> None:
         """Ask it to leave what it is at."""
-        raise NotImplementedError
 
     async def give_up(self) -> bool:
         """Have it leave what it is at; whether it can be asked the next."""

@@ -119,10 +119,25 @@ def changing(folder: Path, names: Collection[str]) -> Iterator[None]:
             yield
             return
         write_durably(folder / DIGESTS, Digests(before | dict.fromkeys(names)).text(folder.name))
-        yield
+        try:
+            yield
+        except BaseException:
+            with suppress(OSError):  # a full disk, as a rule, by which the change failed too
+                write_durably(folder / DIGESTS, Digests(_left(folder, names, before)).text(folder.name))
+            raise
         made = {name: _digest_of_file(folder / name) for name in names if (folder / name).exists()}
         kept = {name: one for name, one in before.items() if name not in names}
         write_durably(folder / DIGESTS, Digests(kept | made).text(folder.name))
+
+
+def _left(folder: Path, names: Collection[str], before: Mapping[str, FileDigest | None]) -> dict[str, FileDigest | None]:
+    """The digests after a change that failed: a file that is as it was keeps its own, and one that may be half written has none."""
+    found = {name: one for name, one in before.items() if name not in names}
+    for name in names:
+        if (folder / name).exists():
+            known = before.get(name)
+            found[name] = known if known is not None and _digest_of_file(folder / name) == known else None
+    return found
 
 
 def digests_of(folder: Path) -> Digests | None:

@@ -14,15 +14,14 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from graphql import GraphQLInterfaceType, GraphQLObjectType, GraphQLUnionType, get_named_type, is_required_argument
 
 from headwater.backend.api.access import RULES
-from headwater.backend.api.marquez.run_shape import job_version
 from headwater.errors import InvalidInputError
 from headwater.graph.within.patterns import Namespaces
 from headwater.graphql.access import MUTATIONS_WITHIN, QUERIES_WITHIN, SUBSCRIPTIONS_WITHIN, Answering, Scope
 from headwater.graphql.rights import Rights, kept_rights, rights_of
 from headwater.graphql.schema import schema
+from tests.backend.api.everything import Side, encoded, path_about, questions_about, route_answers
 from tests.backend.api.two_namespaces import (
     CANARY,
     MIXED_RUN,
@@ -44,8 +43,6 @@ _READING = (Scope.READ, Scope.RECORDS, Scope.EXPORT)
 _NO_RUN = f"f{THEIR_RUN[1:]}"
 _SHARED_RUN = "00000009-0000-4000-8000-000000000000"
 _ABSENT = "absent"  # as long as the other word: in its place, a name of nothing
-_ALL_KINDS = "CONTAINS, DESCRIBES, CHECKS, ACCESSES, READS, WRITES, DERIVES"
-_WAYS = ("UPSTREAM", "DOWNSTREAM")
 _REFUSED = "This is not open to keys restricted to namespaces."
 
 
@@ -60,115 +57,12 @@ def reader(world: Teams) -> dict[str, str]:
     return world.key("reader", restricted(*_READING))
 
 
-def _encoded(*parts: str) -> str:
-    return ":".join(quote(part, safe="/-") for part in parts)
-
-
-class _Side:
-    """The names of one team, as routes and questions ask for them."""
-
-    def __init__(self, data: str, jobs: str, table: str, column: str, job: str, run: str) -> None:
-        self.data, self.jobs, self.table, self.column, self.job, self.run = data, jobs, table, column, job, run
-        self.dataset_id = f"dataset:{_encoded(data, table)}"
-        self.column_id = f"column:{_encoded(data, table, column)}"
-        self.job_id = f"job:{_encoded(jobs, job)}"
-        self.version_id = f"version:{_encoded(data, table, run)}"
-        self.pipeline_id = f"pipeline:{_encoded(THEIR_JOBS, 'canarydag')}"
-
-
-_OUR_SIDE = _Side(OURS, OUR_JOBS, "report", "total", "load", OUR_RUN)
-_OUR_SECOND = _Side(OURS, OUR_JOBS, "second", "copied", "again", MIXED_RUN)
-_THEIR_SIDE = _Side(THEIRS, THEIR_JOBS, "canaryout", "canarytotal", "canaryjob", THEIR_RUN)
+_OUR_SIDE = Side(OURS, OUR_JOBS, "report", "total", "load", OUR_RUN)
+_OUR_SECOND = Side(OURS, OUR_JOBS, "second", "copied", "again", MIXED_RUN)
+_THEIR_SIDE = Side(THEIRS, THEIR_JOBS, "canaryout", "canarytotal", "canaryjob", THEIR_RUN)
 
 
 # Questions of the schema --------------------------------------------------------------------------------------------------------------
-
-
-def _arguments(side: _Side) -> dict[str, list[str]]:
-    """The arguments of each question of the schema; one that is not here fails."""
-    ids = [
-        side.dataset_id,
-        side.column_id,
-        side.job_id,
-        side.version_id,
-        f"run:{side.run}",
-        side.pipeline_id,
-        f"tag:{CANARY}tag",
-        "tag:monthly",
-    ]
-    ids += [f"platform:{_encoded(side.data)}", f"system:{_encoded(side.jobs)}", f"owner:{CANARY}owner", "owner:ann"]
-    ids += [f"actor:{CANARY}type:{CANARY}actor", f"check:{_encoded(side.data, side.table, '', CANARY + 'check')}"]
-    nodes = [json.dumps(identifier) for identifier in ids]
-    data, column, job = json.dumps(side.dataset_id), json.dumps(side.column_id), json.dumps(side.job_id)
-    views = [f"{{focus: [{node}]}}" for node in nodes[:6]]
-    views += [
-        f"{{focus: [{data}], data: COLUMN}}",
-        f"{{focus: [{data}], actors: RUN, data: VERSION}}",
-        f'{{focus: [{data}], asOf: "2030-01-01"}}',
-    ]
-    views += [
-        f'{{focus: [{data}], masks: [{{by: KIND, values: ["job"]}}]}}',
-        f'{{focus: ["platform:{_encoded(side.data)}"], data: PLATFORM}}',
-    ]
-    empty = "0" * 32
-    return {
-        "service": [""], "registrations": [""], "replays": [""], "recaptures": [""], "admin": [""], "audit": [""],
-        "auditVerification": [""],
-        "tags": ["first: 100"], "types": ["first: 100"], "actors": ["first: 100"], "data": ["first: 100"],
-        "jobs": ["first: 100", f"first: 100, namespace: {json.dumps(side.jobs)}"],
-        "datasets": ["first: 100", f"first: 100, namespace: {json.dumps(side.data)}"],
-        "search": ['text: "", first: 200', f'text: "{CANARY}"', 'text: "re"'],
-        "node": [f"id: {node}" for node in nodes],
-        "lineage": [f"focus: [{node}], direction: {way}" for node in nodes for way in ("UPSTREAM", "BOTH")]
-        + [f"focus: [{column}], kinds: [DERIVES]", f"focus: [{data}], kinds: [{_ALL_KINDS}]"],
-        "dataflow": [f"container: {nodes[5]}", f'container: "system:{_encoded(side.jobs)}"'],
-        "quality": [f"node: {data}", f"node: {column}"],
-        "rows": [f"dataset: {data}"],
-        "trace": [f'dataset: {data}, rows: [{{file: "x", row: 0}}]', f'dataset: {data}, where: "true"'],
-        "traceJob": [f'id: "{empty}"'], "replay": [f'id: "{empty}"'], "recapture": [f'id: "{empty}"'],
-        "view": [f"view: {view}" for view in views],
-        "viewLink": [f"view: {view}, src: {data}, dst: {data}" for view in views]
-        + [
-            f'view: {{focus: [{data}], masks: [{{by: KIND, values: ["job"]}}]}}, src: "dataset:{_encoded(OURS, source)}", dst: {data}'
-            for source in ("orders", "second")
-        ],
-        "viewDifference": [f'view: {view}, before: "2001-01-01", after: "2030-01-01"' for view in views],
-        "impact": [f"focus: [{node}], direction: {way}" for node in nodes[:5] for way in _WAYS]
-        + [f'records: {{dataset: {data}, where: "true"}}'],
-        "fieldAccess": [f"column: {column}"],
-        "fieldLineage": [f"column: {column}, detailed: {deep}, direction: {way}" for deep in ("true", "false") for way in _WAYS],
-        "runs": [f"job: {job}", f"job: {nodes[5]}"],
-        "versions": [f"dataset: {data}"],
-        "blocks": [f"dataset: {data}"],
-        "consumers": [f"dataset: {data}"],
-    }  # fmt: skip
-
-
-def _selection(kind: Any, deep: int) -> str:
-    """Everything that can be asked of a type without arguments."""
-    named = get_named_type(kind)
-    if not isinstance(named, GraphQLObjectType | GraphQLInterfaceType):
-        assert not isinstance(named, GraphQLUnionType)
-        return ""
-    parts = []
-    for name, field in named.fields.items():
-        if any(is_required_argument(argument) for argument in field.args.values()):
-            continue
-        inner = get_named_type(field.type)
-        if not isinstance(inner, GraphQLObjectType):
-            parts.append(name)
-        elif deep:
-            parts.append(f"{name} {_selection(inner, deep - 1)}")
-    return f"{{ {' '.join(parts)} }}"
-
-
-def _documents(side: _Side) -> Iterator[tuple[str, str]]:
-    fields = schema._schema.query_type.fields
-    stated = _arguments(side)
-    assert set(fields) == set(stated), "a question of the schema that this matrix does not ask"
-    for name, variants in stated.items():
-        for arguments in variants:
-            yield name, f"{{ {name}{f'({arguments})' if arguments else ''} {_selection(fields[name].type, 2)} }}"
 
 
 def _told(text: str) -> str:
@@ -177,17 +71,23 @@ def _told(text: str) -> str:
 
 def test_whoever_reads_everything_is_told_of_both_teams(world: Teams) -> None:
     """The canaries are there to be found: else the matrix would show nothing."""
-    told = {name for name, document in _documents(_OUR_SIDE) if CANARY in json.dumps(world.ask(world.home, document).get("data")).lower()}
+    told = {
+        name for name, document in questions_about(_OUR_SIDE) if CANARY in json.dumps(world.ask(world.home, document).get("data")).lower()
+    }
     assert told >= {"datasets", "jobs", "search", "lineage", "view", "impact", "node", "tags", "types", "fieldLineage", "viewDifference"}
-    paths = {path for path, response, _ in _asked(world, world.home, _OUR_SIDE) if response.is_success and CANARY in response.text.lower()}
+    paths = {
+        path
+        for path, response, _ in route_answers(world.client, world.home, _OUR_SIDE)
+        if response.is_success and CANARY in response.text.lower()
+    }
     assert len(paths) > 20
 
 
 @pytest.mark.parametrize("side", [_OUR_SIDE, _OUR_SECOND], ids=["report", "second"])
-def test_no_question_tells_of_the_other_team(world: Teams, reader: dict[str, str], side: _Side) -> None:
+def test_no_question_tells_of_the_other_team(world: Teams, reader: dict[str, str], side: Side) -> None:
     unread = {"rows", "trace"} | ({"viewLink"} if side is _OUR_SECOND else set())  # there are no files, and no link
     answered = set()
-    for name, document in _documents(side):
+    for name, document in questions_about(side):
         response = world.client.post("/graphql", json={"query": document}, headers=reader)
         echoed = document.lower()
         found = _told(response.text)
@@ -207,7 +107,7 @@ def _absent(text: str) -> str:
 
 def test_what_is_hidden_is_answered_like_what_is_not_there(world: Teams, reader: dict[str, str]) -> None:
     compared = 0
-    for name, document in _documents(_THEIR_SIDE):
+    for name, document in questions_about(_THEIR_SIDE):
         hidden = world.client.post("/graphql", json={"query": document}, headers=reader)
         missing = world.client.post("/graphql", json={"query": _absent(document)}, headers=reader)
         assert _told(_absent(hidden.text)) == _told(missing.text), (name, document)
@@ -229,7 +129,7 @@ def test_each_question_is_in_one_class() -> None:
 
 def test_what_is_not_open_is_refused_whatever_is_asked(world: Teams, reader: dict[str, str]) -> None:
     refused = set()
-    for name, document in _documents(_OUR_SIDE):
+    for name, document in questions_about(_OUR_SIDE):
         if QUERIES_WITHIN.get(name, Answering.REFUSED) is Answering.REFUSED:
             errors = world.ask(reader, document)["errors"]
             assert {error["extensions"]["code"] for error in errors} == {"ForbiddenError"}, (document, errors)
@@ -240,47 +140,10 @@ def test_what_is_not_open_is_refused_whatever_is_asked(world: Teams, reader: dic
 # Routes -------------------------------------------------------------------------------------------------------------------------------
 
 
-def _path(path: str, side: _Side) -> str:
-    is_job = "/jobs" in path
-    names = {
-        "namespace": side.jobs if is_job else side.data, "source": side.data, "job": side.job, "dataset": side.table, "run": side.run,
-        "version": job_version(side.jobs, side.job) if is_job else side.run, "field": side.column, "tag": f"{CANARY}tag",
-        "capture": "0" * 32, "name": "x",
-    }  # fmt: skip
-    return re.sub(r"\{(\w+)\}", lambda found: quote(names.get(found[1], "x"), safe=""), path)
-
-
-def _queries(side: _Side) -> list[list[tuple[str, str]]]:
-    """Parameters of all routes at once: each takes what it knows."""
-    common = [("start", "0"), ("end", "now"), ("period", "WEEK"), ("depth", "20"), ("limit", "100"), ("q", CANARY), ("runId", side.run)]
-    common.append(("query", f"{CANARY}* re*"))
-    columns = [("column", side.column_id), ("node", side.dataset_id), ("nodeId", f"dataset:{side.data}:{side.table}")]
-    targets = (side.dataset_id, side.column_id, side.job_id, f"run:{side.run}", side.version_id)
-    found = [[*common, *columns, ("target", target), ("focus", target)] for target in targets]
-    field = f"datasetField:{side.data}:{side.table}:{side.column}"
-    found.append([*common, ("q", "re"), ("column", side.column_id), ("node", side.job_id), ("nodeId", f"job:{side.jobs}:{side.job}")])
-    found.append([*common, ("nodeId", field), ("withDownstream", "true"), ("target", side.job_id), ("type", "run")])
-    found.append([*common, ("records", side.dataset_id), ("where", "true"), ("target", side.dataset_id), ("direction", "upstream")])
-    found += [[*common, ("direction", way), ("nodeId", field), ("type", "job")] for way in ("incoming", "outgoing", "both")]
-    return found
-
-
-def _asked(
-    world: Teams, headers: dict[str, str], side: _Side, change: Any = str, *, few: bool = True
-) -> Iterator[tuple[str, Any, list[tuple[str, str]]]]:
-    for (method, path), rule in RULES.items():
-        if method != "GET" or rule.scope is None or rule.scope in (Scope.OPERATE, Scope.AUDIT) or path == "/graphql":
-            continue
-        for query in _queries(side)[:: 3 if few else 1]:
-            for accept in ("application/json", "text/turtle") if path.endswith("/prov") else ("*/*",):
-                stated = [(name, change(value)) for name, value in query]
-                yield path, world.client.get(change(_path(path, side)), params=stated, headers={**headers, "Accept": accept}), query
-
-
 @pytest.mark.parametrize("side", [_OUR_SIDE, _OUR_SECOND], ids=["report", "second"])
-def test_no_route_tells_of_the_other_team(world: Teams, reader: dict[str, str], side: _Side) -> None:
+def test_no_route_tells_of_the_other_team(world: Teams, reader: dict[str, str], side: Side) -> None:
     answered = set()
-    for path, response, query in _asked(world, reader, side, few=False):
+    for path, response, query in route_answers(world.client, reader, side, few=False):
         text = response.text.lower() + str(dict(response.headers)).lower()
         if response.status_code < 300:
             answered.add(path)
@@ -294,8 +157,8 @@ def test_no_route_tells_of_the_other_team(world: Teams, reader: dict[str, str], 
 
 
 def test_a_route_answers_for_what_is_hidden_as_for_what_is_not_there(world: Teams, reader: dict[str, str]) -> None:
-    hidden = list(_asked(world, reader, _THEIR_SIDE))
-    missing = list(_asked(world, reader, _THEIR_SIDE, _absent))
+    hidden = list(route_answers(world.client, reader, _THEIR_SIDE))
+    missing = list(route_answers(world.client, reader, _THEIR_SIDE, _absent))
     for (path, one, query), (_, other, _) in zip(hidden, missing, strict=True):
         assert one.status_code == other.status_code, (path, query, one.text, other.text)
         left, right = _told(_absent(one.text)), _told(other.text)
@@ -308,9 +171,9 @@ def _everything_told(world: Teams, headers: dict[str, str]) -> dict[str, str]:
     """All answers to questions and routes about our datasets, by what was asked."""
     found = {}
     for side in (_OUR_SIDE, _OUR_SECOND):
-        for _, document in _documents(side):
+        for _, document in questions_about(side):
             found[document] = world.client.post("/graphql", json={"query": document}, headers=headers).text
-        for path, response, query in _asked(world, headers, side):
+        for path, response, query in route_answers(world.client, headers, side):
             if not path.endswith(("/prov", "/openmetadata", "/datahub")):  # a document has its own time
                 found[f"{path} {query}"] = re.sub(r'"end":\d+', "", response.text)  # CDAP repeats what "now" was
     return found
@@ -340,7 +203,7 @@ def test_every_route_is_refused_unless_the_table_says_what_it_has(world: Teams, 
     refused = 0
     for (method, path), rule in RULES.items():
         if rule.within is Answering.REFUSED and rule.scope not in (Scope.AUDIT, Scope.OPERATE):
-            answer = world.client.request(method, _path(path, _OUR_SIDE), headers=everything)
+            answer = world.client.request(method, path_about(path, _OUR_SIDE), headers=everything)
             assert answer.status_code == 403, path
             assert answer.json()["message"] == _REFUSED, path
             refused += 1
@@ -379,7 +242,7 @@ def test_pages_of_lists_hold_everything_once(world: Teams, reader: dict[str, str
 
 def test_a_walk_stops_at_what_is_hidden_and_says_so(world: Teams, reader: dict[str, str]) -> None:
     query = "query ($f: [ID!]!) { lineage(focus: $f, direction: UPSTREAM) { nodes { id } hidden truncated } }"
-    third = f"dataset:{_encoded(OURS, 'third')}"
+    third = f"dataset:{encoded(OURS, 'third')}"
     seen = world.ask(reader, query, f=[third])["data"]["lineage"]
     assert [node["id"].rpartition(":")[2] for node in seen["nodes"]] == ["third", "again", "second"]
     assert (seen["hidden"], seen["truncated"]) == (True, 0)
@@ -475,10 +338,10 @@ def test_rights_are_kept_and_read_back() -> None:
 def test_a_run_tells_its_state_and_names_nothing_of_elsewhere(world: Teams, reader: dict[str, str]) -> None:
     told = world.ask(reader, f'{{ node(id: "run:{OUR_RUN}") {{ properties containers {{ id }} }} }}')["data"]["node"]
     assert told["properties"]["state"] == "COMPLETE"
-    assert not {"parent", "parentRun", "error", "errorMessage", "odd", f"input:dataset:{_encoded(THEIRS, 'canarysecret')}"} & set(
+    assert not {"parent", "parentRun", "error", "errorMessage", "odd", f"input:dataset:{encoded(THEIRS, 'canarysecret')}"} & set(
         told["properties"]
     )
-    assert f"input:dataset:{_encoded(OURS, 'orders')}" in told["properties"]
+    assert f"input:dataset:{encoded(OURS, 'orders')}" in told["properties"]
     assert [node["id"] for node in told["containers"]] == ["job:airflow-sales:load", "system:airflow-sales"]
 
 
