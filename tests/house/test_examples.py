@@ -67,7 +67,7 @@ def test_a_command_line_is_understood(line: str, tmp_path: Path, monkeypatch: py
 
 
 def test_there_are_examples_of_every_command() -> None:
-    used = {shlex.split(line)[1] for line in COMMANDS}
+    used = {shlex.split(line, comments=True)[1] for line in COMMANDS}
     assert [name for name in typer.main.get_command(app).list_commands(None) if name not in used | {"demo"}] == []  # make types that
 
 
