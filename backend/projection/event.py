@@ -70,7 +70,8 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
     run = statement.run(job, run_id)
     properties, ranks = _run_state(text(event.get("eventType")), stamp)
     # What a dataset holds is told by the last run that wrote it, not by one that failed since.
-    statement.describe(job, {"lastRun": run} | ({"lastComplete": run} if properties.get("state") == "COMPLETE" else {}))
+    has_written = properties.get("state") == "COMPLETE" or _has_written_batches(event)
+    statement.describe(job, {"lastRun": run} | ({"lastComplete": run} if has_written else {}))
     properties |= facet_properties({name: facet for name, facet in facets.items() if name != STAGES})
     properties |= given(
         producer=text(event.get("producer")),
@@ -120,14 +121,25 @@ def _ends_bare(event: Mapping[str, Any]) -> bool:
 
 
 def _written_at(event: Mapping[str, Any], run: Mapping[str, Any], stamp: Stamp) -> tuple[str | None, dict[str, int]]:
-    """When what a run writes is there: at its end. A stream's is there from its beginning on, and may have no end (the earliest counts).
-
-    Spark's streams have a run for each batch, which ends as any other does.
-    """
-    kind = mapping(mapping(mapping(event["job"]).get("facets")).get("jobType"))
-    if text(kind.get("processingType")) == "STREAMING" and text(kind.get("integration")) != "SPARK":
+    """When the output of a run is there: at its end. The output of a stream is there earlier, and the earliest time counts."""
+    if _has_written_batches(event):
         return stamp.time, {"writtenAt": -_microseconds(stamp)}
     return (run.get("endedAt") if run.get("state") == "COMPLETE" else None), {}
+
+
+def _has_written_batches(event: Mapping[str, Any]) -> bool:
+    """Whether the event is of a stream that has written, which is so even if the stream is stopped or fails later.
+
+    Our own listener counts the batches of a stream. Other producers for Spark report a run for each batch, which ends like any other run.
+    """
+    kind = mapping(mapping(mapping(event["job"]).get("facets")).get("jobType"))
+    if text(kind.get("processingType")) != "STREAMING":
+        return False
+    if text(kind.get("integration")) != "SPARK":
+        return True
+    ledger = mapping(mapping(event["run"].get("facets")).get("headwater_capture"))
+    batches = mapping(ledger.get("leftOut")).get("batches")
+    return isinstance(batches, int) and batches > 0
 
 
 def _microseconds(stamp: Stamp) -> int:

@@ -102,7 +102,7 @@ class Ledger:
     segments were written by tasks that succeeded, `arrived` ones are there. `dropped` counts what the spool had no room for since the last
     event that got through. `cost`: milliseconds that the program waited (`driver_ms`), in which plans were rewritten (`planning_ms`), of
     processor time of tasks (`tasks_ms`) and of our thread (`thread_ms`); `bytes` and `rows` of associations.
-    `leftOut` counts, at the end of an application, the queries that are no runs of their own, by what they are.
+    `leftOut` counts work without runs of its own: queries at the end of an application, and batches of a stream.
     """
 
     status: str

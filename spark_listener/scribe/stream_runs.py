@@ -68,5 +68,6 @@ class StreamRuns:
         return Work(
             run=RunName(self._context.application.namespace, stream.job, stream.run_id), started=stream.started, ended=ended, kind="QUERY",
             inputs=stream.inputs(), outputs=stream.outputs(), outcome=outcome or Outcome(),
-            ledger=Ledger(status=status, mode=mode, problems=problems), streaming=True,
+            ledger=Ledger(status=status, mode=mode, problems=problems, leftOut={"batches": stream.batches} if stream.batches else None),
+            streaming=True,
         )  # fmt: skip

@@ -67,6 +67,7 @@ def test_a_stream_is_one_run_with_folders_columns_rows_and_offsets(tmp_path: Pat
     assert [(item["name"], item["field"]) for item in lineage] == [("/data/in", "wind")]
     assert last["job"]["facets"]["jobType"]["processingType"] == "STREAMING"
     assert dict(told.tally.left_out) == {"batches": 5}
+    assert last["run"]["facets"]["headwater_capture"]["leftOut"] == {"batches": 5}
     assert list(told.folder.open_runs()) == []
 
 

@@ -73,6 +73,20 @@ async def test_a_batch_of_spark_s_stream_is_written_at_its_end(tmp_path: Path) -
         assert "writtenAt" not in (await graph.node(f"version:file:/out:{RUN}")).properties
 
 
+@pytest.mark.parametrize("state", ["ABORT", "FAIL"])
+@pytest.mark.parametrize("batches", [0, 3])
+async def test_a_stream_that_is_stopped_has_written_its_batches(tmp_path: Path, state: str, batches: int) -> None:
+    start, end = (run_event(kind, second, outputs=[dataset("/out")]) for kind, second in (("START", 1), (state, 9)))
+    for event in (start, end):
+        event["job"]["facets"] = {"jobType": {"processingType": "STREAMING", "integration": "SPARK", "jobType": "QUERY"}}
+    end["run"]["facets"] = {"headwater_capture": {"status": "off", "mode": "coarse", "leftOut": {"batches": batches} if batches else None}}
+    async with graph_of(tmp_path, start, end) as graph:
+        version = await graph.node(f"version:file:/out:{RUN}")
+        job = await graph.node("job:flights:daily.report")
+        assert version.properties.get("writtenAt") == ("2026-01-01T00:00:09.000000Z" if batches else None)
+        assert ("lastComplete" in job.properties) is bool(batches), "a trace goes on through the job"
+
+
 @pytest.mark.parametrize(
     ("end", "is_written"),
     [
