@@ -2,8 +2,8 @@
 
 The link is the member `prev`, the last member of a line: the hexadecimal digest of the bytes of the previous line, including its own link
 and without the end of the line. The chain continues from file to file. Links cannot reveal that the latest lines were cut off, or that
-somebody wrote the whole log again. To detect this, keep the digest of the last line in another place, and search for it with `headwater
-admin audit --verify --head`.
+somebody wrote the whole log again. To detect this, keep the digest of the last line in another place. Then let
+`headwater admin audit --verify --head` search for it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def digest(line: bytes) -> str:
 
 
 def linked(line: bytes, before: str | None) -> bytes:
-    """Add to a line the link to the previous line. A line is a JSON object without an end of line; the first line has no link."""
+    """Add to a line the link to the previous line. A line is a JSON object without an end of line; the first line links to nothing."""
     return line[:-1] + (b',"prev":' + json.dumps(before).encode("ascii") + b"}")
 
 

@@ -24,7 +24,7 @@ from headwater.graph.stores import GraphStore
 
 Proposal = dict[str, Any]
 
-# Only the job states the sources of a dataset with more: each output of the job would repeat all inputs.
+# If a dataset has more sources, only its job states them: each output of the job would repeat all inputs.
 _MOST_SOURCES = 2_000
 _AUTHOR = "urn:li:corpuser:headwater"
 _TYPES = {

@@ -190,7 +190,7 @@ def room_of_properties(room: int) -> int:
 
 
 def _changed(texts: Texts, numbers: Numbers, stated: Sequence[str], fresh: Iterable[int], places: Sequence[int]) -> Texts:
-    """Return the texts that a change replaces, and the texts of fresh nodes, which are at `places`."""
+    """Return the texts after a change: changed texts of known nodes, and texts of fresh nodes, which are at `places` of `stated`."""
     old = np.flatnonzero(numbers != UNKNOWN)
     known = numbers[old]
     other = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from headwater.backend.home_settings import HomeSettings
 
-_READ_BYTES = 64 << 20  # entries to read at once
+_READ_BYTES = 64 << 20  # bytes of entries to read at once
 _BEYOND = (1 << 63) - 1  # greater than every offset
 _KINDS = frozenset(EntryKind)
 

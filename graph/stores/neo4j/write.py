@@ -104,7 +104,7 @@ async def drop_tenant(connections: Connections, tenant: str) -> None:
         )
         (gone,) = (await rows(transaction, statement, tenant=tenant, limit=_FORGOTTEN))[0]
         if gone:
-            # Clear this after each portion: changes that were read between two portions name deleted nodes.
+            # Log each portion: a reader between two portions may have read nodes that no longer exist.
             await log_change(transaction, tenant, None)
         return int(gone)
 
