@@ -36,11 +36,11 @@ _OF_FOLDERS = {
 
 # A folder of a partition. Spark, Hive and Arrow escape in names and values what is left out here; a value may be a pattern.
 _PAIR = re.compile(r"""([^=/\\"'#?\[\]^\x00-\x1f\x7f]+)=([^=/\\"'#?^\x00-\x1f\x7f]+)""")
-# Names that Hadoop, Spark, Hive and Arrow give to the files in a dataset.
-_PART = re.compile(r"part-(?:[rm]-)?(?:\d{4,}(?:[-.].*)?|\d+\..*)|\d{6}_\d+", re.DOTALL)
+# Names that Hadoop, Spark, Hive, Arrow, Flink and Dask give to the files in a dataset.
+_PART = re.compile(r"part-(?:[rm]-)?(?:\d{4,}(?:[-.].*)?|\d+\..*|[0-9a-f]{8}-[0-9a-f-]{27}-\d.*)|part\.\d+\..*|\d{6}_\d+", re.DOTALL)
 # What is in a folder of a partition and has such a name is a file.
 _DATA_FILE = re.compile(
-    r".+\.(?:parquet|orc|avro|csv|tsv|json|jsonl|ndjson|txt|text|xml|arrow|feather)(?:\.(?:gz|bz2|snappy|zst|lz4|deflate))?",
+    r".+\.(?:parquet|orc|avro|csv|tsv|json|jsonl|ndjson|txt|text|xml|arrow|feather|log|gz|bz2|zst)(?:\.(?:gz|bz2|snappy|zst|lz4|deflate))?",
     re.DOTALL | re.IGNORECASE,
 )
 _ALL = re.compile(r"\*\*?(?:\.[A-Za-z0-9.*]+)?")  # the pattern of all, or of all with an ending

@@ -134,6 +134,8 @@ def test_a_partition_folder_escapes_single_characters() -> None:
         ("/lake/copy/part-00000", "/lake/copy", "part-00000"),
         ("/lake/copy/part-0.parquet", "/lake/copy", "part-0.parquet"),
         ("/lake/copy/000000_0", "/lake/copy", "000000_0"),
+        ("/lake/copy/part.0.parquet", "/lake/copy", "part.0.parquet"),
+        ("/lake/copy/part-81fc4980-a6af-41c8-9937-9939408a734b-0-1", "/lake/copy", "part-81fc4980-a6af-41c8-9937-9939408a734b-0-1"),
         ("/lake/copy/*.parquet", "/lake/copy", "*.parquet"),
         ("/lake/sales/year=*/month={4,5}/*", "/lake/sales", "year=*/month={4,5}/*"),
         ("/data/env=prod/orders", "/data/env=prod/orders", ""),

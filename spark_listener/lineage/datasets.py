@@ -208,9 +208,9 @@ def _change(sink: Mapping[str, Any]) -> Facet | None:
     return facet("lifecycleStateChange", lifecycleStateChange=change, previousIdentifier=previous)
 
 
-def bare_input(path: str) -> Dataset:
-    """An input of which only the path is known."""
-    namespace, name = dataset_at(path)
+def bare_input(path: str, format_: str = "") -> Dataset:
+    """An input of which only the path is known, and perhaps the format of its table."""
+    namespace, name = dataset_at(path, {"format": format_})
     return Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}), within=_place(path, namespace, name))
 
 

@@ -41,6 +41,11 @@ def folder_named(description: str) -> str | None:
     return places[0] if len(places) == 1 else found[2]  # of several folders, what Spark calls the source by
 
 
+def table_format(description: str) -> str:
+    """The format of the table that a source or sink is called by; empty for a folder of files."""
+    return "delta" if description.startswith("Delta") else ""
+
+
 def has_name(source: str, plan: Mapping[str, Any]) -> bool:
     """Whether it is known what a source of a batch's plan is, or that it is nobody else's."""
     if folder_named(source) is not None or _NOBODYS.match(source):
@@ -56,7 +61,7 @@ def datasets_of(source: str, offset: Any, found: dict[Name, Dataset]) -> Sequenc
     """
     folder = folder_named(source)
     if folder is not None:
-        named = bare_input(folder)
+        named = bare_input(folder, table_format(source))
         meant = {(named.namespace, named.name): offset}
         found.setdefault((named.namespace, named.name), named)
     elif _TOPICS.match(source):

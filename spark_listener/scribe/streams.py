@@ -21,7 +21,7 @@ from headwater.spark_listener.lineage.naming import dataset_at
 from headwater.spark_listener.lineage.parents import new_run_id
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.redact import redact
-from headwater.spark_listener.scribe.stream_places import bare, datasets_of, folder_named, has_name, with_folders, with_topics
+from headwater.spark_listener.scribe.stream_places import bare, datasets_of, folder_named, has_name, table_format, with_folders, with_topics
 
 _MOST = 1000
 _MOST_DATASETS = 200
@@ -71,6 +71,8 @@ class Stream:
         """What was written."""
         folder = folder_named(self.sink)
         sink = {**(self.table or {}), **({"path": folder} if folder else {})}
+        if format_ := table_format(self.sink):
+            sink.setdefault("format", format_)
         if not sink:
             return list(self.nested.values())
         sink |= {"mode": "append", "columns": self.plan.get("output") or sink.get("columns") or ()}
@@ -108,7 +110,7 @@ class Streams:
             return None
         sink, table, name = str(event.get("sink") or ""), event.get("table"), event.get("name")
         folder = folder_named(sink)
-        written = [dataset_at(folder)] if folder else source_datasets(table) if table else []
+        written = [dataset_at(folder, {"format": table_format(sink)})] if folder else source_datasets(table) if table else []
         if name or not written:
             job = job_name(prefix, "stream", redact(str(name or _word(sink))))
         else:

@@ -11,11 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.backend.home_settings import DEFAULT_TENANT
+from headwater.backend.masks import Mask
+from headwater.backend.projection import declaration_stamp, fold, project_declaration
+from headwater.backend.questions.masked import SHOWN, MaskedQuestions
 from headwater.backend.settings import load_settings
 from headwater.backend.workspace import Workspace
+from headwater.errors import InvalidQueryError
 from headwater.graph.model import EdgeKind, NodeKind, node_id, parse_id
+from headwater.graph.model.declaration import Declaration
 from headwater.graph.stores import Direction
 from headwater.graph.trace import TraceAnswer, TraceRequest, trace
+from headwater.graph.trace.questions import DirectQuestions, RowsRequest
 from tests.spark_listener.spark import environment, run, script
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -163,6 +169,31 @@ def test_a_partition_is_named_by_its_path(folder: Path, name: str, where: str, i
         found = {record.values["id"] for record in back.records}
         assert found == ids, back.incomplete
         assert back.exact, back.incomplete
+
+
+@pytest.mark.parametrize("rule", [Mask(columns=("amount",), datasets=("*/out/sales",)), Mask(tag="pii")])
+def test_what_is_masked_of_a_dataset_is_masked_of_its_partitions(folder: Path, rule: Mask) -> None:
+    tagged = {"id": node_id(NodeKind.COLUMN, "file", f"{folder}/out/sales", "amount"), "aspect": "tag", "value": "pii"}
+    declaration = Declaration.from_json({"declared": "2026-01-01T00:00:00Z", "by": "ann", "descriptions": [tagged]})
+
+    async def shown(name: str) -> set[object]:
+        async with await _taken(folder) as workspace:
+            batch = project_declaration(declaration, declaration_stamp(declaration, "k"))
+            await fold(workspace.graph, DEFAULT_TENANT, [batch])
+            direct = DirectQuestions(workspace.graph, workspace.records)
+            questions = MaskedQuestions(direct, workspace.graph, workspace.records, [rule])
+            page = await questions.rows(DEFAULT_TENANT, RowsRequest(f"{folder}/{name}"))
+            assert page.rows
+            with pytest.raises(InvalidQueryError, match="masked"):
+                await questions.rows(DEFAULT_TENANT, RowsRequest(f"{folder}/{name}", where="amount > 0"))
+            with pytest.raises(InvalidQueryError, match="masked"):
+                await questions.trace(DEFAULT_TENANT, TraceRequest(dataset=f"{folder}/{name}", where="amount > 0"))
+            column = [name for name, _ in page.columns].index("amount")
+            return {row.values[column] for row in page.rows}
+
+    (part,) = (folder / "out/sales/year=2026/month=5").glob("part-*.parquet")
+    for name in ("out/sales", "out/sales/year=2026", "out/sales/year=2026/month=5", str(part.relative_to(folder))):
+        assert asyncio.run(shown(name)) == {SHOWN}, name
 
 
 def _ask(folder: Path, dataset: str, where: str, **request: object) -> TraceAnswer:
