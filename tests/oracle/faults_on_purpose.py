@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -270,7 +271,7 @@ class _Run:
             outcome = _outcome(session, query, self.folder / f"out{self.number}")
             bridge.flush(PATIENTLY)
             said: list[str] = []
-            while events := bridge.drain(0):
+            while events := self._events(bridge):
                 captures = [event["capture"] for event in events if event.get("capture")]
                 said += [capture["status"] for capture in captures if capture["status"] == "complete"]
                 said += [problem["reason"] for capture in captures for problem in capture["problems"]]
@@ -282,6 +283,14 @@ class _Run:
             self.switch().state("")
             bridge.close()
         return outcome, places, said
+
+    def _events(self, bridge: Bridge) -> list[dict[str, Any]]:
+        """The next events. A listener whose Java fails reports it and goes on, so the fault ends here."""
+        try:
+            return bridge.drain(0)
+        except Py4JJavaError as fault:
+            self.switch().state("")
+            return [{"event": "fault", "reason": str(fault.java_exception)}]
 
 
 def main(folder: Path, mode: str, choice: str, kind: str) -> None:
