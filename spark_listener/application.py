@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import time
+from contextlib import closing
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from headwater.spark_listener.listener import Listener
 from headwater.spark_listener.operations import DeclaredOperation
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins, SavedRDD
+from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.settings import Mode, Settings
 from headwater.spark_listener.spark_conf import SparkConf
 from headwater.spark_listener.spool import SpoolFolder
@@ -132,9 +134,17 @@ class Application:
             segments=self._settings.segments or str(self.folder.segments),
             budget=self._settings.derivation_budget,
             readable=self._settings.readable,
+            overwritten=self._overwritten(),
             keys=dict(self._settings.jdbc_keys),
             look=self._settings.look_seconds,
         )
+
+    def _overwritten(self) -> list[str]:
+        """The folders that jobs of this home overwrite: mode auto leaves nothing to be found again there."""
+        if self._settings.mode is not Mode.AUTO:
+            return []
+        with closing(Registry(self._settings.home)) as registry:
+            return registry.overwritten()
 
     @property
     def program(self) -> Program | None:

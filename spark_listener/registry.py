@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS program (
 CREATE INDEX IF NOT EXISTS program_job ON program (namespace, job);
 CREATE TABLE IF NOT EXISTS run (run TEXT PRIMARY KEY, program TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS root (path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS overwritten (path TEXT PRIMARY KEY, at TEXT NOT NULL) WITHOUT ROWID;
 """
 _SELECT = "SELECT p.namespace, p.job, p.operator, p.invocation, p.at"
 _PATIENCE = 10.0  # seconds to wait for another process that writes
@@ -119,6 +120,19 @@ class Registry:
         if real and len(real) > len(self._roots_among(real)):
             with self._writing() as database:
                 database.executemany("INSERT OR IGNORE INTO root VALUES (?)", [[path] for path in real])
+
+    def add_overwritten(self, path: str) -> None:
+        """Note that a job of this home overwrites a folder. Raises as `register` does."""
+        with self._writing() as database:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            database.execute("INSERT OR REPLACE INTO overwritten VALUES (?, ?)", [path, now])
+
+    def overwritten(self) -> list[str]:
+        """The folders that jobs of this home overwrite, up to 1,000, the latest first; none where the file cannot tell."""
+        try:
+            return [row[0] for row in self._read("SELECT path FROM overwritten ORDER BY at DESC LIMIT 1000")]
+        except ConfigurationError:  # an earlier release made it
+            return []
 
     def is_root(self, paths: Sequence[str]) -> bool:
         """Whether one of the paths was noted. Raises as `program` does."""

@@ -63,6 +63,12 @@ def are_older(paths: Iterable[str], began_ms: float) -> bool:
         return False
 
 
+def is_within(path: str, folder: str) -> bool:
+    """Whether one of two paths is the other, or lies in it."""
+    path, folder = f"{path.rstrip('/')}/", f"{folder.rstrip('/')}/"
+    return path.startswith(folder) or folder.startswith(path)
+
+
 def has_table(path: str) -> bool:
     """Whether a folder is a table that keeps a history."""
     return any((Path(path) / name).is_dir() for name in _TABLES)

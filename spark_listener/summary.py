@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.delivery.route import Report
-from headwater.spark_listener.second_run import are_older
+from headwater.spark_listener.second_run import are_older, is_within
 from headwater.spark_listener.settings import Settings
 from headwater.spark_listener.tally import Tally
 
@@ -44,11 +44,25 @@ def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker, 
     lines += sent
     lines += [f"refused by {report.where}: {reason}" for reason in report.refused[:_MOST_REFUSALS]]
     lines.append(_kept(report, breaker))
-    if not report.left and not settings.url:
-        lines += _second_run(tally, settings)
+    if not report.left and report.where == str(settings.home):
+        lines += [*_second_run(tally, settings), *_may_be_lost(tally)]
     if not report.left and tally.outputs:
         lines.append(f"look: {_command(tally, settings)}")
     return "\n".join(f"headwater: {line}" for line in lines if line)
+
+
+def _may_be_lost(tally: Tally) -> list[str]:
+    """The outputs whose records are found again in folders that a known job overwrites."""
+    found = []
+    for output, sources in sorted(tally.found_again_in.items()):
+        overwritten = sorted(source for source in sources if any(is_within(source, folder) for folder in tally.overwritten))
+        if overwritten:
+            found.append(
+                f"records of {output} are found again in {overwritten[0]}, which a known job overwrites: the next overwrite loses them, "
+                "unless a trace is asked or a service (headwater serve) looks at them before. Later runs write them"
+            )
+    more = [f"and of {len(found) - _MOST_COMMANDS} more outputs in the same way"] if len(found) > _MOST_COMMANDS else []
+    return found[:_MOST_COMMANDS] + more
 
 
 def _second_run(tally: Tally, settings: Settings) -> list[str]:

@@ -41,6 +41,10 @@ class Tally:
     for_second_run: dict[str, set[str]] = field(
         default_factory=dict
     )  # by the path of an output whose records a second run may find: its inputs
+    found_again_in: dict[str, set[str]] = field(
+        default_factory=dict
+    )  # by the path of an output: the paths where its groups are found again
+    overwritten: set[str] = field(default_factory=set)  # the folders that jobs of the home overwrite
     has_program: bool = False  # whether the program can be started again
     began: float = 0.0  # when the application did
     unheard: str | None = None  # why nobody told of queries; None: somebody did
@@ -65,6 +69,12 @@ class Tally:
         read = {dataset.name for dataset in inputs}
         for dataset in outputs:
             self.for_second_run.setdefault(dataset.name, set()).update(read)
+
+    def left_groups(self, output: str, manifest: Mapping[str, Any]) -> None:
+        """Note that records of an output are found again in the sources of a capture, if they are."""
+        if any(boundary.get("derived") for boundary in manifest.get("boundaries") or ()):
+            names = {source["dataset"]["name"] for source in manifest["sources"] if source["dataset"]["namespace"] == "file"}
+            self.found_again_in.setdefault(output, set()).update(names)
 
     def problems(self, problems: Iterable[Mapping[str, Any]]) -> None:
         """Note why a query has no, or not all, record lineage."""
@@ -97,6 +107,9 @@ class Tally:
         self.outputs |= other.outputs
         self.for_second_run |= other.for_second_run
         self.began = self.began or other.began
+        self.overwritten |= other.overwritten
+        for output, paths in other.found_again_in.items():
+            self.found_again_in.setdefault(output, set()).update(paths)
         self.has_program = self.has_program or other.has_program
         self.refused += other.refused
         self.incomplete += other.incomplete

@@ -48,11 +48,21 @@ class Bridge:
         segments: str,
         budget: float = 0.0,
         readable: Sequence[str] = (),
+        overwritten: Sequence[str] = (),
         keys: Mapping[str, str] = MappingProxyType({}),
         look: float = 2.0,
     ) -> Bridge:
         """Install into a session and its context: `listen`, then `adopt`."""
-        bridge = cls.listen(spark.sparkContext, mode=mode, segments=segments, budget=budget, readable=readable, keys=keys, look=look)
+        bridge = cls.listen(
+            spark.sparkContext,
+            mode=mode,
+            segments=segments,
+            budget=budget,
+            readable=readable,
+            overwritten=overwritten,
+            keys=keys,
+            look=look,
+        )
         bridge.adopt(spark)
         return bridge
 
@@ -65,6 +75,7 @@ class Bridge:
         segments: str,
         budget: float = 0.0,
         readable: Sequence[str] = (),
+        overwritten: Sequence[str] = (),
         keys: Mapping[str, str] = MappingProxyType({}),
         look: float = 2.0,
     ) -> Bridge:
@@ -72,7 +83,8 @@ class Bridge:
 
         `segments` is a path or Hadoop URI that driver and executors reach; each capture makes a folder there. `budget` is the number of
         seconds that a trace may take to find the records of a group again; where it would take longer, they are written, and so
-        they are where the source lies neither on a local disk nor below a `readable` URI. `keys` are columns by which rows of a table
+        they are where the source lies neither on a local disk nor below a `readable` URI, or in a folder that is `overwritten`.
+        `keys` are columns by which rows of a table
         (as the program names it) are known, where its database states no primary key. `look` is
         the number of seconds that a query waits for what a database or a broker says of a table or a topic; 0: none is asked.
 
@@ -80,7 +92,7 @@ class Bridge:
             CaptureUnavailableError: the JVM is not one that this can be installed in; the message says why.
         """
         try:
-            return cls._listen(context, mode, segments, budget, readable, keys, look)
+            return cls._listen(context, mode, segments, budget, readable, overwritten, keys, look)
         except CaptureUnavailableError:
             raise
         except Exception as error:
@@ -88,7 +100,15 @@ class Bridge:
 
     @classmethod
     def _listen(
-        cls, context: Any, mode: str, segments: str, budget: float, readable: Sequence[str], keys: Mapping[str, str], look: float
+        cls,
+        context: Any,
+        mode: str,
+        segments: str,
+        budget: float,
+        readable: Sequence[str],
+        overwritten: Sequence[str],
+        keys: Mapping[str, str],
+        look: float,
     ) -> Bridge:
         jvm = _java_machine(context)
         location = jvm.org.apache.hadoop.fs.Path(segments)
@@ -102,8 +122,9 @@ class Bridge:
         declared = jvm.java.util.HashMap()
         for table, column in keys.items():
             declared.put(table, column)
+        settings = (roots, java_list(jvm, overwritten), declared)
         java = java_object(
-            context, _ENTRY, java_context(context).sc(), records, place, float(budget), roots, declared, float(look), in_executors=False
+            context, _ENTRY, java_context(context).sc(), records, place, float(budget), *settings, float(look), in_executors=False
         )
         if records:
             enclosing = jvm.java.util.HashMap()

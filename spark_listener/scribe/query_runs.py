@@ -149,9 +149,19 @@ class QueryRuns:
         self._tally.failed += work.outcome.error is not None
         self._tally.datasets(work.inputs, work.outputs)
         self._tally.problems(work.ledger.problems)
+        self._note_overwrite(query, (event.get("plan") or {}).get("sink") or {})
         if query.manifest is not None:
             work = replace(work, ledger=self._writer.capture(query.manifest, work.ledger))
         self._writer.end(work, started=running.start_spooled)
+
+    def _note_overwrite(self, query: Query, sink: Mapping[str, Any]) -> None:
+        """Note what the query overwrites, and what its records depend on where they were left to be found again."""
+        paths = [dataset.name for dataset in query.work.outputs if dataset.namespace == "file"]
+        if query.work.outcome.error is not None or not paths:
+            return
+        if sink.get("mode") == "overwrite":
+            self._writer.register(lambda registry: registry.add_overwritten(paths[0]))
+        self._tally.left_groups(paths[0], query.manifest or {})
 
     def _completed(self, event: Mapping[str, Any], running: Running) -> Mapping[str, Any]:
         """The end of a query, with what is known of the RDDs that were captured, and without counts of rows that are yet to be read."""

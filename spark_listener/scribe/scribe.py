@@ -118,6 +118,7 @@ class Scribe:
     def end(self, outcome: Outcome, at: float, faults: Sequence[Mapping[str, Any]]) -> None:
         """The application ended."""
         self._operations.end(at)
+        self._writer.register(lambda registry: self._tally.overwritten.update(registry.overwritten()))
         for operation in of_configuration(self._facts.conf.ours):
             self._operations.take(replace(operation, started=self._facts.started, ended=at, outcome=outcome))
         problems = [

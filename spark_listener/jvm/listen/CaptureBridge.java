@@ -48,9 +48,9 @@ public final class CaptureBridge {
     private long describingNanos; // of processor time
 
     /** Listens to the context; the queries of a session are rewritten once it is adopted. */
-    public CaptureBridge(SparkContext context, boolean records, String segments, double budget, List readable, Map keys, double look) {
+    public CaptureBridge(SparkContext context, boolean records, String segments, double budget, List readable, List overwritten, Map keys, double look) {
         this.context = context;
-        ReadableRoots.state(new ArrayList(readable));
+        ReadableRoots.state(new ArrayList(readable), new ArrayList(overwritten));
         DeclaredKeys.state(new HashMap(keys));
         ShortQuestion.state(look);
         captures = new Captures(context, segments, budget);

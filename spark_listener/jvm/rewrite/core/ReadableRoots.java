@@ -8,28 +8,40 @@ import org.apache.hadoop.fs.Path;
 
 /**
  * Where whoever traces can read what a query reads: on local disks, and below the roots that the program's settings name. What was left
- * unwritten of data elsewhere nobody could find again. An application has one set of them.
+ * unwritten of data elsewhere nobody could find again, nor what was left unwritten of folders that known jobs overwrite. An application has one set of them.
  */
 public final class ReadableRoots {
     private static volatile List roots = Arrays.asList(); // of String, scheme://authority/path
+    private static volatile List overwritten = Arrays.asList(); // of String, paths of this machine
 
     private ReadableRoots() {}
 
-    public static void state(List given) {
+    public static void state(List given, List overwrittenPaths) {
         roots = given;
+        overwritten = overwrittenPaths;
     }
 
-    /** Whether a path lies below one. */
+    /** Whether a path lies below one, and no known job overwrites what is there. */
     public static boolean cover(Path path) {
         URI uri = path.toUri();
         if ("file".equals(uri.getScheme())) {
-            return true;
+            return !isOverwritten(uri.getPath() + "/");
         }
         for (int i = 0; i < roots.size(); i++) {
             URI root = new Path((String) roots.get(i)).toUri();
             boolean same = OneSpelling.scheme(root.getScheme()).equals(OneSpelling.scheme(uri.getScheme())) && String.valueOf(root.getAuthority()).equals(String.valueOf(uri.getAuthority()));
             String folder = root.getPath().endsWith("/") ? root.getPath() : root.getPath() + "/";
             if (same && (uri.getPath() + "/").startsWith(folder)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean isOverwritten(String folder) {
+        for (int i = 0; i < overwritten.size(); i++) {
+            String other = overwritten.get(i) + "/";
+            if (folder.startsWith(other) || other.startsWith(folder)) {
                 return true;
             }
         }
