@@ -44,7 +44,7 @@ def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker, 
     lines += sent
     lines += [f"refused by {report.where}: {reason}" for reason in report.refused[:_MOST_REFUSALS]]
     lines.append(_kept(report, breaker))
-    if not report.left and report.where == str(settings.home):
+    if not report.left and not settings.url and report.where == str(settings.home):
         lines += [*_second_run(tally, settings), *_may_be_lost(tally)]
     if not report.left and tally.outputs:
         lines.append(f"look: {_command(tally, settings)}")

@@ -72,7 +72,7 @@ class Tally:
 
     def left_groups(self, output: str, manifest: Mapping[str, Any]) -> None:
         """Note that records of an output are found again in the sources of a capture, if they are."""
-        if any(boundary.get("derived") for boundary in manifest.get("boundaries") or ()):
+        if any("derived" in boundary for boundary in manifest.get("boundaries") or ()):
             names = {source["dataset"]["name"] for source in manifest["sources"] if source["dataset"]["namespace"] == "file"}
             self.found_again_in.setdefault(output, set()).update(names)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -57,6 +58,11 @@ def answer_and_print(request: TraceRequest, *, format: Format, home: Path | None
         from headwater.backend.cli.trace_story import print_story
 
         print_story(request, answer)
+    if home is not None or not os.environ.get("HEADWATER_URL"):
+        from headwater.backend.keeping import keep_what_may_be_lost
+
+        sys.stdout.flush()
+        keep_what_may_be_lost(home)
 
 
 def _here(as_of: str | None) -> str | None:

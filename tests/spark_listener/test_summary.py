@@ -1,6 +1,8 @@
 """The lines at the end of a run: what capture added, and what of it is not counted."""
 
 import os
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from headwater.spark_listener.lineage.events import Work
 from headwater.spark_listener.lineage.facets import Ledger
 from headwater.spark_listener.lineage.parents import RunName
 from headwater.spark_listener.outcome import Outcome
+from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.second_run import outputs_for
 from headwater.spark_listener.settings import Mode, load_settings
 from headwater.spark_listener.summary import summary
@@ -124,3 +127,39 @@ def test_a_second_run_is_proposed_for_batches_of_files_alone(tmp_path: Path):
         replace(work, outcome=Outcome(error="it failed")), replace(work, ledger=Ledger(status="off", mode=Mode.AUTO)),
     ]  # fmt: skip
     assert [outputs_for(each) for each in not_proposed if outputs_for(each)] == []
+
+
+def test_outputs_whose_records_an_overwrite_loses_are_named(tmp_path: Path):
+    manifest = {
+        "boundaries": [{"boundary": 0}, {"boundary": 1, "derived": {}}],
+        "sources": [{"dataset": {"namespace": "file", "name": "/lake/raw"}}, {"dataset": {"namespace": "s3://b", "name": "x"}}],
+    }
+    tally = Tally()
+    tally.left_groups("/lake/out", manifest)
+    tally.left_groups("/lake/all", {**manifest, "boundaries": [{"boundary": 0}]})
+    settings = load_settings({}, home=str(tmp_path))
+    assert "which a known job overwrites" not in summary(tally, Report(str(tmp_path)), settings, Breaker())
+    tally.overwritten = {"/lake/raw/day=1", "/lake/other"}
+    text = summary(tally, Report(str(tmp_path)), settings, Breaker())
+    assert "records of /lake/out are found again in /lake/raw, which a known job overwrites" in text
+    assert "/lake/all" not in text
+    assert "overwrites" not in summary(tally, Report("http://127.0.0.1:1"), settings, Breaker())  # a service keeps them
+
+
+def test_folders_that_jobs_overwrite_are_registered(tmp_path: Path):
+    with closing(Registry(tmp_path)) as registry:
+        assert registry.overwritten() == []
+        registry.add_roots([str(tmp_path)])
+        for path in ("/lake/a", "/lake/b", "/lake/a"):
+            registry.add_overwritten(path)
+        assert sorted(registry.overwritten()) == ["/lake/a", "/lake/b"]
+
+
+def test_a_registry_of_an_earlier_release_knows_of_no_overwrite(tmp_path: Path):
+    with closing(sqlite3.connect(tmp_path / "registered.db")) as database:
+        database.execute("CREATE TABLE root (path TEXT PRIMARY KEY)")
+    (tmp_path / "registered.db").chmod(0o600)
+    with closing(Registry(tmp_path)) as registry:
+        assert registry.overwritten() == []
+        registry.add_overwritten("/lake/a")
+        assert registry.overwritten() == ["/lake/a"]

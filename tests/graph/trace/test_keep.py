@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from headwater.backend.keeping import keep_what_may_be_lost
 from headwater.backend.settings import load_settings
 from headwater.backend.worker.thread import Worker
 from headwater.backend.workspace import Workspace
@@ -156,3 +157,28 @@ def test_what_is_left_of_a_process_that_was_killed_is_dropped(store: Association
     assert table.exists()
     assert not left.exists()
     assert keep_wanted(store, _wanted(made))  # nothing is left to do
+
+
+@pytest.mark.parametrize(("seconds", "rows"), [(60.0, 1), (0.0, 0)])
+async def test_a_home_without_a_service_keeps_after_a_question_what_an_overwrite_could_lose(
+    tmp_path: Path, seconds: float, rows: int
+) -> None:
+    home, raw = tmp_path / "home", tmp_path / "raw"
+    raw.mkdir()
+    pq.write_table(pa.table({"k": [n % 3 for n in range(12)], "v": list(range(12))}), raw / "part-0.parquet")
+    async with await Workspace.open(load_settings(home=home)) as workspace:
+        workspace.registry.add_roots([str(tmp_path)])
+        copies = LazyJob(workspace.records, "copies")  # a known job, which may write its output again
+        copies.write(copies.scan(raw, "parquet", {"k": "bigint", "v": "bigint"}), tmp_path / "in", "parquet", ["k", "v"], files=1)
+        job = LazyJob(workspace.records, "counts")
+        counted = job.group(job.scan(tmp_path / "in", "parquet", {"k": "bigint", "v": "bigint"}), ["k"], "by its reference")
+        job.write(counted, tmp_path / "out", "parquet", ["k", "rows"], files=1)
+    assert keep_what_may_be_lost(home, seconds=seconds) == rows
+    assert keep_what_may_be_lost(home, seconds=seconds) == 0
+    (file,) = (tmp_path / "in").glob("*.parquet")
+    file.unlink()
+    async with await Workspace.open(load_settings(home=home)) as workspace:
+        out = tmp_path / "out"
+        request = TraceRequest(dataset=str(out), rows=[(str(out / "part-00000.parquet"), 1)])
+        answer = await trace(None, workspace.records, TENANT, request)
+    assert (len(answer.records) == 4) == bool(rows)

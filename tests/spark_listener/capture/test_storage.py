@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.spark
 LAKE = "viewfs://lake/data"
 ROWS = [{"id": n, "k": n % 7, "v": n % 11} for n in range(500)]
 
-Grouped = Callable[[str, str, str], dict[str, Any]]
+Grouped = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
@@ -41,9 +41,9 @@ def grouped(spark: SparkSession, table: Any, tmp_path: Path) -> Grouped:
     conf.set("fs.viewfs.impl.disable.cache", "true")  # each test has a mount of its own
     number = iter(range(100))
 
-    def run(mode: str, source: str, target: str) -> dict[str, Any]:
+    def run(mode: str, source: str, target: str, overwritten: Sequence[str] = ()) -> dict[str, Any]:
         session, place = spark.newSession(), next(number)
-        bridge = Bridge.install(session, mode=mode, segments=str(tmp_path / "segments"), budget=math.inf)
+        bridge = Bridge.install(session, mode=mode, segments=str(tmp_path / "segments"), budget=math.inf, overwritten=overwritten)
         try:
             session.read.parquet(f"{source}/facts").groupBy("k").count().coalesce(1).write.parquet(f"{target}/out{place}")
             assert bridge.flush(PATIENTLY)
@@ -68,6 +68,13 @@ def test_groups_of_storage_that_a_trace_cannot_read_are_written(grouped: Grouped
         assert _left(grouped(mode, local, LAKE)) > 0
         assert _left(grouped(mode, LAKE, local)) == 0
         assert _left(grouped(mode, LAKE, LAKE)) == 0
+
+
+def test_groups_over_a_folder_that_a_known_job_overwrites_are_written(grouped: Grouped, tmp_path: Path) -> None:
+    local = f"file:{tmp_path}"
+    for overwritten in (f"{tmp_path}/facts", str(tmp_path), f"{tmp_path}/facts/part"):
+        assert _left(grouped("auto", local, local, [overwritten])) == 0
+    assert _left(grouped("auto", local, local, [f"{tmp_path}/fact", f"{tmp_path}/out"])) > 0
 
 
 def test_records_of_it_are_traced_by_file_and_row_both_ways_and_values_are_said_to_be_missing(grouped: Grouped, tmp_path: Path) -> None:
