@@ -6,7 +6,7 @@ that gives rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,7 @@ class Sources:
         }
         self._known_scopes = {id(scope) for scope in scopes}
         self._of: dict[int, list[Source]] = {}
+        self._joins_of: dict[int, Sequence[tuple[int, Source, Any]]] = {}
 
     def scope_of(self, query: Any, within: Any) -> Any:
         """The scope of a query that is a part of another scope's expression."""
@@ -177,13 +178,17 @@ class Sources:
                     return True
         return False
 
-    def _joins(self, scope: Any) -> Iterator[tuple[int, Source, Any]]:
-        if not isinstance(scope.expression, exp.Select):
-            return
-        for join in scope.find_all(exp.Join):
-            for place, source in enumerate(self.of(scope)):
-                if source.node is join.this or source.node is join.this.unnest():
-                    yield place, source, join
+    def _joins(self, scope: Any) -> Sequence[tuple[int, Source, Any]]:
+        """The joins of a SELECT, each with its right source and the number of those to its left."""
+        if id(scope) not in self._joins_of:
+            joins = list(scope.find_all(exp.Join)) if isinstance(scope.expression, exp.Select) else []
+            self._joins_of[id(scope)] = [
+                (place, source, join)
+                for join in joins
+                for place, source in enumerate(self.of(scope))
+                if source.node is join.this or source.node is join.this.unnest()
+            ]
+        return self._joins_of[id(scope)]
 
     def _shared(self, lefts: Sequence[Source], right: Source, join: Any) -> list[str]:
         if join.method == "NATURAL":
