@@ -6,14 +6,14 @@ which this cannot be known is `UNKNOWN`: it is never guessed, and never left out
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from headwater.spark_listener.lineage.naming import Name
-from headwater.spark_listener.lineage.sql_sources import Source, Sources, find_name, written_name
+from headwater.spark_listener.lineage.sql_sources import PSEUDO_COLUMNS, Source, Sources, find_name, written_name
 
 if TYPE_CHECKING:
     from headwater.spark_listener.lineage.jdbc import Database
@@ -36,7 +36,6 @@ _DECIDES = (  # an argument of an expression that decides about its value, and t
     (exp.Filter, "expression", "CONDITIONAL"), (exp.Window, "partition_by", "WINDOW"), (exp.Window, "order", "WINDOW"),
     (exp.Window, "spec", "WINDOW"),
 )  # fmt: skip
-_PSEUDO = {"rowid", "_rowid_", "ctid", "xmin", "xmax", "tableoid", "rownum", "level", "sysdate", "systimestamp", "sysdatetime"}
 
 
 class TooLargeError(Exception):
@@ -288,20 +287,24 @@ class Columns:
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise TooLargeError
-        if isinstance(node, exp.Exists):
-            return  # its conditions are among the rows
-        if isinstance(node, exp.Query):
-            for read in self._query(scope, node):
-                yield _combined(read, how, indirect)
-            return
-        if isinstance(node, exp.Column):
-            for read in self._column(scope, node) if not isinstance(node.this, exp.Star) else ():
+        if (made_of := self._leaf(scope, node)) is not None:
+            for read in made_of:
                 yield _combined(read, how, indirect)
             return
         if not isinstance(node, (exp.Paren, exp.Alias)):
             how = max(how, "AGGREGATION" if isinstance(node, exp.AggFunc) else "TRANSFORMATION", key=_RANK.__getitem__)
         for part, kind in self._parts(scope, node):
             yield from self._reads(scope, part, how, indirect or kind)
+
+    def _leaf(self, scope: Any, node: Any) -> Iterable[Read] | None:
+        """The columns that a part of an expression stands for; None of a part that has parts."""
+        if isinstance(node, exp.Exists):
+            return ()  # its conditions are among the rows
+        if isinstance(node, exp.Query):
+            return self._query(scope, node)
+        if node.is_star:
+            return () if isinstance(node.parent, exp.Count) else self._star(scope, node)
+        return self._column(scope, node) if isinstance(node, exp.Column) else None
 
     def _parts(self, scope: Any, node: Any) -> Iterator[tuple[Any, str | None]]:
         """The parts of an expression: those that its value is made of, and those that decide about it, with the word for that."""
@@ -331,8 +334,16 @@ class Columns:
             if owners:
                 return
             here = self.sources.outer(here)
-        if column.table or column.name.lower() not in _PSEUDO:
+        if column.table or column.name.lower() not in PSEUDO_COLUMNS:
             yield UNKNOWN
+
+    def _star(self, scope: Any, star: Any) -> Iterator[Read]:
+        """All columns that a star within an expression stands for: `json_agg(t.*)`."""
+        sources = self.sources.of_star(scope, star)
+        if not sources:
+            yield UNKNOWN
+        for source in sources:
+            yield from self._whole_row(scope, source)
 
     def _whole_row(self, scope: Any, source: Source) -> Iterator[Read]:
         names = self.sources.names(source)

@@ -17,6 +17,9 @@ from headwater.spark_listener.lineage.naming import Name
 if TYPE_CHECKING:
     from headwater.spark_listener.lineage.jdbc import Database
 
+# Columns that databases have beside those of a table; a table may have one of the name, too.
+PSEUDO_COLUMNS = {"rowid", "_rowid_", "ctid", "xmin", "xmax", "tableoid", "rownum", "level", "sysdate", "systimestamp", "sysdatetime"}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
@@ -116,7 +119,7 @@ class Sources:
         if rows := [source for source in sources if source.alias.lower() == name.lower()]:
             is_function = rows[0].table is None and rows[0].scope is None and not rows[0].is_pivot
             return rows if is_function or not unknown else None
-        if len(unknown) > 1 or (unknown and self.outer(scope) is not None):
+        if len(unknown) > 1 or (unknown and (self.outer(scope) is not None or name.lower() in PSEUDO_COLUMNS)):
             return None
         return unknown
 

@@ -56,6 +56,11 @@ QUERIES = [
     ("SELECT EXISTS (SELECT 1 FROM orders WHERE user_id = id) AS buys, count(*) AS n FROM users", {"buys": "", "n": ""}),
     ('SELECT "U"."name" /* the name */ FROM public.users "U" -- all\n, shop.public.orders', {"name": "users.name"}),
     ("SELECT to_json(u) AS u FROM users u, orders", {"u": "users.id TRANSFORMATION, users.name TRANSFORMATION"}),
+    (
+        "SELECT json_agg(u.*) AS j, count(u.*) AS n, count(*) AS m FROM users u, orders",
+        {"j": "users.id AGGREGATION, users.name AGGREGATION", "n": "", "m": ""},
+    ),
+    ("SELECT ctid AS place, name FROM users", {"place": "", "name": "users.name"}),
     ("SELECT g, name FROM users, generate_series(1, id) g", {"g": "users.id TRANSFORMATION", "name": "users.name"}),
     ("(SELECT name FROM users, orders ORDER BY total) LIMIT 3", {"name": "users.name"}),
 ]  # fmt: skip
