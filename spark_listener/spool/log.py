@@ -56,8 +56,11 @@ class SpoolLog:
         self._lock = Lock()
         self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._disk = _Disk(self._file)
+        greatest = max((item.seq for item in self._scan()), default=None)
         self.acknowledged = self._read_mark()
-        self._next = 1 + max((item.seq for item in self._scan()), default=self.acknowledged)
+        if greatest is not None and self.acknowledged > greatest:
+            self.acknowledged = 0  # more than was ever there: a damaged mark, by which items would be left out
+        self._next = 1 + (self.acknowledged if greatest is None else greatest)
         self._next = max(self._next, self.acknowledged + 1)
         self._end_torn_line()
 
@@ -106,7 +109,7 @@ class SpoolLog:
         with self._lock:
             self.acknowledged = max(self.acknowledged, seq)
             temporary = self._mark.with_suffix(".tmp")
-            temporary.write_text(str(self.acknowledged), encoding="ascii")
+            temporary.write_text(_mark_of(self.acknowledged), encoding="ascii")
             os.replace(temporary, self._mark)
             if self.acknowledged == self._next - 1 and os.fstat(self._file).st_size > _COMPACT_AT:
                 os.ftruncate(self._file, 0)
@@ -132,11 +135,13 @@ class SpoolLog:
 
     def _read_mark(self) -> int:
         try:
-            return int(self._mark.read_text(encoding="ascii"))
+            text = self._mark.read_text(encoding="ascii")
+            number = int(text.partition(" ")[0])
         except FileNotFoundError:
             return 0
         except ValueError:
             return 0  # a torn mark: everything is sent again, which the receiver ignores
+        return number if text in (_mark_of(number), str(number)) else 0  # a mark of an earlier version has no checksum
 
     def _end_torn_line(self) -> None:
         size = os.fstat(self._file).st_size
@@ -178,6 +183,11 @@ class _Disk:
                 os.fsync(self._file)
             if ending:
                 return
+
+
+def _mark_of(number: int) -> str:
+    """The content of the mark. A part of it is no greater number."""
+    return f"{number} {crc32(b'%d' % number):08x}"
 
 
 def _frame(item: Item) -> bytes:

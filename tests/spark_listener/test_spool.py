@@ -105,6 +105,26 @@ def test_a_torn_mark_sends_everything_again(folder: SpoolFolder) -> None:
     assert bodies(again) == [{"n": 0}]
 
 
+@pytest.mark.parametrize("acknowledged", [1, 9, 11])
+def test_no_change_of_a_byte_of_the_mark_leaves_out_what_was_not_acknowledged(tmp_path: Path, acknowledged: int) -> None:
+    log = SpoolLog(tmp_path / "log", limit=_MIB)
+    for number in range(12):
+        log.append(ItemKind.EVENT, {"n": number})
+    log.acknowledge(acknowledged)
+    log.close()
+    mark = tmp_path / "acknowledged"
+    whole = mark.read_bytes()
+    places = range(len(whole))
+    changed = [whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :] for at in places for bit in range(8)]
+    for content in [whole, *changed, *(whole[:at] for at in places), *(whole[:at] + whole[at + 1 :] for at in places), b"72", b"-1"]:
+        mark.write_bytes(content)
+        again = SpoolLog(tmp_path / "log", limit=_MIB)
+        pending = [item.seq for item in again.pending()]
+        again.close()
+        assert pending[-(12 - acknowledged) :] == list(range(acknowledged + 1, 13)), content
+        assert content != whole or len(pending) == 12 - acknowledged
+
+
 def test_what_does_not_fit_is_refused_and_counted(tmp_path: Path) -> None:
     folder = SpoolFolder.create(tmp_path, "small", limit=500)
     taken = [folder.event({"n": number, "text": "x" * 80}) for number in range(10)]
