@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headwater.capture.session import Session
 
 _log = logging.getLogger("headwater.capture")
+_SETS = (set, frozenset)  # of tags
 
 
 class Actor:
@@ -56,7 +57,12 @@ class Actor:
         return any([self.capture(each, output) for each in inputs])  # noqa: C419 - each is to be recorded
 
     def add_input(self, input: int, tag: Any = None) -> bool:  # noqa: A002
-        """An input was taken: it has a part in every output of the same tag that is added before the next reset of the tag."""
+        """An input was taken: it has a part in every output of the same tag that is added before the next reset of the tag.
+
+        A set of tags stands for each of them: the input has a part in the outputs of all.
+        """
+        if isinstance(tag, _SETS):
+            return any([self.add_input(input, one) for one in tag])  # noqa: C419 - each is to be recorded
         before = self._before.get(tag)
         if before is None:
             before = self._before[tag] = array("q")
@@ -64,8 +70,15 @@ class Actor:
         return bool(self._left_out) and input in self._left_out
 
     def add_output(self, output: int, tag: Any = None) -> bool:
-        """An output was made of the inputs of the same tag that were added before it (what happened before it may have had a part)."""
-        before = self._before.get(tag)
+        """An output was made of the inputs of the same tag that were added before it (what happened before it may have had a part).
+
+        Of a set of tags it was made of the inputs of all of them.
+        """
+        before: array[int] | None
+        if isinstance(tag, _SETS):
+            before = array("q", dict.fromkeys(each for one in tag for each in self._before.get(one, ())))
+        else:
+            before = self._before.get(tag)
         if before is None:
             return False
         pairs = self._pairs
@@ -76,8 +89,9 @@ class Actor:
         return bool(self._left_out) and not self._left_out.isdisjoint(before)
 
     def reset(self, tag: Any = None) -> None:
-        """What is added from here on has nothing to do with the inputs of the tag so far."""
-        self._before.pop(tag, None)
+        """What is added from here on has nothing to do with the inputs of the tag, or of each tag of a set, so far."""
+        for one in tag if isinstance(tag, _SETS) else (tag,):
+            self._before.pop(one, None)
 
     def flow_link(self, other: Actor) -> None:
         """Declare that this actor feeds another."""

@@ -57,6 +57,16 @@ class FieldOperation:
     declared: bool
 
 
+@strawberry.type(description="A step of a derivation that a program recorded: one field made of another by an operation.")
+class FieldStep:
+    """`src` and `dst` are ids of columns or, within the program, `OPERATION.FIELD`."""
+
+    operation: str
+    description: str | None
+    src: str
+    dst: str
+
+
 @strawberry.type(description="From column to column. In the simple form between an end and the column asked for, over `hops` steps.")
 class FieldEdge:
     """`operations` are all those on the ways that the edge stands for, `way` the best of them."""
@@ -66,6 +76,7 @@ class FieldEdge:
     operations: list[FieldOperation]
     hops: int
     way: domain.Way
+    steps: list[FieldStep] = strawberry.field(description="In the detailed form, the steps that a program recorded; else empty.")
 
 
 @strawberry.type(description="A tag that reaches a column along its lineage, from the column `origin`.")
@@ -120,6 +131,7 @@ class FieldLineage:
                         )
                         for step in edge.operations
                     ],
+                    steps=[FieldStep(operation=one.operation, description=one.description, src=one.src, dst=one.dst) for one in edge.steps],
                 )
                 for edge in found.edges
             ],

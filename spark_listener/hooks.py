@@ -241,6 +241,15 @@ def _hook_rdd(module: ModuleType, *, watcher: Watcher) -> None:
         if hasattr(rdd, method):
             _around_save(rdd, method, watcher)
     Hooks(watcher.program, watcher.rdd_fault).install_rdd(rdd)
+    if not hasattr(rdd, "getLineage"):
+        rdd.getLineage = _get_lineage
+
+
+def _get_lineage(rdd: Any) -> Any:
+    """Return the lineage of an RDD: Titian's own call for `headwater.lineage(rdd)`."""
+    import headwater
+
+    return headwater.lineage(rdd)
 
 
 def _after(owner: type, method: str, tell: Callable[[Any, Any], None], watcher: Watcher) -> None:

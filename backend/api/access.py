@@ -69,6 +69,7 @@ _CDAP = tuple(
     ("GET", f"/v3/namespaces/{{namespace}}/datasets/{{dataset}}/lineage{path}")
     for path in ("", "/fields", "/fields/{field}", "/fields/{field}/operations")
 )
+_CDAP_PATHS = ("GET", "/v3/namespaces/{namespace}/datasets/{dataset}/fields/{field}/lineage")
 _CDAP_SEARCH = (("GET", "/v3/metadata/search"), ("GET", "/v3/namespaces/{namespace}/metadata/search"))
 
 # The recorder of operations in the form of CDAP's.
@@ -103,7 +104,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     **dict.fromkeys(_MARQUEZ_EVENTS, Rule(Scope.READ, "marquez")),
     ("PUT", "/api/v1/tags/{tag}"): Rule(Scope.DECLARE, "declare", _JSON),  # what is said of a tag is said to all namespaces
     **dict.fromkeys(_MARQUEZ_TAGS, Rule(Scope.DECLARE, "declare", _JSON, within=_FILTERED)),
-    **dict.fromkeys((*_CDAP, *_CDAP_SEARCH), Rule(Scope.READ, "cdap", within=_FILTERED)),
+    **dict.fromkeys((*_CDAP, _CDAP_PATHS, *_CDAP_SEARCH), Rule(Scope.READ, "cdap", within=_FILTERED)),
     _CDAP_RECORDER: Rule(Scope.DECLARE, "declare", _JSON),
     ("GET", "/api/v1/session"): Rule(Scope.READ, "session", within=_SILENT),
     ("DELETE", "/api/v1/session"): Rule(Scope.READ, "session.close", within=_SILENT),

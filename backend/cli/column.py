@@ -26,7 +26,8 @@ _ACCESS = """query ($column: ID!, $since: String, $until: String) { fieldAccess(
   job kind ways decidesOnly first last runs certain } }"""
 _LINEAGE = """query ($column: ID!, $direction: Direction!, $detailed: Boolean!, $depth: Int!) {
   fieldLineage(column: $column, direction: $direction, detailed: $detailed, depth: $depth) {
-    edges { src dst hops way operations { job type subtype description masking } } truncated beyond } }"""
+    edges { src dst hops way operations { job type subtype description masking } steps { operation description src dst } }
+    truncated beyond } }"""
 _TAGS = "query ($column: ID!) { fieldLineage(column: $column, depth: 1) { tags { tag origin distance way } } }"
 
 _WAYS = ("direct", "masked", "indirect")  # best first
@@ -99,18 +100,26 @@ def lineage(
         found = (await answers.ask(_LINEAGE, **asked))["fieldLineage"]
         truncated, beyond = found["truncated"], found["beyond"]
         edges = [
-            {"from": edge["src"], "to": edge["dst"], "way": edge["way"].lower(), "hops": edge["hops"], "operations": edge["operations"]}
+            {
+                "from": edge["src"],
+                "to": edge["dst"],
+                "way": edge["way"].lower(),
+                "hops": edge["hops"],
+                "operations": edge["operations"],
+                "steps": edge["steps"],
+            }
             for edge in found["edges"]
         ]
         return sorted(edges, key=lambda edge: (_WAYS.index(edge["way"]), edge["hops"], edge["from"], edge["to"]))
 
     rows = asyncio.run(_ask(dataset, column, home, ask))
     if format is not Format.JSON:
+        rows = [step for row in rows for step in _steps(row)]
         rows = [
             {
                 **row,
-                "from": shown_name("column", "", row["from"]),
-                "to": shown_name("column", "", row["to"]),
+                "from": _place(row["from"]),
+                "to": _place(row["to"]),
                 "operations": "; ".join(map(_operation, row["operations"])),
             }
             for row in rows
@@ -168,6 +177,22 @@ async def _ask(dataset: str, column: str | None, home: Path | None, ask: Any) ->
     async with open_answers(home) as answers:
         found: list[dict[str, Any]] = await ask(answers, (await find_column(answers, dataset, column)).id)
         return found
+
+
+def _steps(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row for each step of a derivation that a program recorded; else the row itself."""
+    return [
+        {
+            **row, "from": step["src"], "to": step["dst"],
+            "operations": [{"type": step["operation"], "subtype": None, "description": step["description"]}],
+        }
+        for step in row["steps"]
+    ] or [row]  # fmt: skip
+
+
+def _place(end: str) -> str:
+    """A column with its dataset; a field within a program as it is."""
+    return shown_name("column", "", end) if end.startswith(f"{NodeKind.COLUMN}:") else end
 
 
 def _operation(step: dict[str, Any]) -> str:

@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
 import headwater
 from headwater.backend.intake.events import Instant, Text, describe
-from headwater.backend.projection.event import RECORDED
 from headwater.errors import InvalidInputError
+from headwater.graph.views.recorded import RECORDED
 
 _PRODUCER = f"headwater:/{headwater.__version__}/recorder"
 _SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"

@@ -20,10 +20,10 @@ from headwater.backend.projection.tasks import STAGES, state_stages
 from headwater.errors import InvalidEventError, InvalidInputError
 from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id, run_key
 from headwater.graph.stores.written import BARE_END
+from headwater.graph.views.recorded import RECORDED
 
 _STATE_RANK = {"START": 1, "RUNNING": 2, "COMPLETE": 3, "FAIL": 3, "ABORT": 3}
 _ENDED = 3
-RECORDED = "headwater_recordedOperations"  # a run facet: operations that a program recorded, and the application that contains it
 _BASE = {"OVERWRITE", "CREATE", "TRUNCATE"}
 
 

@@ -125,6 +125,20 @@ class Points:
         return {one for one in self._all(top) if one == bottom or bottom in self._all([one])}
 
 
+def outputs_of(program: Program, rdd: Any) -> list[Any]:
+    """The RDDs that the program made of an RDD and holds, and made nothing else of."""
+    top = getattr(rdd, KNOWN).top
+    made: dict[int, Any] = {}  # by what made them: the last that stands for it
+    inner: set[int] = set()
+    for one in program.marked():
+        below = {known.top for each in _below(one) if isinstance(known := getattr(each, KNOWN, None), Known)}
+        own = getattr(one, KNOWN).top
+        if top in below and own != top:
+            made[own] = one
+            inner |= below - {own}
+    return [one for own, one in made.items() if own not in inner]
+
+
 def united(some: Iterable[tuple[int, Longs]]) -> dict[int, Longs]:
     """References by operator, each there once."""
     found: dict[int, list[Longs]] = {}

@@ -17,7 +17,7 @@ import numpy as np
 
 from headwater.backend.shell.frames import LineageWarning
 from headwater.backend.shell.rdd_sources import RddSources
-from headwater.backend.shell.rdd_steps import Point, Points, References, united
+from headwater.backend.shell.rdd_steps import Point, Points, References, outputs_of, united
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.records.decode import Longs
 from headwater.spark_listener.attach import program_of
@@ -27,6 +27,8 @@ from headwater.spark_listener.rdd_records.known import KNOWN, Known
 from headwater.spark_listener.rdd_records.program import Program
 
 Wanted = dict[int, Longs]  # by the place of a reference among those of a record
+# What PySpark's operations look at in an RDD that they are given: one of ours is taken for its raw records.
+_OF_RDDS = frozenset({"_id", "_is_barrier", "_is_pipelinable", "_jrdd", "_jrdd_deserializer", "_jrdd_val", "_prev_jrdd"})
 _HINT = "Call headwater.attach(spark, mode='active') before the program makes its first RDD, or start it by headwater run --mode active."
 
 
@@ -36,6 +38,8 @@ class LineageRDD:
     Whatever else an RDD has (`map`, `reduceByKey`, `collect`, …) is that of `rdd`, the raw records.
     """
 
+    _headwater_raw = True  # RAW: operations of PySpark that are given one take `rdd`
+
     def __init__(
         self, program: Program, points: Points, root: Any, rdd: Any, known: Known, wanted: Callable[[], Wanted] | None,
         keep: Sequence[Callable[[Any], Any]] = (),
@@ -44,7 +48,7 @@ class LineageRDD:
         self._wanted_of, self._keep = wanted, tuple(keep)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
+        if name.startswith("__") or (name.startswith("_") and name not in _OF_RDDS and not hasattr(type(self._at), name)):
             raise AttributeError(name)
         value = getattr(self.rdd, name)
         return self._compared(value) if callable(value) else value
@@ -134,9 +138,19 @@ class LineageRDD:
                 ways.append((self._program.recording.text(root.top), self._way_to_root(operator, place)))
         return ways[_chosen(branch, [name for name, _ in ways])][1]()
 
-    def goNextAll(self) -> LineageRDD:  # noqa: N802  # Titian's name
-        """All records of the RDD whose lineage was asked for that had one of these in them."""
-        return self._moved(self._root, self._root_known, self._up_to_root, ())
+    def goNextAll(self, branch: int | None = None) -> LineageRDD:  # noqa: N802  # Titian's name
+        """All records of the RDD whose lineage was asked for that had one of these in them.
+
+        At that RDD itself: all records that these went into, of the last RDD that the program made of it. `branch` chooses, from 0, where
+        there are several.
+        """
+        if self._at is not self._root or not (outputs := outputs_of(self._program, self._root)):
+            return self._moved(self._root, self._root_known, self._up_to_root, ())
+        names = [self._program.recording.text(getattr(one, KNOWN).top) for one in outputs]
+        output = outputs[_chosen(branch, names)]
+        points = Points(self._program, output)
+        here = LineageRDD(self._program, points, output, self._at, self._known, self._wanted_of, self._keep)
+        return here._moved(output, here._root_known, here._up_to_computed_root, ())
 
     def goTo(self, rdd: Any) -> LineageRDD:  # noqa: N802  # as its neighbours
         """The records that these gave at a transformation of the same stage, which is run again on them: `rdd` is what it made.
@@ -239,6 +253,13 @@ class LineageRDD:
             if any(operator in found for operator in point.below):
                 found = united([*found.items(), (point.operator, self._forward(point, found))])
         return {place: found.get(operator, np.empty(0, np.int64)) for place, operator in enumerate(root.operators)}
+
+    def _up_to_computed_root(self) -> Wanted:
+        """Like `_up_to_root`. What the program has not run yet is run, and recorded, first."""
+        passed = {point.operator for one in self._known.operators for point in self._points.between(self._root_known.operators, one)}
+        if any(problem["kind"] in ("refused", "fault") for problem in self._points.problems(passed)):
+            self._root.count()
+        return self._up_to_root()
 
     def _say(self, operators: Sequence[int]) -> None:
         for problem in self._points.problems(operators):

@@ -16,6 +16,7 @@ from headwater.graph.stores.protocol import Direction, GraphStore, Subgraph
 from headwater.graph.views.columns import dataset_of
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.masking import field_tags
+from headwater.graph.views.recorded import FieldStep, RecordedSteps
 from headwater.graph.views.request import MAX_REACHED
 
 _BY = "by:"
@@ -54,6 +55,7 @@ class FieldEdge:
     operations: Sequence[FieldOperation]
     hops: int
     way: Way
+    steps: Sequence[FieldStep] = ()  # in the detailed form, of a derivation that a program recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +104,18 @@ async def field_lineage(
     reached = await _reach(graph, tenant, column, direction, depth, limit)
     beyond = await _beyond(graph, tenant, reached, direction, depth)
     if detailed:
-        edges = [FieldEdge(edge.src, edge.dst, operations_of(edge), 1, way_of(edge)) for edge in reached.edges]
+        recorded = RecordedSteps(graph, tenant)
+        edges = [
+            FieldEdge(edge.src, edge.dst, operations_of(edge), 1, way_of(edge), await _recorded_steps(recorded, edge))
+            for edge in reached.edges
+        ]
         return FieldLineage(reached.nodes, edges, reached.truncated, beyond, reached.hidden)
     return replace(_simple(reached, column, direction), beyond=beyond, hidden=reached.hidden)
+
+
+async def _recorded_steps(recorded: RecordedSteps, edge: Edge) -> list[FieldStep]:
+    jobs = dict.fromkeys(operation.job for operation in operations_of(edge) if operation.declared and operation.job)
+    return [step for job in jobs for step in await recorded.of(edge, job)]
 
 
 async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, limit: int = MAX_REACHED) -> list[ReachingTag]:

@@ -16,11 +16,17 @@ if TYPE_CHECKING:
 KNOWN = "_headwater_known"  # attributes of PySpark's RDDs: what is known of one,
 PERSISTED = "_headwater_persisted"  # of one that is kept,
 SIDES = "_headwater_sides"  # the RDDs that a shuffle or union made it of, and
+RAW = "_headwater_raw"  # an attribute of the class of what stands for an RDD with its lineage: its `rdd` are the raw records
 LISTED = "_headwater_listed"  # whether it is known what all sources below it read
 
 
 class NotListedError(Exception):
     """Spark cannot list what a source reads: its folder is not there, or may not be read. The program's own job says so."""
+
+
+def raw_records(argument: Any) -> Any:
+    """An argument of an operation; of a LineageRDD its raw records, which PySpark can work with."""
+    return argument.rdd if hasattr(type(argument), RAW) else argument
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.spark_listener.declared import MadeOf, declared
 from headwater.spark_listener.rdd_records import sources
 from headwater.spark_listener.rdd_records.calls import call_site
-from headwater.spark_listener.rdd_records.known import NotListedError, Refused, Step
+from headwater.spark_listener.rdd_records.known import NotListedError, Refused, Step, raw_records
 
 if TYPE_CHECKING:
     from headwater.spark_listener.rdd_records.program import Program
@@ -169,6 +169,8 @@ class Hooks:
 
         @functools.wraps(original)
         def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+            args = tuple(map(raw_records, args))
+            kwargs = {name: raw_records(value) for name, value in kwargs.items()}
             program = hooks._begun(self)
             if program is None or (by_program_only and _calls_itself()):
                 return original(self, *args, **kwargs)
@@ -259,6 +261,7 @@ class Hooks:
 
         @functools.wraps(original)
         def union(self: Any, rdds: Any) -> Any:
+            rdds = [*map(raw_records, rdds)] if isinstance(rdds, (list, tuple)) else rdds
             program = None if getattr(_inside, "depth", 0) else hooks._program_of(self)
             if program is None or not rdds:
                 return original(self, rdds)

@@ -69,6 +69,7 @@ class Program:
         self.sparing = sparing
         self.files = SourceFiles(self.recording, files_read, bytes_read, sparing)
         self._awaited: dict[int, tuple[Any, Known, list[Any]]] = {}  # of DataFrames that no query has read yet, by what made them
+        self._marked: weakref.WeakSet[Any] = weakref.WeakSet()  # of RDDs
         self._reports = reports_to(context, self._add_report)
 
     def _add_report(self, report: tuple[Any, ...]) -> None:
@@ -97,7 +98,13 @@ class Program:
         if isinstance(known, Known) and known.width > _MOST_REFERENCES:
             known = Refused(self._name(), f"its records are made of more than {_MOST_REFERENCES} relations")
         setattr(rdd, _KNOWN, known)
+        self._marked.add(rdd)
         return rdd
+
+    def marked(self) -> list[Any]:
+        """The RDDs that are still there and of which something is known, in the order in which the program made them."""
+        there = [(known.top, rdd) for rdd in list(self._marked) if isinstance(known := self.of(rdd), Known)]
+        return [rdd for _, rdd in sorted(there, key=lambda each: each[0])]
 
     def refuse(self, rdd: Any, reason: str, operator: str | None = None) -> Any:
         """Note that nothing is known of an RDD; the RDD."""

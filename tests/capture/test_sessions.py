@@ -78,6 +78,29 @@ def test_outputs_are_of_the_inputs_that_were_added_before_them(home: Path):
     assert any("no run that is known" in one.reason for one in nothing.incomplete)
 
 
+def test_a_set_of_tags_stands_for_each_of_them(home: Path):
+    with Session("etl", home=home) as session:
+        source, target = session.stream("in"), session.stream("out")
+        actor = session.register("window", "window")
+        actor.add_input(source[1], tag={"a", "b"})
+        actor.add_input(source[2], tag=frozenset({"b"}))
+        actor.add_input(source[3], tag="c")
+        actor.add_input(source[4], tag=set())
+        actor.add_output(target[1], tag="a")
+        actor.add_output(target[2], tag={"a", "b", "d"})
+        actor.add_output(target[3], tag={"b", "c"})
+        actor.reset({"a", "c"})
+        actor.add_output(target[4], tag={"a", "b", "c"})
+        assert actor.commit() == 1 + 2 + 3 + 2
+    found = {row: places(traced(home, "out", [("stream:out", row)])) for row in (1, 2, 3, 4)}
+    assert found == {
+        1: {("stream:in", 1)},
+        2: {("stream:in", 1), ("stream:in", 2)},
+        3: {("stream:in", 1), ("stream:in", 2), ("stream:in", 3)},
+        4: {("stream:in", 1), ("stream:in", 2)},
+    }
+
+
 def test_names_may_have_any_characters(home: Path):
     with Session("an etl/ä:b", home=home) as session:
         outer = session.register("out/er: 1", "pipe")

@@ -7,7 +7,7 @@ first and the last time that an event stated it. `recorder` takes operations tha
 
 from __future__ import annotations
 
-from headwater.backend.api.cdap import datasets, field_search, fields, operations, recorder
+from headwater.backend.api.cdap import datasets, field_search, fields, operations, paths, recorder
 
 # A subject is a module with a `router`, and its line here.
-ROUTERS = tuple(subject.router for subject in (datasets, fields, operations, recorder, field_search))
+ROUTERS = tuple(subject.router for subject in (datasets, fields, operations, paths, recorder, field_search))

@@ -102,12 +102,12 @@ async def _around(ask: Asked, levels: int) -> list[Edge]:
 
 
 async def _relations(ask: Asked, edges: Sequence[Edge], jobs: Sequence[str]) -> list[_Relation]:
-    runs = {job: await _runs(ask, job) for job in jobs}
+    runs = {job: await runs_in(ask, job) for job in jobs}
     written = {
         version.id
         for version in await ask.graph.get(
             ask.tenant,
-            [_version(edge.dst, run) for edge in edges if edge.kind is EdgeKind.WRITES for run in runs[edge.src]],
+            [version_of(edge.dst, run) for edge in edges if edge.kind is EdgeKind.WRITES for run in runs[edge.src]],
         )
     }
     relations = []
@@ -115,14 +115,14 @@ async def _relations(ask: Asked, edges: Sequence[Edge], jobs: Sequence[str]) -> 
         reads = edge.kind is EdgeKind.READS
         data = edge.src if reads else edge.dst
         stated = [
-            run for run in runs[_job(edge)] if (f"input:{data}" in run.properties if reads else _version(data, run) in written)
+            run for run in runs[_job(edge)] if (f"input:{data}" in run.properties if reads else version_of(data, run) in written)
         ]  # fmt: skip
         known = [parse_id(run.id)[1][0] for run in stated] or [""]
         relations += [_Relation(data, _job(edge), "read" if reads else "write", run) for run in known]
     return relations
 
 
-async def _runs(ask: Asked, job: str) -> list[Node]:
+async def runs_in(ask: Asked, job: str) -> list[Node]:
     """The runs of a job that were first stated within the time.
 
     Raises:
@@ -187,7 +187,8 @@ def _job(edge: Edge) -> str:
     return edge.dst if edge.kind is EdgeKind.READS else edge.src
 
 
-def _version(dataset: str, run: Node) -> str:
+def version_of(dataset: str, run: Node) -> str:
+    """The id of what a run wrote to a dataset."""
     return node_id(NodeKind.VERSION, *parse_id(dataset)[1], parse_id(run.id)[1][0])
 
 

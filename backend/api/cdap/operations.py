@@ -8,7 +8,8 @@ run (`recorder`) is told as it was recorded, and as `declared`.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -26,7 +27,15 @@ router = subject_router()
 _MOST_RUNS = 200  # of a program, that are looked at for what they recorded
 _TOGETHER = 10  # of these that are in memory at a time: each may have recorded megabytes
 _MOST_OPERATIONS = 20_000  # that a program recorded, of which those about a field are looked for
-_Made = tuple[str, str, str]  # a transformation: its name, its description, and the column that it makes
+Made = tuple[str, str, str]  # a transformation: its name, its description, and the column that it makes
+
+
+@dataclass(slots=True)
+class Recorded:
+    """Which runs recorded the same, and when the last of them did, in seconds since 1970."""
+
+    at: int = 0
+    runs: list[str] = field(default_factory=list)
 
 
 @router.get("/fields/{field}/operations")
@@ -42,7 +51,7 @@ async def get_operations(ask: Ask, field: Field, direction: Way = Directions.BOT
 
 
 async def _programs(ask: Asked, edges: Sequence[Edge], field: str, *, incoming: bool) -> list[dict[str, Any]]:
-    by_job: dict[tuple[str | None, bool], dict[_Made, set[str]]] = {}
+    by_job: dict[tuple[str | None, bool], dict[Made, set[str]]] = {}
     for edge in edges:
         for operation in operations_of(edge):
             made = (operation.subtype or operation.type, operation.description or "", edge.dst)
@@ -51,8 +60,9 @@ async def _programs(ask: Asked, edges: Sequence[Edge], field: str, *, incoming: 
     pipelines, executed = await pipelines_of(ask.graph, ask.tenant, jobs), await _executed(ask, jobs)
     same: dict[str, list[dict[str, Any]]] = {}
     for (job, declared), done in sorted(by_job.items(), key=lambda each: (each[0][0] or "", each[0][1])):
-        recorded = await _recorded(ask, job, field, incoming=incoming) if job and declared else {}
-        for operations, at in recorded.items() or [(json.dumps(_operations(done)), executed.get(job or "", 0))]:
+        recorded = await recorded_by(ask, job, field, incoming=incoming) if job and declared else {}
+        told = {operations: one.at for operations, one in recorded.items()}
+        for operations, at in told.items() or [(json.dumps(derived_operations(done)), executed.get(job or "", 0))]:
             program = [{"program": program_entity(job, pipelines.get(job)), "lastExecutedTimeInSeconds": at}] if job else []
             same.setdefault(json.dumps([json.loads(operations), declared]), []).extend(program)
     found = [(programs, *json.loads(told)) for told, programs in same.items()]
@@ -62,14 +72,14 @@ async def _programs(ask: Asked, edges: Sequence[Edge], field: str, *, incoming: 
     ]
 
 
-async def _recorded(ask: Asked, job: str, field: str, *, incoming: bool) -> dict[str, int]:
-    """What the latest runs of a program in the time recorded about a field, with when it last did so, in seconds since 1970.
+async def recorded_by(ask: Asked, job: str, field: str, *, incoming: bool) -> dict[str, Recorded]:
+    """Operations about a field that the latest runs of a program in the time recorded: JSON texts, each with its runs.
 
     Raises:
         InvalidQueryError: they recorded too much.
     """
     endpoint = EndPoint(namespace=ask.namespace, name=ask.name)
-    found: dict[str, int] = {}
+    found: dict[str, Recorded] = {}
     count = 0
     for skip in range(0, _MOST_RUNS, _TOGETHER):
         listing = await ask.graph.latest(ask.tenant, job, NodeKind.RUN, until=ask.window.until, first=_TOGETHER, skip=skip)
@@ -84,7 +94,9 @@ async def _recorded(ask: Asked, job: str, field: str, *, incoming: bool) -> dict
                 )  # fmt: skip
             if about := operations_about(operations, endpoint, field, incoming=incoming):
                 told = json.dumps([operation.model_dump(by_alias=True, exclude_none=True) for operation in about])
-                found[told] = max(found.get(told, 0), int(datetime.fromisoformat(at).timestamp()))
+                one = found.setdefault(told, Recorded())
+                one.at = max(one.at, int(datetime.fromisoformat(at).timestamp()))
+                one.runs.append(parse_id(run.id)[1][0])
         if skip + _TOGETHER >= listing.total:
             break
     return found
@@ -98,7 +110,7 @@ async def _executed(ask: Asked, jobs: Sequence[str]) -> dict[str, int]:
     return {job: int(datetime.fromisoformat(at).timestamp()) for job, at in began.items() if isinstance(at, str)}
 
 
-def _operations(made: dict[_Made, set[str]]) -> list[dict[str, Any]]:
+def derived_operations(made: Mapping[Made, set[str]]) -> list[dict[str, Any]]:
     """The operations of a program, so that each comes after those that it takes fields from."""
     sources = sorted({column for columns in made.values() for column in columns})
     read: dict[str, list[str]] = {}

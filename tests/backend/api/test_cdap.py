@@ -286,6 +286,30 @@ def test_recorded_operations_are_told_as_recorded_and_as_declared(recorded: Serv
         assert ask(reader, "passengers", "/fields/city/operations", direction="incoming", end=FIRST) == {"incoming": []}
 
 
+def paths(reader: httpx.Client, dataset: str, field: str, **parameters: Any) -> Any:
+    path = f"/v3/namespaces/{quote(LAKE, safe='')}/datasets/{quote(dataset, safe='')}/fields/{field}/lineage"
+    answer = reader.get(path, params=ALL | parameters)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_the_first_endpoint_has_paths_with_the_runs_that_went_them(reader: httpx.Client, recorded: ServiceProcess) -> None:
+    found = paths(reader, "people/all", "age", start=FIRST, end=SECOND + 1)
+    (made,) = ask(reader, "people/all", "/fields/age/operations", direction="incoming")["incoming"]
+    assert (found["startTimeInSeconds"], found["endTimeInSeconds"]) == (FIRST, SECOND + 1)
+    (path,) = found["paths"]
+    assert path == {
+        "programs": [made["programs"][0]["program"]], "runs": sorted([run_id("clean-1"), run_id("clean-2")]), "path": made["operations"],
+    }  # fmt: skip
+    assert paths(reader, "people/all", "age", start=FIRST, end=SECOND)["paths"][0]["runs"] == [run_id("clean-1")]
+    assert paths(reader, "people/all", "note")["paths"] == []
+    assert paths(reader, "raw", "born")["paths"] == []
+    with _client(recorded, "recorder", Scope.READ) as declared:
+        (path,) = paths(declared, "passengers", "fullName")["paths"]
+        assert (path["declared"], path["runs"]) == (True, [run_id("parse")])
+        assert [operation["name"] for operation in path["path"]] == ["read", "parse", "join", "write"]
+
+
 def test_captured_operations_are_not_marked_as_declared(reader: httpx.Client) -> None:
     (made,) = ask(reader, "people/all", "/fields/age/operations", direction="incoming")["incoming"]
     assert "declared" not in made

@@ -69,6 +69,43 @@ def test_a_column_lists_its_sources_best_way_first(described: Path) -> None:
     assert down["to"] == f"column:file:{OUT}:worst"
 
 
+def test_every_step_of_a_recorded_pipeline_is_listed(lived_in: Path, tmp_path: Path) -> None:
+    from headwater.backend.intake.recorded_operations import event_of, read_recording
+
+    home = tmp_path / "home"
+    shutil.copytree(lived_in, home)
+    lines, people = {"namespace": "file", "name": "/data/lines"}, {"namespace": "file", "name": "/data/people"}
+    operations = [
+        {"name": "read", "inputs": {"endPoint": lines}, "outputs": {"fields": ["body", "offset"]}},
+        {"name": "parse", "inputs": {"fields": [{"origin": "read", "name": "body"}]}, "outputs": {"fields": ["first", "last", "city"]}},
+        {
+            "name": "join", "description": "with a space", "outputs": {"fields": ["name"]},
+            "inputs": {"fields": [{"origin": "parse", "name": "first"}, {"origin": "parse", "name": "last"}]},
+        },
+        {"name": "write", "inputs": {"fields": [{"origin": "join", "name": "name"}]}, "outputs": {"endPoint": people}},
+    ]  # fmt: skip
+    run_id = "0198a1b2-0000-7000-8000-0000000000cc"
+    recording = read_recording({"operations": operations})
+    stated = event_of(recording, namespace="local", application="nightly", program="parse", kind="spark", run=run_id)
+
+    async def fill() -> None:
+        async with await Workspace.open(load_settings(home=home)) as workspace:
+            assert not workspace.events.submit("default", json.dumps(stated).encode()).result().rejected
+            assert await workspace.settle() == 0
+
+    asyncio.run(fill())
+    listed = run("column", "lineage", "/data/people", "name", "--detailed", "--home", home, "-f", "csv").splitlines()[1:]
+    assert [line.split(",")[:2] for line in listed] == [
+        ["/data/lines body", "read.body"], ["read.body", "parse.first"], ["read.body", "parse.last"],
+        ["parse.first", "join.name"], ["parse.last", "join.name"], ["join.name", "/data/people name"],
+    ]  # fmt: skip
+    assert "join: with a space" in listed[3]
+    (edge,) = rows("column", "lineage", "/data/people", "name", "--detailed", "--home", home)
+    assert [step["operation"] for step in edge["steps"]] == ["read", "parse", "parse", "join", "join", "write"]
+    (simple,) = run("column", "lineage", "/data/people", "name", "--home", home, "-f", "csv").splitlines()[1:]
+    assert simple.startswith("/data/lines body,/data/people name,")
+
+
 def test_who_touched_a_column(described: Path) -> None:
     found = rows("column", "access", CLEAN, "origin", "--home", described)
     assert [(access["kind"], access["job"], access["decides_only"]) for access in found] == [("read", "job:local:report", True)]
