@@ -257,8 +257,8 @@ class LineageRDD:
     def _up_to_computed_root(self) -> Wanted:
         """Like `_up_to_root`. What the program has not run yet is run, and recorded, first."""
         passed = {point.operator for one in self._known.operators for point in self._points.between(self._root_known.operators, one)}
-        if any(problem["kind"] in ("refused", "fault") for problem in self._points.problems(passed)):
-            self._root.count()
+        if any(problem["kind"] in ("refused", "fault", "missing") for problem in self._points.problems(passed)):
+            self._guarded(self._program.chosen(self._root, self._root_known, None, (), MadeOf)).count()
         return self._up_to_root()
 
     def _say(self, operators: Sequence[int]) -> None:

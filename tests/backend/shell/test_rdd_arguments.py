@@ -23,7 +23,6 @@ def pairs(lines: Any) -> Any:
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "union": lambda lines, some: lines.union(some),
-    "sum": lambda lines, some: lines + some,
     "union of a context": lambda lines, some: lines.ctx.union([lines, some]),
     "union of a context, first": lambda lines, some: lines.ctx.union([some, lines]),
     "intersection": lambda lines, some: lines.intersection(some),
