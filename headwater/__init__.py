@@ -13,17 +13,19 @@ from headwater.errors import HeadwaterError, MissingExtraError
 
 if TYPE_CHECKING:
     from headwater.lineages import lineage
+    from headwater.recording import record_operations
     from headwater.spark_listener.attach import attach, detach, operation
     from headwater.spark_listener.declared import row_wise
 
 __version__ = "0.1.0"
-__all__ = ["HeadwaterError", "__version__", "attach", "detach", "lineage", "operation", "row_wise"]
+__all__ = ["HeadwaterError", "__version__", "attach", "detach", "lineage", "operation", "record_operations", "row_wise"]
 
 _LAZY = {
     "attach": "headwater.spark_listener.attach",
     "detach": "headwater.spark_listener.attach",
     "lineage": "headwater.lineages",
     "operation": "headwater.spark_listener.attach",
+    "record_operations": "headwater.recording",
     "row_wise": "headwater.spark_listener.declared",
 }
 

@@ -18,7 +18,7 @@ from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.checkpoints import TappedFrame
 from headwater.spark_listener.delivery.route import Report, Route
 from headwater.spark_listener.invocation import Invocation
-from headwater.spark_listener.operations import DeclaredOperation
+from headwater.spark_listener.operations import DeclaredOperation, RecordedOperations
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins, SavedRDD, mark_jobs, mark_looks
 from headwater.spark_listener.settings import Mode, Settings
@@ -48,7 +48,7 @@ class Agent:
         self._origins = Origins()
         self._route: Route | None = None
         self._finished = False
-        self._early: list[DeclaredOperation] = []
+        self._early: list[DeclaredOperation | RecordedOperations] = []
 
     @property
     def watching(self) -> bool:
@@ -197,7 +197,7 @@ class Agent:
                 with contextlib.suppress(Exception):  # a JVM that is gone has no further jobs
                     mark_jobs(self._current.context, None)
 
-    def operation(self, operation: DeclaredOperation) -> None:
+    def operation(self, operation: DeclaredOperation | RecordedOperations) -> None:
         """The program declares an operation, which began or ended. Before it has a SparkContext they are kept for that."""
         with self._breaker.counted("an operation was declared"):
             if self._current is not None:

@@ -25,7 +25,7 @@ from headwater.spark_listener.delivery.transports import Transports
 from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.listener import Listener
-from headwater.spark_listener.operations import DeclaredOperation
+from headwater.spark_listener.operations import DeclaredOperation, RecordedOperations
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins, SavedRDD
 from headwater.spark_listener.registry import Registry
@@ -234,7 +234,7 @@ class Application:
         """An RDD was saved (or failed to be)."""
         self._listener.note(saved)
 
-    def operation(self, operation: DeclaredOperation) -> None:
+    def operation(self, operation: DeclaredOperation | RecordedOperations) -> None:
         """An operation that the program declares began or ended."""
         self._listener.note(operation)
 

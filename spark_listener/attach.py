@@ -64,7 +64,7 @@ def operation(name: str, inputs: Any = (), outputs: Any = (), description: str |
     `inputs` and `outputs` are paths or URIs, or pairs of an OpenLineage namespace and name. It is a run of its own, which ends as the block
     does, and is marked as declared. Where nothing is captured it does nothing. It never raises: what cannot be used is said in the log.
     """
-    return Operation(_recorder, declared(name, inputs, outputs, description))
+    return Operation(recorder, declared(name, inputs, outputs, description))
 
 
 def switch_on(context: Any) -> None:
@@ -81,8 +81,8 @@ def switch_on(context: Any) -> None:
 
 def program_of(context: Any) -> Any:
     """The RDDs of a context (`rdd_records.program.Program`) while their records are captured, else None."""
-    recorder = _recorder()
-    return None if recorder is None else recorder.program(context)
+    agent = recorder()
+    return None if agent is None else agent.program(context)
 
 
 def claim(agent: Agent) -> None:
@@ -103,7 +103,8 @@ def _begin(settings: Settings) -> Agent | None:
     return agent
 
 
-def _recorder() -> Agent | None:
+def recorder() -> Agent | None:
+    """Return who is told of what the program declares; None while nothing is captured."""
     agent = _attached if _started_in == os.getpid() else None
     return agent if agent is not None and agent.watching else None
 

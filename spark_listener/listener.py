@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.lineage.asked_tables import AskedTables
-from headwater.spark_listener.operations import DeclaredOperation
+from headwater.spark_listener.operations import DeclaredOperation, RecordedOperations
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import SavedRDD
 from headwater.spark_listener.tally import Tally
@@ -36,7 +36,7 @@ class Listener:
         self._open_scribe = open_scribe
         self._breaker = breaker
         self._tally = tally
-        self._notes: queue.SimpleQueue[SavedRDD | DeclaredOperation | None] = queue.SimpleQueue()
+        self._notes: queue.SimpleQueue[SavedRDD | DeclaredOperation | RecordedOperations | None] = queue.SimpleQueue()
         self._bridge: Any = None
         self._finishing = False
         self.bus_seconds = 0.0  # at the end, while Spark delivered its last events; `SparkContext.stop` waits for them in any case
@@ -53,7 +53,7 @@ class Listener:
         self._bridge = bridge
         self._notes.put(None)
 
-    def note(self, seen: SavedRDD | DeclaredOperation) -> None:
+    def note(self, seen: SavedRDD | DeclaredOperation | RecordedOperations) -> None:
         """Something that the bridge does not see."""
         self._notes.put(seen)
 
@@ -99,7 +99,7 @@ class Listener:
             except queue.Empty:
                 return
             wait = False
-            if isinstance(seen, DeclaredOperation):
+            if isinstance(seen, DeclaredOperation | RecordedOperations):
                 with self._breaker.counted("an operation was declared"):
                     scribe.operation(seen)
             elif seen is not None:
@@ -113,7 +113,7 @@ class Listener:
         """Write down the operations that the program declared after its SparkContext had stopped."""
         while not self._notes.empty():
             seen = self._notes.get()
-            if isinstance(seen, DeclaredOperation):
+            if isinstance(seen, DeclaredOperation | RecordedOperations):
                 with self._breaker.counted("an operation was declared"):
                     scribe.operation(seen)
 

@@ -12,7 +12,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -70,6 +70,13 @@ class DeclaredOperation:
     def written(self) -> list[Dataset]:
         """The outputs that were named."""
         return [named_dataset(*_named(name)) for name in self.outputs]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedOperations:
+    """Operations on fields that the program recorded: `event` makes the event for a namespace, a job and a run, those of the program."""
+
+    event: Callable[[str, str, str], dict[str, Any]]
 
 
 def declared(name: Any, inputs: Any, outputs: Any, description: Any, declared_in: str = "program") -> DeclaredOperation | None:

@@ -24,7 +24,8 @@ from headwater.graph.views.recorded import RECORDED
 
 _PRODUCER = f"headwater:/{headwater.__version__}/recorder"
 _SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
-_ANY_FACET = {"_producer": _PRODUCER, "_schemaURL": f"{_SCHEMA}BaseFacet"}
+_RUN_FACET = {"_producer": _PRODUCER, "_schemaURL": f"{_SCHEMA}RunFacet"}
+_INPUT_FACET = {"_producer": _PRODUCER, "_schemaURL": f"{_SCHEMA}InputDatasetFacet"}
 _COLUMN_LINEAGE = "https://openlineage.io/spec/facets/1-2-0/ColumnLineageDatasetFacet.json#/$defs/ColumnLineageDatasetFacet"
 _MOST_OPERATIONS = 1_000
 _MOST_FIELDS = 10_000  # of one operation
@@ -131,7 +132,7 @@ def event_of(recording: Recording, *, namespace: str, application: str, program:
         InvalidInputError: too many fields are made of too many.
     """
     operations = [operation.model_dump(by_alias=True, exclude_none=True) for operation in recording.operations]
-    facet: dict[str, Any] = {**_ANY_FACET, "declared": True, "programType": kind, "operations": operations}
+    facet: dict[str, Any] = {**_RUN_FACET, "declared": True, "programType": kind, "operations": operations}
     if application != program:
         facet["application"] = {"namespace": namespace, "name": application}
     return {
@@ -255,7 +256,7 @@ def _inputs(operations: Iterable[Operation]) -> list[dict[str, Any]]:
     return [
         {
             **endpoint.model_dump(),
-            "inputFacets": {"headwater_fieldAccess": {**_ANY_FACET, "fields": [{"name": field, "ways": []} for field in fields]}},
+            "inputFacets": {"headwater_fieldAccess": {**_INPUT_FACET, "fields": [{"name": field, "ways": []} for field in fields]}},
         }
         for endpoint, fields in read.items()
     ]

@@ -17,7 +17,7 @@ from headwater.spark_listener.lineage.parents import RunName, new_run_id
 from headwater.spark_listener.lineage.queries import QueryContext
 from headwater.spark_listener.lineage.source_code import source_location
 from headwater.spark_listener.lineage.source_text import source_code
-from headwater.spark_listener.operations import DeclaredOperation, of_configuration
+from headwater.spark_listener.operations import DeclaredOperation, RecordedOperations, of_configuration
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins, SavedRDD
 from headwater.spark_listener.redact import redact
@@ -107,8 +107,11 @@ class Scribe:
         self._queries.start_lasting(ask)
         self._rdds.start_lasting()
 
-    def operation(self, operation: DeclaredOperation) -> None:
-        """An operation that the program declares began, or ended."""
+    def operation(self, operation: DeclaredOperation | RecordedOperations) -> None:
+        """An operation that the program declares began, or ended; or the program recorded what it did with fields."""
+        if isinstance(operation, RecordedOperations):
+            self._writer.write(operation.event(self._application.namespace, self._application.job, self._application.run_id), durable=True)
+            return
         self._operations.take(operation)
 
     def saved_rdd(self, saved: SavedRDD) -> None:

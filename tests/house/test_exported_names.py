@@ -9,7 +9,7 @@ import pytest
 
 import headwater
 
-PUBLIC = ["HeadwaterError", "__version__", "attach", "detach", "lineage", "operation", "row_wise"]
+PUBLIC = ["HeadwaterError", "__version__", "attach", "detach", "lineage", "operation", "record_operations", "row_wise"]
 
 
 def test_the_public_names_are_these():
