@@ -17,6 +17,7 @@ from typing import Any
 from headwater.spark_listener.lineage.scan_columns import name_table_columns
 
 Field = tuple[str, str, str]  # namespace and name of the dataset, column; where only a part of it is read, with the path (`WITHIN`)
+ROWS = "\0rows"  # in the place of a namespace: rows whose origin is not known, or not yet; the name is the number of their attribute
 WITHIN = "\0"  # between the parts of a path, since a column's name may hold any character that can be seen
 _RANK = {"IDENTITY": 0, "TRANSFORMATION": 1, "AGGREGATION": 2}
 _MASKING = {"count", "crc32", "hash", "hive_hash", "mask", "md5", "murmur3hash", "sha", "sha1", "sha2", "xxhash64", "approx_count_distinct"}
@@ -94,6 +95,19 @@ def column_lineage(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
         return _followed(plan, sources)
     except _TooLargeError:
         return ColumnLineage({}, {}, too_large=True)
+
+
+def known_alone(lineage: ColumnLineage) -> tuple[ColumnLineage, bool]:
+    """The lineage without rows whose origin is not known, and whether it had some."""
+    every = [*lineage.columns.values(), lineage.dataset]
+    if not any(field[0] == ROWS for found in {id(found): found for found in every}.values() for field in found):
+        return lineage, False
+    columns = {name: _without_rows(found) for name, found in lineage.columns.items()}
+    return ColumnLineage(columns, _without_rows(lineage.dataset), lineage.too_large), True
+
+
+def _without_rows(fields: Mapping[Field, frozenset[Step]]) -> dict[Field, frozenset[Step]]:
+    return {field: steps for field, steps in fields.items() if field[0] != ROWS}
 
 
 def _followed(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
@@ -361,6 +375,13 @@ def _after(step: Step, subtype: str, masking: bool, indirect: str | None) -> Ste
     if step.type == "INDIRECT":
         return Step("INDIRECT", step.subtype, masking, step.opaque)
     return Step("DIRECT", max(step.subtype, subtype, key=_RANK.__getitem__), masking, step.opaque)
+
+
+def compose(first: Step, then: Step) -> Step:
+    """The part that a field has in a column of a column: it is `first` of the one, which is `then` of the other."""
+    is_direct = then.type == "DIRECT"
+    step = _after(first, then.subtype if is_direct else "IDENTITY", then.masking, None if is_direct else then.subtype)
+    return replace(step, opaque=True) if then.opaque else step
 
 
 def _frozen(dependencies: _Dependencies) -> dict[Field, frozenset[Step]]:

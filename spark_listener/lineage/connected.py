@@ -17,7 +17,7 @@ from headwater.spark_listener.lineage.jdbc import database_of, parts_of
 from headwater.spark_listener.lineage.naming import Name, topic_name
 from headwater.spark_listener.lineage.sqltext import ReadByQuery, read_by
 
-TOLD = ("jdbc", "kafka", "parts", "catalog_of", "static_partitions")  # members of a description that are for events alone
+TOLD = ("jdbc", "kafka", "parts", "catalog_of", "static_partitions", "unknown")  # members of a description that are for events alone
 
 
 @dataclass(frozen=True, slots=True)

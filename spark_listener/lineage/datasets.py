@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from headwater.paths import dataset_root, is_pattern, looks_like_file, partition_pairs, path_of_dataset, within_dataset
 from headwater.spark_listener.lineage import subset
-from headwater.spark_listener.lineage.columns import WITHIN, ColumnLineage, Field, Fields, Sources, Step, column_accesses, column_lineage
+from headwater.spark_listener.lineage.column_facets import column_lineage_facet, is_name, is_too_long, named
+from headwater.spark_listener.lineage.columns import (
+    ROWS,
+    WITHIN,
+    ColumnLineage,
+    Field,
+    Fields,
+    Sources,
+    Step,
+    column_accesses,
+    column_lineage,
+    known_alone,
+)
 from headwater.spark_listener.lineage.connected import connected, open_columns
 from headwater.spark_listener.lineage.facets import FIELD_ACCESS, Facet, facet
 from headwater.spark_listener.lineage.naming import Name, address_of, dataset_at
@@ -18,16 +30,17 @@ from headwater.spark_listener.lineage.tables import database_hierarchy, table_fa
 from headwater.spark_listener.redact import redact_address
 from headwater.spark_listener.secrets import name_without_secrets
 
-Value = TypeVar("Value")
-_OPAQUE = "opaque: which columns this one is made of only the function knows; all that it sees are listed"
-_ANY = "opaque: there are too many columns to list them one by one; this one may have a part in any of them"
 _DIRECT = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")  # OpenLineage's subtypes of columns whose values flow; all others are INDIRECT
-_LONGEST_NAME = 8192  # of a column: as long as services take
-_MOST_LISTED = 50_000  # pairs of a column and one that it is made of: an event of some 10 MB
 _NOT_FOLLOWED = {"operator": None, "reason": "the plan is too large for its columns to be followed", "kind": "missing"}
+_UNKNOWN = "which data it reads or writes is not known: it has a name of its own, which no other run has"
 _UNNAMED = {
     "operator": None,
     "reason": "a column without a name, or with one of more than 8,192 characters, is not listed",
+    "kind": "missing",
+}
+_ROWS_UNKNOWN = {
+    "operator": "LogicalRDD",
+    "reason": "columns that come from rows of an RDD are not followed: which columns it was made of is not known",
     "kind": "missing",
 }
 _LISTED_ONCE = {"operator": None, "reason": "too many columns are made of too many: those are listed once, for all", "kind": "superset"}
@@ -86,6 +99,9 @@ def inputs_of(
                 found[dataset].part["subset"] = parts[source["source"]]
             elif found[dataset].within:
                 found[dataset].part["subset"] = subset.read_within(found[dataset].within)
+    for namespace, name in _kept(plan):
+        if (namespace, name) not in found:
+            found[namespace, name] = Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}))
     for dataset, counted in _counted(read, plan).items():
         if dataset in found:
             found[dataset].part["inputStatistics"] = {
@@ -95,6 +111,13 @@ def inputs_of(
     if not plan.get("sink"):
         _state_accesses(plan, found, problems)
     return list(found.values())
+
+
+def _kept(plan: Mapping[str, Any]) -> set[Name]:
+    """The datasets of earlier rows that a plan reads (`kept`)."""
+    kept = [operator["kept"] for operator in plan.get("operators") or () if operator.get("kept")]
+    fields = {field for columns in kept for made in columns.values() for field in made}
+    return {(namespace, name) for namespace, name, _ in fields if namespace not in ("", ROWS)}
 
 
 def _counted(read: Sequence[Mapping[str, Any]], plan: Mapping[str, Any]) -> dict[Name, dict[str, int]]:
@@ -132,7 +155,7 @@ def _state_accesses(plan: Mapping[str, Any], inputs: Mapping[Name, Dataset], pro
         _add(problems, _NOT_FOLLOWED)
         return
     by_dataset: dict[Name, dict[str, set[str]]] = {}
-    for (namespace, name, path), ways in _named(accesses).items():
+    for (namespace, name, path), ways in named(accesses).items():
         fields = by_dataset.setdefault((namespace, name), {})
         fields.setdefault(path.partition(WITHIN)[0], set()).update(ways)
     for dataset, fields in by_dataset.items():
@@ -168,14 +191,18 @@ def output_of(
     change = None if within or sink.get("dynamic") else _change(sink)  # of some partitions, it is none of the dataset
     if change and changed:
         facets["lifecycleStateChange"] = change
-    lineage = column_lineage(plan, sources_of(plan))
+    if sink.get("only_change"):
+        lineage, has_unknown_rows = _carried_columns(sink, (namespace, name), changed=changed), False
+    else:
+        lineage, has_unknown_rows = known_alone(column_lineage(plan, sources_of(plan)))
     if lineage.too_large:
         _add(problems, _NOT_FOLLOWED)
-    if sum(map(len, lineage.columns.values())) > _MOST_LISTED:
+    if has_unknown_rows:
+        _add(problems, _ROWS_UNKNOWN)
+    if is_too_long(lineage):
         _add(problems, _LISTED_ONCE)
-        facets["columnLineage"] = _listed_once(lineage)
-    elif any(lineage.columns.values()) or lineage.dataset:
-        facets["columnLineage"] = _column_lineage_facet(lineage)
+    if any(lineage.columns.values()) or lineage.dataset:
+        facets["columnLineage"] = column_lineage_facet(lineage)
     output = Dataset(namespace=namespace, name=name, facets=facets, within=[within] if within else [])
     statistics = _statistics(metrics or {})
     if statistics and changed:
@@ -191,6 +218,15 @@ def _with_partitions(sink: Mapping[str, Any], within: str) -> Mapping[str, Any]:
     known = {str(column["name"]).lower() for column in columns}
     added = [{"name": name} for name in partition_pairs(within) if name.lower() not in known]
     return {**sink, "columns": [*columns, *added]} if columns and added else sink
+
+
+def _carried_columns(sink: Mapping[str, Any], dataset: Name, *, changed: bool) -> ColumnLineage:
+    """The columns of a table that a command left as they were, renamed, or moved or cloned with the table. A failed command has none."""
+    before = sink.get("carried_from") or sink.get("previous_path")
+    from_dataset = dataset_at(str(before), sink) if before else dataset
+    columns = [column for column in sink.get("columns") or () if column.get("was") and changed]
+    same = frozenset({Step("DIRECT", "IDENTITY")})
+    return ColumnLineage({column["name"]: {(*from_dataset, column["was"]): same} for column in columns}, {})
 
 
 def _change(sink: Mapping[str, Any]) -> Facet | None:
@@ -243,8 +279,10 @@ def _place(path: str, namespace: str, name: str) -> list[str]:
 def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Namespace and name of what a source or sink is: of its paths where it has some, else as the plan names it (a table).
 
-    The program's own rows (format `local`) are no dataset that anybody else could know.
+    The program's own rows (format `local`) are no dataset that anybody else could know. What is not known has a name of its own.
     """
+    if source.get("unknown"):
+        return [("spark", str(source["name"]))]
     if source.get("format") == "local":
         return []
     if (found := connected(source)) is not None:
@@ -252,7 +290,7 @@ def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
     paths = source.get("paths") or ([source["path"]] if source.get("path") else [])
     if paths:
         return list(dict.fromkeys(_places(source).values()))
-    if source.get("only_change") and source.get("table"):  # a table that is gone, or whose place is not known
+    if source.get("table") and (source.get("only_change") or not source.get("name")):  # a table that is gone, or has no place that is known
         known = table_name(str(source["table"]), source.get("catalog"))
         return [(known["namespace"], known["name"])]
     name = source.get("name") or source.get("table")
@@ -288,9 +326,10 @@ def _within(source: Mapping[str, Any], dataset: Name) -> list[str]:
 def unknown_datasets(plan: Mapping[str, Any]) -> list[dict[str, str]]:
     """Of which sources and sinks it is not known what they are, or of which columns, as problems of the ledger."""
     described = [*(plan.get("sources") or ()), *([plan["sink"]] if plan.get("sink") else [])]
-    found = [(part, known.problem) for part in described if (known := connected(part)) is not None and known.problem]
-    found += [(part, reason) for part in described if (reason := open_columns(part)) is not None]
-    return [{"operator": str(part.get("format")), "reason": reason, "kind": "missing"} for part, reason in found]
+    found = [(str(part.get("format")), known.problem) for part in described if (known := connected(part)) is not None and known.problem]
+    found += [(str(part.get("format")), reason) for part in described if (reason := open_columns(part)) is not None]
+    found += [(str(part["unknown"]), _UNKNOWN) for part in described if part.get("unknown")]
+    return [{"operator": operator, "reason": reason, "kind": "missing"} for operator, reason in found]
 
 
 def sources_of(plan: Mapping[str, Any]) -> Sources:
@@ -333,7 +372,7 @@ def _common(namespace: str, name: str, described: Mapping[str, Any]) -> dict[str
     columns: Sequence[Mapping[str, Any]] = () if of_result else described.get("columns") or ()  # of a query's result, they are no table's
     if columns:
         facets["schema"] = facet(
-            "schema", fields=[_field(column, place) for place, column in enumerate(columns, start=1) if _is_name(column["name"])]
+            "schema", fields=[_field(column, place) for place, column in enumerate(columns, start=1) if is_name(column["name"])]
         )
     facets |= table_facets(described)
     if found is not None and found.by_query is None and (levels := database_hierarchy(namespace, name)) is not None:
@@ -357,44 +396,6 @@ def _field(column: Mapping[str, Any], place: int) -> dict[str, Any]:
     return {**stated, "type": kind} if kind else stated
 
 
-def _column_lineage_facet(lineage: ColumnLineage) -> Facet:
-    fields = {
-        column: {"inputFields": [_input_field(field, steps) for field, steps in _named(found).items()]}
-        for column, found in lineage.columns.items()
-        if found and _is_name(column)
-    }
-    return facet("columnLineage", fields=fields, dataset=[_input_field(field, steps) for field, steps in _named(lineage.dataset).items()])
-
-
-def _listed_once(lineage: ColumnLineage) -> Facet:
-    """Of more columns than an event holds: those that any of them is made of, with those that decide about rows."""
-    distinct = {id(found): found for found in lineage.columns.values()}
-    made_of = sorted({field for found in distinct.values() for field in _named(found)})
-    listed = [_input_field(field, frozenset({Step("DIRECT", "TRANSFORMATION", opaque=True)}), _ANY) for field in made_of]
-    listed += [_input_field(field, steps) for field, steps in _named(lineage.dataset).items()]
-    return facet("columnLineage", fields={}, dataset=listed)
-
-
-def _is_name(name: str) -> bool:
-    return 0 < len(name) <= _LONGEST_NAME
-
-
-def _named(fields: Mapping[Field, Value]) -> dict[Field, Value]:
-    """Those of some fields that have names: pivots and programs make columns that are called nothing, which events have no place for."""
-    return {field: value for field, value in fields.items() if _is_name(field[2]) and field[2].partition(WITHIN)[0]}
-
-
 def _look_for_unnamed(described: Mapping[str, Any], problems: list[Mapping[str, Any]] | None) -> None:
-    if problems is not None and _UNNAMED not in problems and not all(_is_name(column["name"]) for column in described.get("columns") or ()):
+    if problems is not None and _UNNAMED not in problems and not all(is_name(column["name"]) for column in described.get("columns") or ()):
         problems.append(_UNNAMED)
-
-
-def _input_field(field: Field, steps: frozenset[Step], opaque: str = _OPAQUE) -> dict[str, Any]:
-    namespace, name, path = field
-    column, within, _ = path.partition(WITHIN)
-    transformations = [
-        {"type": step.type, "subtype": step.subtype, "description": opaque if step.opaque else "", "masking": step.masking}
-        for step in sorted(steps)
-    ]
-    stated = {"namespace": namespace, "name": name, "field": path.replace(WITHIN, "."), "transformations": transformations}
-    return {**stated, "headwater_column": column} if within else stated

@@ -1,7 +1,10 @@
-"""Column lineage of rows that the program keeps, or takes out of Spark's sight: checkpoints, and DataFrames made of RDDs.
+"""Column lineage of rows that the program keeps, or takes out of Spark's sight: checkpoints, DataFrames made of RDDs, batches of streams.
 
 A later query knows such rows by their attributes alone. What they are made of is worked out when they are made, so that a program that
 checkpoints in a loop keeps no plan of an earlier round. Through an RDD any column may have become any other; the steps say so (`opaque`).
+
+The plan of a batch is known when the batch has ended. Until then the lineage of its rows names their attributes (`ROWS`), which are
+replaced as soon as they are known.
 """
 
 from __future__ import annotations
@@ -10,11 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headwater.spark_listener.lineage.columns import Field, Step, column_lineage
+from headwater.spark_listener.lineage.columns import ROWS, Field, Step, column_lineage, compose
 
 Steps = Mapping[Field, frozenset[Step]]
 _MOST = 10_000  # attributes
-_UNKNOWN: Field = ("", "", "")  # stands among what a column is made of where the plan was too large to follow it
+_SAME = frozenset({Step("DIRECT", "IDENTITY")})
+UNKNOWN: Field = ("", "", "")  # stands among what a column is made of where the plan was too large to follow it
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +47,25 @@ class KeptColumns:
         output = [{"name": place, "attr": column["attr"]} for place, column in enumerate(plan.get("output") or ())]
         found = column_lineage({**plan, "sink": {"columns": output}}, sources_of(plan))
         if found.too_large:
-            return Made([{_UNKNOWN: frozenset()}] * len(output), {})
+            return Made([{UNKNOWN: frozenset()}] * len(output), {})
         return Made([found.columns[column["name"]] for column in output], found.dataset)
 
     def keep(self, attributes: Iterable[int], columns: Iterable[Steps], rows: Steps) -> None:
         """The program goes on with these attributes, each made of what stands at its place."""
-        if len(self._known) < _MOST:
-            self._known.update({attribute: (column, rows) for attribute, column in zip(attributes, columns, strict=False)})
+        for attribute, column in zip(attributes, columns, strict=False):
+            is_itself = (ROWS, str(attribute), "") in column  # Spark gives the rows of a checkpoint the attributes of its plan
+            if not is_itself and (len(self._known) < _MOST or attribute in self._known):
+                self._known[attribute] = (column, rows)
+
+    def awaits(self, plan: Mapping[str, Any]) -> bool:
+        """Return whether the origin of some rows in a plan is not known yet."""
+        rows = [self._leaf(operator).get("kept", {}) for operator in plan.get("operators") or () if _is_of_unknown_rows(operator)]
+        return any(namespace == ROWS for kept in rows for made in kept.values() for namespace, _, _ in made)
 
     def within(self, plan: Mapping[str, Any]) -> Mapping[str, Any]:
         """The plan, its leaves with what is known of the attributes that they read."""
-        if not self._known:
-            return plan
         operators = [self._leaf(operator) for operator in plan.get("operators") or ()]
-        if any(_UNKNOWN in made for operator in operators for made in (operator.get("kept") or {}).values()):
+        if any(UNKNOWN in made for operator in operators for made in (operator.get("kept") or {}).values()):
             return {**plan, "left_out": True}
         return {**plan, "operators": operators}
 
@@ -64,14 +73,40 @@ class KeptColumns:
         if operator.get("children") or operator.get("source") is not None:
             return operator
         attributes = [column["attr"] for column in operator.get("columns") or ()]
-        known = {attribute: self._known[attribute] for attribute in attributes if attribute in self._known}
-        if not known:
+        known = {attribute: self._resolve(*self._known[attribute]) for attribute in attributes if attribute in self._known}
+        kept = {attribute: columns for attribute, (columns, _) in known.items()}
+        if _is_of_unknown_rows(operator):
+            kept |= {attribute: {(ROWS, str(attribute), ""): _SAME} for attribute in attributes if attribute not in known}
+        if not kept:
             return operator
-        return {
-            **operator,
-            "kept": {attribute: columns for attribute, (columns, _) in known.items()},
-            "kept_rows": merged([rows for _, rows in known.values()]),
-        }
+        return {**operator, "kept": kept, "kept_rows": merged([rows for _, rows in known.values()])}
+
+    def _resolve(self, column: Steps, rows: Steps, above: frozenset[str] = frozenset()) -> tuple[Steps, Steps]:
+        """Replace the attributes (`ROWS`) in the lineage of a column, and of its rows, as far as they are known."""
+        read = {name for fields in (column, rows) for namespace, name, _ in fields if namespace == ROWS} - above
+        below = {name: self._resolve(*self._known[int(name)], above | read) for name in read if int(name) in self._known}
+        if not below:
+            return column, rows
+        columns = {name: made for name, (made, _) in below.items()}
+        return _replaced(column, columns), merged([_replaced(rows, columns), *(more for _, more in below.values())])
+
+
+def _is_of_unknown_rows(operator: Mapping[str, Any]) -> bool:
+    """Return whether an operator reads an RDD that does not hold the program's own rows. The plan says no more about it."""
+    return operator.get("op") == "LogicalRDD" and not operator.get("own")
+
+
+def _replaced(fields: Steps, known: Mapping[str, Steps]) -> Steps:
+    """Replace the attributes in `known` by their lineage."""
+    found: list[Steps] = []
+    for (namespace, name, path), steps in fields.items():
+        if namespace != ROWS or name not in known:
+            found.append({(namespace, name, path): steps})
+            continue
+        for (of, dataset, column), made in known[name].items():
+            within = path if made == _SAME else ""  # a field is followed only within an unchanged column
+            found.append({(of, dataset, f"{column}{within}"): frozenset(compose(one, then) for one in made for then in steps)})
+    return merged(found)
 
 
 def merged(all_steps: Iterable[Steps]) -> Steps:

@@ -32,10 +32,11 @@ _SEVERAL = {"operator": "Union", "reason": "records that one statement inserts i
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a query came to. `manifest` None: nothing was captured of its records."""
+    """What a query came to. `manifest` None: no records were captured. `unknown`: the problems about its datasets and columns."""
 
     work: Work
     manifest: Mapping[str, Any] | None
+    unknown: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +82,14 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     writes = output is not None and not (plan.get("sink") or {}).get("only_change")
     if further and context.mode.records:
         event = {**event, "problems": [_SEVERAL]}
-    ledger = _ledger(event, manifest, context, [*unknown, *unknown_datasets(event.get("plan") or {})], writes=writes)
+    unknown += unknown_datasets(event.get("plan") or {})
+    ledger = _ledger(event, manifest, context, unknown, writes=writes)
     work = Work(
         run=run, started=started, ended=ended, kind="COMMAND" if output else "QUERY", inputs=inputs,
         outputs=[*([output] if output else []), *further], outcome=failure or Outcome(), ledger=ledger, sql=event.get("sql"),
         stages=stages_of([event.get("stages") or {}], float(event["time"])), run_facets=quality.run,
     )  # fmt: skip
-    return Query(work, manifest)
+    return Query(work, manifest, unknown)
 
 
 def _further(
@@ -206,7 +208,8 @@ def _check_arrival(manifest: dict[str, Any], segments: Path) -> None:
 
 
 def _named(described: Mapping[str, Any]) -> dict[str, Any]:
-    namespace, name = (source_datasets(described) or [("local", str(described["path"]).removeprefix("local:"))])[0]
+    known = source_datasets(described) if described.get("format") != "local" else ()
+    namespace, name = (known or [("local", str(described["path"]).removeprefix("local:"))])[0]
     options = redact_mapping({key: str(value) for key, value in (described.get("options") or {}).items()})
     if described.get("files") and not described.get("path"):  # of a connector: its place is its name, and it has no more than one dataset
         path = address_of((namespace, name))

@@ -45,6 +45,7 @@ class QueryRuns:
         self._recorded = recorded
         self._running = RunningQueries()
         self._framed = Framed()
+        streams.call_at_batch_end(self._resume)
 
     def __len__(self) -> int:
         """How many queries run."""
@@ -109,17 +110,25 @@ class QueryRuns:
             self._tally.left_out[LeaveOut.NESTED] += query.execution != running.execution
         self._write(event, query)
 
-    def _write(self, event: Mapping[str, Any], running: Running) -> None:
-        """A query ended that is to be written, or counted."""
-        event = self._completed(event, running)
-        plan = event.get("plan") or {}
+    def _resume(self, stream: Stream) -> None:
+        """Write the queries that waited for the end of a batch. The origin of its rows is known now."""
+        stream.learn(self._origins.kept)
+        held, stream.held = stream.held, []
+        for event, running in held:
+            self._write(event, running, stream)
+
+    def _write(self, event: Mapping[str, Any], running: Running, resumed_by: Stream | None = None) -> None:
+        """Write or count a query that ended. `resumed_by`: the stream whose batch the query waited for."""
+        batch_of = resumed_by or self._batch_of(running)
+        if batch_of is not None and resumed_by is None and self._is_held(event, running, batch_of):
+            return
+        event, plan = self._completed(event, running), event.get("plan") or {}
         left_out = _no_run(running, plan, str(event.get("sql") or ""), failed=bool(event.get("error")))
         if left_out in self._leave_out:
             self._tally.left_out[left_out] += 1
             return
-        stream = self._stream_of(running)
+        stream = batch_of if LeaveOut.BATCHES in self._leave_out else None
         if stream is not None and event.get("stream"):
-            stream.plan = self._origins.kept.within(plan)
             stream.interrupted = bool((event.get("error") or {}).get("cancelled"))
             self._tally.left_out[LeaveOut.BATCHES] += 1
             return  # how it ended, the stream tells
@@ -140,7 +149,7 @@ class QueryRuns:
                 self._tally.left_out[LeaveOut.OWN] += not is_part
                 return
         if stream is not None and (query.manifest is None or query.manifest["status"] == "refused"):
-            did(stream, query.work.inputs, query.work.outputs if query.work.outcome.error is None else ())
+            did(stream, query.work.inputs, query.work.outputs if query.work.outcome.error is None else (), query.unknown)
             return
         if query.work.outputs:
             self._running.wrote(running)
@@ -163,6 +172,14 @@ class QueryRuns:
             self._writer.register(lambda registry: registry.add_overwritten(paths[0]))
         self._tally.left_groups(paths[0], query.manifest or {})
 
+    def _is_held(self, event: Mapping[str, Any], running: Running, stream: Stream) -> bool:
+        """Return whether a query waits for the end of its batch. The batch's own query, which ends last, names the sources."""
+        plan = event.get("plan") or {}
+        if event.get("stream"):
+            stream.plan, stream.given = self._origins.kept.within(plan), event.get("given") or ()
+            return False
+        return self._origins.kept.awaits(plan) and stream.hold(event, running)
+
     def _completed(self, event: Mapping[str, Any], running: Running) -> Mapping[str, Any]:
         """The end of a query, with what is known of the RDDs that were captured, and without counts of rows that are yet to be read."""
         if event.get("capture"):
@@ -171,8 +188,10 @@ class QueryRuns:
 
     def _stream_of(self, query: Running) -> Stream | None:
         """The stream that tells of a query: a batch of it, or what a function of the program's did in one. None where batches are told."""
-        if LeaveOut.BATCHES not in self._leave_out:
-            return None
+        return self._batch_of(query) if LeaveOut.BATCHES in self._leave_out else None
+
+    def _batch_of(self, query: Running) -> Stream | None:
+        """Return the stream of a batch, or of a query in a batch."""
         return self._streams.of_batch(query.description) or self._streams.of_batch(self._running.description(query.root))
 
     def _with_rdds(self, query: Query, event: Mapping[str, Any]) -> Query:

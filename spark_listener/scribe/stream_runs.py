@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from headwater.spark_listener.lineage.events import Work, instant
@@ -26,6 +26,11 @@ class StreamRuns:
         self._context = context
         self._tally = tally
         self._streams = Streams()
+        self._batch_ended: Callable[[Stream], None] = _nothing
+
+    def call_at_batch_end(self, ended: Callable[[Stream], None]) -> None:
+        """Have `ended` called when a batch of a stream has ended and it is known how far that read, and when the stream ends."""
+        self._batch_ended = ended
 
     def of_batch(self, description: str) -> Stream | None:
         """The stream that a query is a batch of, by the query's description; None: of no stream that runs."""
@@ -40,9 +45,11 @@ class StreamRuns:
                 self._writer.start(self._work(stream))
         elif event["event"] == "stream_progress":
             self._tally.left_out[LeaveOut.BATCHES] += bool(event.get("parts"))  # of others their queries are counted
-            stream = self._streams.progress(event)
-            if stream is not None:
-                self._writer.progress(self._work(stream))
+            due = self._streams.progress(event)
+            if (stream := self._streams.by_run(event["run"])) is not None:
+                self._batch_ended(stream)
+            if due is not None:
+                self._writer.progress(self._work(due))
         elif (stream := self._streams.end(event["run"])) is not None:
             failure = failure_of(event.get("error")) or failed_batch(stream)
             self._ended(stream, instant(event["time"]), outcome_of(stream, failure))
@@ -53,6 +60,7 @@ class StreamRuns:
             self._ended(stream, at, failed_batch(stream) or Outcome(error="The application ended.", cancelled=True))
 
     def _ended(self, stream: Stream, at: str, outcome: Outcome) -> None:
+        self._batch_ended(stream)
         work = self._work(stream, ended=at, outcome=outcome)
         self._tally.datasets(work.inputs, work.outputs)
         self._tally.problems(work.ledger.problems)
@@ -71,3 +79,7 @@ class StreamRuns:
             ledger=Ledger(status=status, mode=mode, problems=problems, leftOut={"batches": stream.batches} if stream.batches else None),
             streaming=True,
         )  # fmt: skip
+
+
+def _nothing(_: Stream) -> None:
+    """No query waits for the end of a batch."""

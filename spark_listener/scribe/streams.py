@@ -1,21 +1,26 @@
 """Streaming queries: one job a query, one run from its start to its end, however many micro-batches it has.
 
 For the scribe. A stream is told when it starts, when its first batch has shown what it reads and writes, then at growing intervals, and at
-its end. What its batches read and wrote is put together: the columns are those of the last batch, rows and files are added up, and how far
+its end. What its batches read and wrote is put together: the columns are those of all batches, rows and files are added up, and how far
 each source was read is its version. The batches themselves, and what `foreachBatch` writes in them, are counted instead of told. Memory
 does not grow with the number of batches.
+
+The rows that a function of `foreachBatch` is given name no source. The plan of the batch says where they come from, and is known when the
+batch has ended. So queries within the first batch wait for its end (`hold`).
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headwater.spark_listener.lineage.column_facets import merge_column_facets
 from headwater.spark_listener.lineage.datasets import Dataset, inputs_of, output_of, source_datasets, unknown_datasets
 from headwater.spark_listener.lineage.facets import facet
+from headwater.spark_listener.lineage.kept import UNKNOWN, KeptColumns, Made, merged
 from headwater.spark_listener.lineage.names import JobNames, job_name
 from headwater.spark_listener.lineage.naming import dataset_at
 from headwater.spark_listener.lineage.parents import new_run_id
@@ -25,7 +30,11 @@ from headwater.spark_listener.scribe.stream_places import bare, datasets_of, fol
 
 _MOST = 1000
 _MOST_DATASETS = 200
+_MOST_HELD = 1000
+_MOST_PLANS = 64
+_MOST_PROBLEMS = 20
 _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 3600.0
+_IDENTIFY = ("path", "paths", "name", "table", "kafka", "jdbc")  # members of a source
 _RUN = re.compile(r"^runId = ([0-9a-f-]{36})$", re.MULTILINE)
 _NO_PLACE = re.compile(r"^ForeachBatchSink|^ForeachWriterTable|Console|Noop|noop|Memory|memory")
 
@@ -42,6 +51,10 @@ class Stream:
     sink: str = ""
     table: Mapping[str, Any] | None = None  # what it writes to by a connector: a topic, a table
     plan: Mapping[str, Any] = field(default_factory=dict)  # of the last batch
+    given: Sequence[int] = ()  # the attributes of the rows that a batch gives to the sink
+    made: Made | None = None  # what these are made of, in all batches: a source without new rows is not in a batch's plan
+    followed: set[str] = field(default_factory=set)  # the sources of each kind of plan that `made` has
+    held: list[tuple[Mapping[str, Any], Any]] = field(default_factory=list)  # ends of queries that wait for what their rows are made of
     offsets: dict[str, Any] = field(default_factory=dict)  # how far each source was read
     nested_read: dict[tuple[str, str], Dataset] = field(default_factory=dict)  # by its batches, in functions of the program's
     nested: dict[tuple[str, str], Dataset] = field(default_factory=dict)  # and written
@@ -75,8 +88,7 @@ class Stream:
             sink.setdefault("format", format_)
         if not sink:
             return list(self.nested.values())
-        sink |= {"mode": "append", "columns": self.plan.get("output") or sink.get("columns") or ()}
-        output = output_of({**self._placed(), "sink": sink}, None)
+        output = output_of({**self._written(sink), "sink": {"mode": "append", **sink}}, None)
         if output is None:
             return list(self.nested.values())
         if self.rows_written > 0:
@@ -92,6 +104,38 @@ class Stream:
         if plan.get("left_out"):
             sink.append("the plan is too large for its columns to be followed")
         return [*sources, *sink, *(problem["reason"] for problem in unknown_datasets({**plan, "sink": self.table})), *self.problems]
+
+    def _written(self, sink: dict[str, Any]) -> Mapping[str, Any]:
+        """Set the columns of `sink`, and return the plan that makes them."""
+        columns = self.plan.get("output") or sink.get("columns") or ()
+        placed = self._placed()
+        if self.made is None or len(self.made.columns) != len(columns):
+            sink["columns"] = columns
+            return placed
+        sink["columns"] = [{**column, "attr": place} for place, column in enumerate(columns)]
+        rows = {"id": 0, "op": "Batches", "kept": dict(enumerate(self.made.columns)), "kept_rows": self.made.rows}
+        return {**placed, "operators": [rows], "left_out": any(UNKNOWN in made for made in self.made.columns)}
+
+    def hold(self, event: Mapping[str, Any], query: Any) -> bool:
+        """Keep the end of a query until its batch ends. Return False if there is no room."""
+        if len(self.held) >= _MOST_HELD:
+            return False
+        self.held.append((event, query))
+        return True
+
+    def learn(self, kept: KeptColumns) -> None:
+        """Add the lineage of the rows of a batch that has ended. Plans of the same sources make the same columns, and are followed once."""
+        plan = self._placed()
+        sources = str([[source.get(name) for name in _IDENTIFY] for source in plan.get("sources") or ()])
+        if not plan or sources in self.followed or len(self.followed) >= _MOST_PLANS:
+            return
+        self.followed.add(sources)
+        made = kept.of_plan(plan)
+        if self.made is not None and len(self.made.columns) == len(made.columns):
+            columns = [merged(both) for both in zip(self.made.columns, made.columns, strict=True)]
+            made = Made(columns, merged([self.made.rows, made.rows]))
+        self.made = made
+        kept.keep(self.given, made.columns, made.rows)
 
     def _placed(self) -> Mapping[str, Any]:
         """The plan of the last batch, with what the stream reads in the place of what the batch did."""
@@ -163,16 +207,27 @@ def _read(stream: Stream, event: Mapping[str, Any]) -> None:
             stream.offsets[str(source["source"])] = source.get("offset")
 
 
-def did(stream: Stream, inputs: Iterable[Dataset], outputs: Iterable[Dataset]) -> None:
-    """A query in a batch of the stream read and wrote something."""
+def did(stream: Stream, inputs: Iterable[Dataset], outputs: Iterable[Dataset], problems: Iterable[Mapping[str, Any]] = ()) -> None:
+    """Add what a query in a batch of the stream read and wrote. `problems` say what is missing."""
     for known, datasets in ((stream.nested_read, inputs), (stream.nested, outputs)):
         for dataset in datasets:
-            if (dataset.namespace, dataset.name) in known or len(known) < _MOST_DATASETS:
+            at = dataset.namespace, dataset.name
+            if at in known or len(known) < _MOST_DATASETS:
                 dataset.part.clear()  # that of one batch
                 dataset.facets.pop("lifecycleStateChange", None)
-                known[dataset.namespace, dataset.name] = dataset
-            elif not stream.problems:
-                stream.problems.append(f"its batches use more than {_MOST_DATASETS} datasets; the others are not listed")
+                earlier = known[at].facets.get("columnLineage") if at in known else None
+                if (columns := merge_column_facets(earlier, dataset.facets.get("columnLineage"))) is not None:
+                    dataset.facets["columnLineage"] = columns
+                known[at] = dataset
+            else:
+                _state(stream, f"its batches use more than {_MOST_DATASETS} datasets; the others are not listed")
+    for problem in problems:
+        _state(stream, str(problem["reason"]))
+
+
+def _state(stream: Stream, problem: str) -> None:
+    if problem not in stream.problems and len(stream.problems) < _MOST_PROBLEMS:
+        stream.problems.append(problem)
 
 
 def failed_batch(stream: Stream) -> Outcome | None:

@@ -24,6 +24,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.WriteFiles;
 import org.apache.spark.sql.execution.datasources.v2.WriteToDataSourceV2;
@@ -139,6 +140,9 @@ public final class PlanDescription {
                 OperatorText.plain(node, operator, sources);
             } else {
                 family.describe(node, operator, expressions, sources);
+            }
+            if (node instanceof LogicalRDD && OwnRows.are(((LogicalRDD) node).rdd())) {
+                operator.put("own", Boolean.TRUE);
             }
             state(operator, operator.containsKey("source") ? Behaviour.SOURCE : family == null ? null : family.behaviour(node));
             expressions.count(columns(operator));

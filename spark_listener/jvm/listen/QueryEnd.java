@@ -17,6 +17,7 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
@@ -102,6 +103,9 @@ final class QueryEnd implements Described {
             plan.put("sources", sources);
         }
         result.put("plan", plan);
+        if (result.get("stream") != null) {
+            result.put("given", given());
+        }
         result.put("sql", sql());
         List ofVariables = error == null ? ofVariables() : new ArrayList();
         if (capture != null) {
@@ -185,6 +189,20 @@ final class QueryEnd implements Described {
         } catch (Throwable none) {
             return null; // it has no plan whose text could be told
         }
+    }
+
+    /** The attributes by which a function of `foreachBatch` knows the rows of a batch, in the order of its columns: those of the plan as written. */
+    private List given() {
+        List result = new ArrayList();
+        try {
+            List output = Scala.list(event.qe().analyzed().output());
+            for (int i = 0; i < output.size(); i++) {
+                result.add(Long.valueOf(((Attribute) output.get(i)).exprId().id()));
+            }
+        } catch (Throwable none) {
+            result.clear(); // what is written of the batch says that its columns are not known
+        }
+        return result;
     }
 
     /** The described sources of variables that the query names; its capture says that their records are missing. Never throws. */

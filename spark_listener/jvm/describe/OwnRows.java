@@ -1,0 +1,42 @@
+package headwater.describe;
+
+import headwater.shim.Scala;
+import java.util.ArrayDeque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.spark.Dependency;
+import org.apache.spark.rdd.EmptyRDD;
+import org.apache.spark.rdd.ParallelCollectionRDD;
+import org.apache.spark.rdd.RDD;
+
+/** Whether the rows of an RDD are the program's own (`createDataFrame` of a list, `parallelize`): no column is behind them. Bounded. */
+final class OwnRows {
+    private static final int RDDS = 100;
+
+    private OwnRows() {}
+
+    static boolean are(RDD last) {
+        Set seen = new HashSet();
+        ArrayDeque waiting = new ArrayDeque();
+        waiting.add(last);
+        try {
+            while (!waiting.isEmpty() && seen.size() <= RDDS) {
+                RDD rdd = (RDD) waiting.poll();
+                if (!seen.add(Integer.valueOf(rdd.id()))) {
+                    continue;
+                }
+                List dependencies = Scala.list(rdd.dependencies());
+                if (dependencies.isEmpty() && !(rdd instanceof ParallelCollectionRDD) && !(rdd instanceof EmptyRDD)) {
+                    return false;
+                }
+                for (int i = 0; i < dependencies.size(); i++) {
+                    waiting.add(((Dependency) dependencies.get(i)).rdd());
+                }
+            }
+        } catch (RuntimeException unknown) { // an RDD of the program's may refuse
+            return false;
+        }
+        return waiting.isEmpty();
+    }
+}
