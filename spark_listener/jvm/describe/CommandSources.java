@@ -24,6 +24,10 @@ public final class CommandSources {
         if (loaded != null) {
             return loaded;
         }
+        List cloned = DeltaTables.sources(command);
+        if (cloned != null) {
+            return cloned;
+        }
         if (command.getClass().getName().equals(COMMANDS + "AnalyzeColumnCommand")) { // others count by queries of their own
             Map table = Tables.lookup((TableIdentifier) Accessors.get(command, "tableIdent"));
             List result = new ArrayList();

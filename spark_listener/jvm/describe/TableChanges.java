@@ -2,7 +2,10 @@ package headwater.describe;
 
 import headwater.shim.Accessors;
 import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
@@ -21,6 +24,7 @@ public final class TableChanges {
     private static final String COMMANDS = "org.apache.spark.sql.execution.command.";
     private static final String LOGICAL = "org.apache.spark.sql.catalyst.plans.logical.";
 
+    private static final String DELTA = "org.apache.spark.sql.delta.commands.";
     private static final String HIVE = "org.apache.spark.sql.hive.execution.CreateHiveTableAsSelectCommand";
 
     private TableChanges() {}
@@ -37,6 +41,10 @@ public final class TableChanges {
         }
         if (name.equals(HIVE)) {
             return filled((CatalogTable) Accessors.get(command, "tableDesc"));
+        }
+        if (name.startsWith(DELTA)) {
+            Map table = DeltaTables.changed(command);
+            return table == null ? null : change(table, DeltaTables.change(command));
         }
         return name.startsWith(LOGICAL) ? ofCatalog(command, name.substring(LOGICAL.length())) : null;
     }
@@ -67,8 +75,16 @@ public final class TableChanges {
             return LoadedFiles.sink(command);
         }
         if (name.startsWith("AlterTable") || name.equals("RepairTableCommand")) {
-            TableIdentifier table = identifier(command, "tableName");
-            return change(Tables.lookup(table == null ? identifier(command, "table") : table), "ALTER");
+            TableIdentifier named = identifier(command, "tableName");
+            TableIdentifier table = named == null ? identifier(command, "table") : named;
+            Map result = change(Tables.lookup(table), "ALTER");
+            CatalogTable found = name.endsWith("ColumnsCommand") || name.endsWith("ColumnCommand") ? Tables.found(table) : null;
+            if (found != null) {
+                Object added = Accessors.get(command, "colsToAdd");
+                List fields = added instanceof scala.collection.Iterable ? Scala.list((scala.collection.Iterable) added) : new ArrayList();
+                result.put("columns", ColumnChanges.kept(found.schema(), ColumnChanges.names(fields)));
+            }
+            return result;
         }
         return null;
     }
@@ -76,7 +92,9 @@ public final class TableChanges {
     /** Commands on tables of another catalog. */
     private static Map ofCatalog(LogicalPlan command, String name) {
         if (command instanceof AlterTableCommand) {
-            return change(first(command), name.equals("RenameTable") ? "RENAME" : "ALTER");
+            Map result = change(first(command), "ALTER");
+            ColumnChanges.state((AlterTableCommand) command, result);
+            return result;
         }
         if (name.equals("CreateTable") || name.equals("ReplaceTable")) {
             return change(first(command), Boolean.TRUE.equals(Accessors.get(command, "ignoreIfExists")) ? null : "CREATE");
@@ -183,6 +201,7 @@ public final class TableChanges {
             Path path = new Path((String) result.get("path"));
             if (path.getName().equalsIgnoreCase(made.table())) {
                 result.put("previous_path", new Path(path.getParent(), old.table()).toString());
+                result.put("columns", ColumnChanges.kept(found.schema(), new HashSet()));
             }
         }
         return result;

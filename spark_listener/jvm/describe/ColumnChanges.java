@@ -1,0 +1,127 @@
+package headwater.describe;
+
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.AlterTableCommand;
+import org.apache.spark.sql.catalyst.plans.logical.ReplaceColumns;
+import org.apache.spark.sql.connector.catalog.CatalogV2Util;
+import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+
+/**
+ * The columns of a table after a command that changes them, each with the name that it had before (`was`) if it is one of the table's earlier columns.
+ * All is told by the command and by the table as the command found it: a later command may have changed the table again.
+ */
+final class ColumnChanges {
+    private ColumnChanges() {}
+
+    /** Sets the columns of a table that ALTER TABLE changes. Other changes leave them as they are described. */
+    static void state(AlterTableCommand command, Map sink) {
+        List changes = Scala.list(command.changes());
+        boolean isOfColumns = false;
+        for (int i = 0; i < changes.size(); i++) {
+            isOfColumns |= changes.get(i) instanceof TableChange.ColumnChange;
+        }
+        if (sink == null || !isOfColumns || !(command.table() instanceof ResolvedTable)) {
+            return;
+        }
+        StructType before = columns((ResolvedTable) command.table());
+        StructType after;
+        try {
+            after = CatalogV2Util.applySchemaChanges(before, command.changes(), Option.empty(), "ALTER TABLE");
+        } catch (RuntimeException unknown) { // what the table has now is not known, and the names of its former columns tell nothing of it
+            sink.remove("columns");
+            return;
+        }
+        boolean isByName = command instanceof ReplaceColumns && "delta".equals(sink.get("format")); // others drop all columns first
+        sink.put("columns", described(after, isByName ? sameNames(before, after) : formerNames(before, changes)));
+    }
+
+    /** Describes columns that all were there before but those in `added`. */
+    static List kept(StructType after, Set added) {
+        Map was = new LinkedHashMap();
+        StructField[] fields = after.fields();
+        for (int i = 0; i < fields.length; i++) {
+            if (!added.contains(fields[i].name().toLowerCase(Locale.ROOT))) {
+                was.put(fields[i].name(), fields[i].name());
+            }
+        }
+        return described(after, was);
+    }
+
+    /** The names of some columns, as `kept` takes them; `fields`: of StructField. */
+    static Set names(List fields) {
+        Set result = new HashSet();
+        for (int i = 0; i < fields.size(); i++) {
+            result.add(((StructField) fields.get(i)).name().toLowerCase(Locale.ROOT));
+        }
+        return result;
+    }
+
+    /** The table's columns as the command was resolved with them. The table itself may be one that changes with its catalog. */
+    private static StructType columns(ResolvedTable table) {
+        List output = Scala.list(table.output());
+        StructField[] fields = new StructField[output.size()];
+        for (int i = 0; i < fields.length; i++) {
+            Attribute column = (Attribute) output.get(i);
+            fields[i] = new StructField(column.name(), column.dataType(), column.nullable(), column.metadata());
+        }
+        return new StructType(fields);
+    }
+
+    /** The former name of each column that goes on. A column that is dropped and added again is a new one. A nested field is a part of its column. */
+    private static Map formerNames(StructType before, List changes) {
+        Map was = sameNames(before, before);
+        for (int i = 0; i < changes.size(); i++) {
+            String[] path = changes.get(i) instanceof TableChange.ColumnChange ? ((TableChange.ColumnChange) changes.get(i)).fieldNames() : null;
+            if (path == null || path.length != 1) {
+                continue;
+            }
+            if (changes.get(i) instanceof TableChange.RenameColumn) {
+                Object former = was.remove(path[0]);
+                if (former != null) {
+                    was.put(((TableChange.RenameColumn) changes.get(i)).newName(), former);
+                }
+            } else if (changes.get(i) instanceof TableChange.DeleteColumn || changes.get(i) instanceof TableChange.AddColumn) {
+                was.remove(path[0]);
+            }
+        }
+        return was;
+    }
+
+    private static Map sameNames(StructType before, StructType after) {
+        Map known = new LinkedHashMap();
+        for (int i = 0; i < before.length(); i++) {
+            known.put(before.apply(i).name().toLowerCase(Locale.ROOT), before.apply(i).name());
+        }
+        Map was = new LinkedHashMap();
+        for (int i = 0; i < after.length(); i++) {
+            Object former = known.get(after.apply(i).name().toLowerCase(Locale.ROOT));
+            if (former != null) {
+                was.put(after.apply(i).name(), former);
+            }
+        }
+        return was;
+    }
+
+    private static List described(StructType columns, Map was) {
+        List result = new ArrayList(SourceList.columns(columns));
+        for (int i = 0; i < result.size(); i++) {
+            Map column = (Map) result.get(i);
+            if (was.containsKey(column.get("name"))) {
+                column.put("was", was.get(column.get("name")));
+            }
+        }
+        return result;
+    }
+}

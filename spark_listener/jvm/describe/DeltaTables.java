@@ -1,0 +1,132 @@
+package headwater.describe;
+
+import headwater.shim.Accessors;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+
+/** What is Delta's own: commands that make a table of another's files, or of its earlier ones, and the change feed. Its classes are met by name. */
+final class DeltaTables {
+    private static final String PACKAGE = "org.apache.spark.sql.delta.";
+    private static final String COMMANDS = PACKAGE + "commands.";
+    private static final List CHANGES = Arrays.asList(new Object[] {"_change_type", "_commit_version", "_commit_timestamp"});
+
+    private DeltaTables() {}
+
+    /** The table that RESTORE puts back, or that a clone makes; null of other commands. */
+    static Map changed(LogicalPlan command) {
+        if (command.getClass().getName().equals(COMMANDS + "RestoreTableCommand")) {
+            Object table = Accessors.get(command, "sourceTable");
+            return table instanceof Table ? TableText.table((Table) table, ((Table) table).name()) : null;
+        }
+        Object clone = clone(command);
+        StructType columns = (StructType) Accessors.get(Accessors.get(clone, "sourceTable"), "schema");
+        if (columns == null) {
+            return null;
+        }
+        Map result = new LinkedHashMap();
+        result.put("path", String.valueOf(Accessors.get(clone, "targetPath")));
+        result.put("format", "delta");
+        Object table = Accessors.get(command, "table");
+        if (table instanceof CatalogTable && ((CatalogTable) table).identifier().table().indexOf('/') < 0) {
+            Tables.name((CatalogTable) table, result);
+        }
+        result.put("columns", ColumnChanges.kept(columns, new HashSet()));
+        result.put("carried_from", path(Accessors.get(clone, "sourceTable")));
+        return result;
+    }
+
+    /** How a clone changes its table; null: it may have found one, and done nothing. */
+    static String change(LogicalPlan command) {
+        if (clone(command) == null) {
+            return "ALTER";
+        }
+        Object mode = Accessors.get(command, "mode");
+        return mode == SaveMode.Ignore ? null : mode == SaveMode.Overwrite ? "OVERWRITE" : "CREATE";
+    }
+
+    /** The source of a clone; null of other commands. */
+    static List sources(LogicalPlan command) {
+        Object source = Accessors.get(clone(command), "sourceTable");
+        if (source == null) {
+            return null;
+        }
+        Map described = new LinkedHashMap();
+        described.put("path", path(source));
+        described.put("format", String.valueOf(Accessors.get(source, "format")).toLowerCase(Locale.ROOT));
+        Object columns = Accessors.get(source, "schema");
+        if (columns instanceof StructType) {
+            described.put("columns", SourceList.columns((StructType) columns));
+        }
+        Object snapshot = Accessors.get(source, "snapshot");
+        Object version = snapshot instanceof Option ? Accessors.get(Scala.orNull((Option) snapshot), "version") : null;
+        if (version != null) {
+            described.put("version", String.valueOf(version));
+        }
+        described.put("source", Integer.valueOf(0));
+        List result = new ArrayList();
+        result.add(described);
+        return result;
+    }
+
+    private static String path(Object source) {
+        return String.valueOf(Accessors.get(source, "dataPath"));
+    }
+
+    private static Object clone(LogicalPlan command) {
+        Object query = command.getClass().getName().equals(COMMANDS + "CreateDeltaTableCommand") ? Accessors.get(command, "query") : null;
+        Object inner = query instanceof Option ? Scala.orNull((Option) query) : null;
+        return inner != null && inner.getClass().getName().equals(COMMANDS + "CloneTableCommand") ? inner : null;
+    }
+
+    /** The table whose change feed a relation reads; null of another relation. */
+    static Map changeFeed(Object relation) {
+        if (!relation.getClass().getName().startsWith(COMMANDS + "cdc.")) {
+            return null;
+        }
+        Object snapshot = Accessors.get(Accessors.get(relation, "snapshotWithSchemaMode"), "snapshot");
+        Object log = Accessors.get(relation, "deltaLog");
+        Object path = Accessors.get(log == null ? Accessors.get(snapshot, "deltaLog") : log, "dataPath");
+        if (path == null) {
+            return null;
+        }
+        Map result = new LinkedHashMap();
+        result.put("path", String.valueOf(path));
+        result.put("format", "delta");
+        Object table = Accessors.get(relation, "catalogTableOpt");
+        if (table instanceof Option && ((Option) table).isDefined()) {
+            Tables.name((CatalogTable) ((Option) table).get(), result);
+        }
+        return result;
+    }
+
+    /** Whether a list of files is one of changes, whose columns are not all the table's. */
+    static boolean isOfChanges(Object files) {
+        String name = files.getClass().getName();
+        return name.startsWith(PACKAGE) && (name.endsWith(".CdcAddFileIndex") || name.endsWith("ChangeFileIndex") || name.endsWith("RemoveFileIndex"));
+    }
+
+    /** The columns of a change feed that are the table's. */
+    static StructType ofTable(StructType columns) {
+        List result = new ArrayList();
+        StructField[] fields = columns.fields();
+        for (int i = 0; i < fields.length; i++) {
+            if (!CHANGES.contains(fields[i].name())) {
+                result.add(fields[i]);
+            }
+        }
+        return new StructType((StructField[]) result.toArray(new StructField[0]));
+    }
+}
