@@ -99,9 +99,7 @@ def inputs_of(
                 found[dataset].part["subset"] = parts[source["source"]]
             elif found[dataset].within:
                 found[dataset].part["subset"] = subset.read_within(found[dataset].within)
-    for namespace, name in _kept(plan):
-        if (namespace, name) not in found:
-            found[namespace, name] = Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}))
+    _add_kept(plan, found)
     for dataset, counted in _counted(read, plan).items():
         if dataset in found:
             found[dataset].part["inputStatistics"] = {
@@ -113,11 +111,13 @@ def inputs_of(
     return list(found.values())
 
 
-def _kept(plan: Mapping[str, Any]) -> set[Name]:
-    """The datasets of earlier rows that a plan reads (`kept`)."""
+def _add_kept(plan: Mapping[str, Any], to: dict[Name, Dataset]) -> None:
+    """Add the datasets of the earlier rows that a plan reads (`kept`)."""
     kept = [operator["kept"] for operator in plan.get("operators") or () if operator.get("kept")]
     fields = {field for columns in kept for made in columns.values() for field in made}
-    return {(namespace, name) for namespace, name, _ in fields if namespace not in ("", ROWS)}
+    for namespace, name, _ in sorted(fields):
+        if namespace not in ("", ROWS) and (namespace, name) not in to:
+            to[namespace, name] = Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}))
 
 
 def _counted(read: Sequence[Mapping[str, Any]], plan: Mapping[str, Any]) -> dict[Name, dict[str, int]]:
@@ -222,8 +222,11 @@ def _with_partitions(sink: Mapping[str, Any], within: str) -> Mapping[str, Any]:
 
 def _carried_columns(sink: Mapping[str, Any], dataset: Name, *, changed: bool) -> ColumnLineage:
     """The columns of a table that a command left as they were, renamed, or moved or cloned with the table. A failed command has none."""
-    before = sink.get("carried_from") or sink.get("previous_path")
-    from_dataset = dataset_at(str(before), sink) if before else dataset
+    from_dataset = dataset
+    if sink.get("carried_from"):
+        from_dataset = dataset_at(str(sink["carried_from"]), {"format": sink.get("format")})
+    elif sink.get("previous_path"):
+        from_dataset = dataset_at(str(sink["previous_path"]), sink)
     columns = [column for column in sink.get("columns") or () if column.get("was") and changed]
     same = frozenset({Step("DIRECT", "IDENTITY")})
     return ColumnLineage({column["name"]: {(*from_dataset, column["was"]): same} for column in columns}, {})

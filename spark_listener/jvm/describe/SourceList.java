@@ -59,6 +59,9 @@ public final class SourceList implements LeafSources {
         if (rows != null) {
             Map described = rows.describe();
             described.put("columns", columns(leaf.schema()));
+            if (leaf instanceof DataSourceV2ScanRelation) { // written in Python: what it reads only its code knows
+                TableText.nameUnknown(((DataSourceV2ScanRelation) leaf).relation().table(), described);
+            }
             return add(rows, described);
         }
         if (leaf instanceof LogicalRelation) {
@@ -192,9 +195,10 @@ public final class SourceList implements LeafSources {
             known.addRelation(options, relation);
         }
         result.put("options", options);
-        result.put("columns", columns(relation.schema()));
+        boolean isOfChanges = DeltaTables.isOfChanges(relation.location());
+        result.put("columns", columns(isOfChanges ? DeltaTables.ofTable(relation.schema()) : relation.schema()));
         List partition = new ArrayList();
-        StructField[] fields = relation.partitionSchema().fields();
+        StructField[] fields = (isOfChanges ? DeltaTables.ofTable(relation.partitionSchema()) : relation.partitionSchema()).fields();
         for (int i = 0; i < fields.length; i++) {
             partition.add(fields[i].name());
         }
@@ -211,16 +215,20 @@ public final class SourceList implements LeafSources {
         return location == null ? null : new Path((URI) location).toString();
     }
 
-    private static Map table(LogicalRelation leaf) {
+    /** What a relation of Spark's first interface reads: by its connector, its place or its name in the catalog; else by a name of its own. */
+    static Map table(LogicalRelation leaf) {
         Map connected = Connectors.read(leaf.relation());
-        if (connected != null) {
-            connected.put("columns", columns(leaf.schema()));
-            return connected;
+        Map result = connected == null ? DeltaTables.changeFeed(leaf.relation()) : connected;
+        if (result != null) {
+            result.put("columns", columns(connected == null ? DeltaTables.ofTable(leaf.schema()) : leaf.schema()));
+            return result;
         }
-        Map result = new LinkedHashMap();
-        String name = leaf.catalogTable().isDefined()
-            ? ((CatalogTable) leaf.catalogTable().get()).identifier().unquotedString() : leaf.relation().getClass().getSimpleName();
-        result.put("name", name);
+        result = new LinkedHashMap();
+        if (leaf.catalogTable().isDefined()) {
+            Tables.name((CatalogTable) leaf.catalogTable().get(), result);
+        } else {
+            UnknownSources.name(leaf.relation(), null, result);
+        }
         result.put("columns", columns(leaf.schema()));
         return result;
     }

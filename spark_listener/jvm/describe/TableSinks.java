@@ -24,6 +24,7 @@ import org.apache.spark.sql.catalyst.plans.logical.OverwritePartitionsDynamic;
 import org.apache.spark.sql.catalyst.plans.logical.RowLevelWrite;
 import org.apache.spark.sql.catalyst.plans.logical.V2CreateTableAsSelectPlan;
 import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
+import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import org.apache.spark.sql.sources.DataSourceRegister;
 
@@ -55,6 +56,12 @@ final class TableSinks {
         }
         if (command instanceof SaveIntoDataSourceCommand) {
             return saved((SaveIntoDataSourceCommand) command);
+        }
+        if (command instanceof InsertIntoDataSourceCommand) {
+            InsertIntoDataSourceCommand insert = (InsertIntoDataSourceCommand) command;
+            Map sink = SourceList.table(insert.logicalRelation());
+            sink.put("mode", insert.overwrite() ? "overwrite" : "append");
+            return with(sink, byPlace(insert.logicalRelation(), insert.query()));
         }
         if (command.getClass().getName().startsWith(DELTA)) {
             Object target = Accessors.get(command, "target");
@@ -110,12 +117,19 @@ final class TableSinks {
             connected.put("creates", Boolean.valueOf(command.mode() == SaveMode.ErrorIfExists));
             return with(connected, byPlace(command.query(), command.query()));
         }
-        if (!options.containsKey("path") || !(command.dataSource() instanceof DataSourceRegister)) {
-            return null; // what it writes to has no place that is known here
+        String format = command.dataSource() instanceof DataSourceRegister ? ((DataSourceRegister) command.dataSource()).shortName() : null;
+        if ("console".equals(format)) {
+            return null;
         }
         Map sink = new LinkedHashMap();
-        sink.put("path", qualified((String) options.get("path")));
-        sink.put("format", ((DataSourceRegister) command.dataSource()).shortName());
+        if (!options.containsKey("path")) {
+            UnknownSources.name(command, format, sink);
+        } else {
+            sink.put("path", qualified((String) options.get("path")));
+            if (format != null) {
+                sink.put("format", format);
+            }
+        }
         sink.put("mode", command.mode() == SaveMode.Overwrite ? "overwrite" : "append");
         sink.put("creates", Boolean.valueOf(command.mode() == SaveMode.ErrorIfExists));
         return with(sink, byPlace(command.query(), command.query()));

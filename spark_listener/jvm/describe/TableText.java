@@ -31,6 +31,8 @@ import org.apache.spark.sql.execution.datasources.v2.FileTable;
 final class TableText {
     private static final String DELTA = "org.apache.spark.sql.delta.";
     private static final String ICEBERG = "org.apache.iceberg.";
+    private static final String NOOP = "org.apache.spark.sql.execution.datasources.noop.NoopTable$"; // what is written there is nowhere
+    private static final String PYTHON = "org.apache.spark.sql.execution.datasources.v2.python.";
     private static final String SESSION = "spark_catalog.";
     private static final String REWRITTEN = "default_rewrite_catalog.";
 
@@ -95,7 +97,17 @@ final class TableText {
         Object catalog = Scala.orNull(known.catalog());
         Object identifier = Scala.orNull(known.identifier());
         boolean isNamed = catalog != null && identifier != null;
-        return table(known.table(), isNamed ? name((CatalogPlugin) catalog, (Identifier) identifier) : relation.name());
+        Map result = table(known.table(), isNamed ? name((CatalogPlugin) catalog, (Identifier) identifier) : relation.name());
+        boolean isPlaced = result == null || result.containsKey("path") || result.containsKey("paths") || result.containsKey("jdbc");
+        if (!isNamed && !isPlaced && !isOfMetadata(known.table()) && !known.table().getClass().getName().equals(NOOP)) {
+            nameUnknown(known.table(), result);
+        }
+        return result;
+    }
+
+    /** Names a table that no catalog knows and that has no place. What it calls itself others may, too: often it is its class. */
+    static void nameUnknown(Table table, Map described) {
+        UnknownSources.name(table, table.getClass().getName().startsWith(PYTHON) ? table.name() : null, described);
     }
 
     static Map table(Table given, String called) {

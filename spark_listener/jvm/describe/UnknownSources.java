@@ -1,0 +1,57 @@
+package headwater.describe;
+
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+/**
+ * Names of sources and sinks of which nothing here tells what they are. A name is of one application and of one relation in it: no other is taken for
+ * the same data, and none is called after a class.
+ */
+final class UnknownSources {
+    private static final int MOST = 1000; // relations that are told again by the name that they had
+    private static final String APPLICATION = UUID.randomUUID().toString();
+    private static final List KNOWN = new ArrayList(); // of Named
+    private static int last;
+
+    private static final class Named {
+        final WeakReference relation;
+        final int number;
+
+        Named(Object relation, int number) {
+            this.relation = new WeakReference(relation);
+            this.number = number;
+        }
+    }
+
+    private UnknownSources() {}
+
+    /** Adds what is known of a relation. `called`: what the program calls its kind; null: nothing. */
+    static void name(Object relation, String called, Map described) {
+        String kind = called == null ? "source" : called;
+        described.put("unknown", kind);
+        described.put("name", "unknown/" + kind + "/" + APPLICATION + "/" + number(relation));
+    }
+
+    private static synchronized int number(Object relation) {
+        Iterator all = KNOWN.iterator();
+        while (all.hasNext()) {
+            Named named = (Named) all.next();
+            Object known = named.relation.get();
+            if (known == relation) {
+                return named.number;
+            }
+            if (known == null) {
+                all.remove();
+            }
+        }
+        last++;
+        if (KNOWN.size() < MOST) {
+            KNOWN.add(new Named(relation, last));
+        }
+        return last;
+    }
+}
