@@ -12,8 +12,10 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from zlib import crc32
 
 _LONGEST = 4096  # bytes per note
+_CHECK = 9  # bytes of the checksum before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,12 @@ class AtWork:
             return
         self._serial += 1
         with suppress(OSError):
-            os.pwrite(self._file, f"{json.dumps([os.getpid(), self._serial, *stated])}\n".encode()[:_LONGEST], 0)
+            os.pwrite(self._file, _line([os.getpid(), self._serial, *stated])[:_LONGEST], 0)
+
+
+def _line(content: list[object]) -> bytes:
+    text = json.dumps(content).encode()
+    return b"%08x %s\n" % (crc32(text), text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,10 @@ def note_in(path: Path) -> Note | None:
     """Return the note in a file, or None."""
     try:
         with path.open("rb") as file:
-            process, serial, *stated = json.loads(file.read(_LONGEST).partition(b"\n")[0])
+            line = file.read(_LONGEST).partition(b"\n")[0] + b"\n"
+        process, serial, *stated = content = json.loads(line[_CHECK:])
+        if line != _line(content):
+            return None  # a damaged note must not blame another entry
         return Note(process, serial, Stretch(*stated) if stated else None)
     except (OSError, ValueError, TypeError):
         return None

@@ -200,6 +200,18 @@ async def test_a_rebuild_passes_over_what_is_set_aside(tmp_path: Path) -> None:
         assert (await workspace.graph.counts("t"))["run"] == 3
 
 
+def test_a_damaged_note_blames_no_other_entry(tmp_path: Path) -> None:
+    path = tmp_path / "worker.note"
+    AtWork(path).begin(Stretch("sales", 512, 1024))
+    whole, note = path.read_bytes(), note_in(path)
+    assert note is not None
+    places = range(len(whole))
+    changed = [whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :] for at in places for bit in range(8)]
+    for content in [*changed, *(whole[:at] for at in places), *(whole[:at] + whole[at + 1 :] for at in places)]:
+        path.write_bytes(content)
+        assert note_in(path) in (None, note), content
+
+
 def test_a_note_outlives_the_process_that_wrote_it(tmp_path: Path) -> None:
     path = tmp_path / "note"
     assert left_in(path) is None
