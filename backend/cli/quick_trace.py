@@ -17,6 +17,7 @@ from headwater.backend.without_pandas import without_pandas
 VALUES = {
     "--where": "where", "--row": "rows", "--column": "column", "--semantics": "semantics", "--to": "to",
     "--as-of": "as_of", "--limit": "limit", "--format": "format", "-f": "format", "--home": "home", "--on-spark": "on_spark",
+    "--since": "since", "--until": "until",
 }  # fmt: skip
 FLAGS = {"--forward": "forward"}
 
@@ -36,6 +37,7 @@ def quick_trace(arguments: Sequence[str]) -> bool:
     except ModuleNotFoundError:  # the command line says which extra to install
         return False
     printed = {"format": options.pop("format", Format.TABLE), "home": options.pop("home", None)}
+    printed |= {name: options.pop(name, None) for name in ("since", "until")}
     answer_and_print(asked(**options), **printed)
     return True
 

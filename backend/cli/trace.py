@@ -9,6 +9,7 @@ import typer
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format
 from headwater.backend.cli.trace_command import LIMIT, answer_and_print, asked
+from headwater.backend.cli.view_options import Since, Until
 from headwater.graph.trace import Semantics
 
 app = typer.Typer(add_completion=False)
@@ -20,7 +21,8 @@ def trace(
         str,
         typer.Argument(
             metavar="DATASET",
-            help="The dataset: a path that a job read or wrote, a table (db.table), a name or an id; @SNAPSHOT may follow.",
+            help="The dataset: a path that a job read or wrote, a table (db.table), a name or an id; @SNAPSHOT may follow. Or the id of"
+            " a task, stage, run, job, pipeline or actor: all records that it wrote.",
         ),
     ],
     where: Annotated[
@@ -52,6 +54,8 @@ def trace(
             show_default=False,
         ),
     ] = None,
+    since: Since = None,
+    until: Until = None,
     format: OutputFormat = Format.TABLE,
     home: Home = None,
 ) -> None:
@@ -68,8 +72,10 @@ def trace(
       headwater trace out/report --where "month = 2" --to raw/weather.csv --format csv
 
       headwater trace out/report --as-of 2026-03-01 --where true
+
+      headwater trace job:default:nightly.clean --since 2026-03-01 --until 2026-03-02 --forward
     """
     request = asked(
         dataset, where=where, rows=row or (), column=column, semantics=semantics, forward=forward, to=to, as_of=as_of, limit=limit
     )
-    answer_and_print(request, format=format, home=home, on_spark=on_spark)
+    answer_and_print(request, format=format, home=home, on_spark=on_spark, since=since, until=until)

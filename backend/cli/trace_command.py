@@ -16,6 +16,7 @@ import duckdb  # noqa: F401 - traces run on it: where it is missing, the command
 from headwater.backend.cli.answers import Answers, open_answers
 from headwater.backend.cli.names import dataset_name
 from headwater.backend.cli.output import Format, emit, emit_json, note
+from headwater.backend.cli.trace_handled import begins_at_actor, trace_handled
 from headwater.errors import InvalidQueryError
 from headwater.graph.model.instants import instant_of
 from headwater.graph.trace import AsOf, Grain, Semantics, TraceAnswer, TracedRecord, TraceRequest
@@ -38,7 +39,7 @@ def asked(
     limit: int = LIMIT,
 ) -> TraceRequest:
     """Return the question. Raises `InvalidQueryError` where it chooses no record; `rows` are written as FILE:N."""
-    if where is None and not rows:
+    if where is None and not rows and not begins_at_actor(dataset):
         raise InvalidQueryError("No record is chosen.", hint="""Say which: --where "origin = 'EWR'" (DuckDB SQL), or --row FILE:N.""")
     return TraceRequest(
         dataset=dataset, where=where, rows=[reference(text) for text in rows], column=column, semantics=semantics, forward=forward, to=to,
@@ -46,9 +47,19 @@ def asked(
     )  # fmt: skip
 
 
-def answer_and_print(request: TraceRequest, *, format: Format, home: Path | None, on_spark: str | None = None) -> None:
-    """Ask the home, or the service, and print the answer on standard output. `on_spark` is the master on which records are followed."""
-    answer = asyncio.run(_ask(request, home, on_spark))
+def answer_and_print(
+    request: TraceRequest, *, format: Format, home: Path | None, on_spark: str | None = None, since: str | None = None,
+    until: str | None = None,
+) -> None:  # fmt: skip
+    """Ask the home, or the service, and print the answer on standard output. `on_spark` is the master on which records are followed.
+
+    `since` and `until` bound the runs of an actor that a trace begins with.
+    """
+    if (since or until) and not begins_at_actor(request.dataset):
+        raise InvalidQueryError(
+            "A time bounds the runs of an actor.", field="since", hint="Name a job, a pipeline, a run or a task; for a dataset --as-of."
+        )
+    answer = asyncio.run(_ask(request, home, on_spark, since, until))
     if format is Format.JSON:
         emit_json(as_json(answer))
     elif format is Format.CSV:
@@ -75,8 +86,12 @@ def _here(as_of: str | None) -> str | None:
         return as_of
 
 
-async def _ask(request: TraceRequest, home: Path | None, on_spark: str | None) -> TraceAnswer:
+async def _ask(request: TraceRequest, home: Path | None, on_spark: str | None, since: str | None, until: str | None) -> TraceAnswer:
     async with open_answers(home) as answers:
+        if begins_at_actor(request.dataset) and request.where is None and not request.rows:
+            begin = None if since is None else instant_of(since, "since", end=False, zone=None)
+            end = None if until is None else instant_of(until, "until", end=True, zone=None)
+            return await trace_handled(answers, request, begin, end)
         answer = await (answers.trace(request) if on_spark is None else answers.trace_on_spark(request, on_spark))
         if home is not None or not os.environ.get("HEADWATER_URL"):
             await _hint(answers, answer, home)

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,12 @@ from typer.testing import CliRunner
 
 from headwater.backend.cli.export import app as export
 from headwater.backend.cli.trace import app
+from headwater.backend.cli.trace_handled import is_within
 from headwater.errors import InvalidQueryError, NotFoundError
-from headwater.graph.model import parse_id
+from headwater.graph.model import Node, NodeKind, parse_id
+from headwater.graph.stores.sqlite import SqliteStore
 from tests.captured import capture_pipeline
+from tests.graph.jobs import TENANT
 from tests.graph.prov.validity import pairs
 
 
@@ -142,3 +146,65 @@ def test_a_record_trace_is_exported_as_derivations(captured):
     named = [parse_id(source)[1] for product, source in pairs(bundle, ProvDerivation) if product.startswith("record:")]
     sources = {(path.rsplit("/", 1)[1], int(row)) for path, _, _, row in named}
     assert sources == {(file, row) for file, row in oracle.report_witness("A", "max_wind")}
+
+
+def actors(home: Path, prefix: str) -> list[str]:
+    """The ids of nodes of the home's graph that begin so."""
+
+    async def ask() -> list[str]:
+        graph = SqliteStore(str(home / "graph.db"))
+        await graph.open()
+        try:
+            return [node.id for node in (await graph.listed(TENANT, prefix, first=100)).nodes]
+        finally:
+            await graph.close()
+
+    return asyncio.run(ask())
+
+
+def test_a_trace_may_begin_with_all_that_a_run_or_its_job_wrote(captured, trace):
+    home, oracle = captured
+    expected = trace(oracle.root / "report", "--where", "true")
+    job = next(hop["job"] for hop in expected["path"] if hop["output"] == str(oracle.root / "report"))
+    run_id = next(hop["run"] for hop in expected["path"] if hop["output"] == str(oracle.root / "report"))
+    for begin in (job, run_id if run_id.startswith("run:") else f"run:{run_id}"):
+        answer = trace(begin)
+        assert (places(answer), answer["exact"]) == (places(expected), expected["exact"]), begin
+    forward = trace(next(each for each in actors(home, "job:") if each != job), "--forward")
+    assert forward["records"]
+
+
+def test_a_trace_of_a_task_begins_with_what_it_wrote(captured, trace):
+    home, _ = captured
+    tasks = actors(home, "task:")
+    assert tasks
+    answers = []
+    for task in tasks:
+        with suppress(NotFoundError):  # a task of a shuffle wrote no file
+            answers.append(trace(task))
+    assert any(answer["records"] for answer in answers)
+    stage = trace(actors(home, "stage:")[0])
+    assert stage["records"]
+
+
+def test_a_time_bounds_the_runs_of_an_actor(captured, trace):
+    home, oracle = captured
+    job = actors(home, "job:")[0]
+    assert places(trace(job, "--since", "2000-01-01")) == places(trace(job))
+    with pytest.raises(InvalidQueryError, match="bounds the runs"):
+        trace(oracle.root / "report", "--where", "true", "--since", "2000-01-01")
+    with pytest.raises(NotFoundError, match="Nothing is known"):
+        trace("job:default:no such job")
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "within"),
+    [
+        (None, None, True), ("2026-01-02", None, True), ("2026-01-04", None, False), (None, "2026-01-02", True),
+        (None, "2026-01-01", False),
+        ("2026-01-01", "2026-01-05", True),
+    ],
+)  # fmt: skip
+def test_a_run_is_within_a_time_that_it_went_on_in(since, until, within):
+    run = Node("run:x", NodeKind.RUN, "x", {"startedAt": "2026-01-01T12:00", "endedAt": "2026-01-03T12:00"})
+    assert is_within(run, since, until) is within
