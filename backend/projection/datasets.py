@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from headwater.backend.projection.dataset_names import is_whole, name_of
@@ -23,6 +24,7 @@ _REMEMBERED = 1 << 20  # bytes of documents; what is made of them takes some ten
 # Facets of one reading that tell of the dataset as such: kept there too, as last seen.
 _QUALITY = ("dataQualityMetrics", "dataQualityAssertions")
 _OF_PART = ("dataSource", "lifecycleStateChange")  # said of a partition, these are not true of the dataset
+_NONE: Mapping[Any, Any] = MappingProxyType({})
 _COLUMN = "headwater_column"  # in a field of `columnLineage`
 _ACCESS = "headwater_fieldAccess"  # of our own Spark side
 
@@ -36,24 +38,39 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
     namespace, name = name_of(dataset, path)
     # Most of what is read is stated alike whichever job reads it.
     by = job if written or _names_its_job(dataset) else None
-    meant = statement.meant
-    key = (by, written, tuple(sorted(meant.items())))
-    made = _DATASETS.get(key, marshal.dumps(dataset, 2), lambda: _dataset(namespace, name, dataset, by, meant, written=written))
+    meant = _meant_in(dataset, statement.meant) if statement.meant else _NONE
+    size = sum(len(part) for pair in meant.items() for names in pair for part in names)
+    made = _DATASETS.get(
+        (by, written, tuple(meant.items())),
+        marshal.dumps(dataset, 2),
+        lambda: _dataset(namespace, name, dataset, by, meant, written=written),
+        size=size,
+    )
     statement.state(made[1])
     if made[2]:
         statement.unnamed[name] = made[2]
     return node_id(NodeKind.DATASET, namespace, name)
 
 
-def _unnamed(facets: Mapping[str, Any]) -> int:
-    """How many columns, and columns that those derive from, have no name: they are in no node."""
+def _meant_in(dataset: Mapping[str, Any], meant: Mapping[tuple[str, str], tuple[str, str]]) -> Mapping[tuple[str, str], tuple[str, str]]:
+    """Return the meanings of the names that the facets of one dataset state. Those of the other datasets in an event may be many."""
+    named = ((text(source.get("namespace")), text(source.get("name"))) for source in _sources(mapping(dataset.get("facets"))))
+    return {(namespace, name): meant[namespace, name] for namespace, name in named if namespace and name and (namespace, name) in meant}
+
+
+def _sources(facets: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the fields from which the columns of a dataset derive."""
     lineage = mapping(facets.get("columnLineage"))
     fields = mapping(lineage.get("fields"))
-    sources = [source for field in fields.values() for source in objects(mapping(field).get("inputFields"))] + objects(
-        lineage.get("dataset")
-    )
+    found = [source for field in fields.values() for source in objects(mapping(field).get("inputFields"))]
+    return found + list(objects(lineage.get("dataset")))
+
+
+def _unnamed(facets: Mapping[str, Any]) -> int:
+    """How many columns, and columns that those derive from, have no name: they are in no node."""
+    fields = mapping(mapping(facets.get("columnLineage")).get("fields"))
     unnamed = [field for field in objects(mapping(facets.get("schema")).get("fields")) if not field.get("name")]
-    return len(unnamed) + len([source for source in sources if not source.get("field")]) + ("" in fields)
+    return len(unnamed) + len([source for source in _sources(facets) if not source.get("field")]) + ("" in fields)
 
 
 def _names_its_job(dataset: Mapping[str, Any]) -> bool:
@@ -107,15 +124,15 @@ class _Remembered(Generic[K]):
         self._made: dict[tuple[K, bytes], Stated] = {}
         self._bytes = 0
 
-    def get(self, of: K, document: bytes, make: Callable[[], Stated]) -> Stated:
-        """What was made of a document, or is made now."""
+    def get(self, of: K, document: bytes, make: Callable[[], Stated], *, size: int = 0) -> Stated:
+        """Return what was made of a document, or make it now. `size` is the size of `of`."""
         known = self._made.get((of, document))
         if known is None:
             known = make()
             if self._bytes > _REMEMBERED:
                 self._made, self._bytes = {}, 0
             self._made[of, document] = known
-            self._bytes += len(document)
+            self._bytes += len(document) + size
         return known
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.projection import declaration_stamp, fold, project_declaration
+from headwater.backend.projection import datasets, declaration_stamp, event_stamp, fold, project_declaration, project_event
 from headwater.backend.projection.dataset_names import name_of
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import EdgeKind, NodeKind
@@ -156,6 +156,22 @@ async def test_an_event_about_a_partition_is_about_its_dataset(tmp_path: Path) -
         version = await graph.node(f"version:file:/lake/out:{RUN}")
         assert "block" not in version.properties, "the other partitions are still there"
         assert "lifecycleStateChange" not in (await graph.node("dataset:file:/lake/out")).properties
+
+
+@pytest.mark.parametrize("inputs", [10, 100])
+def test_what_is_remembered_of_a_dataset_holds_only_the_meanings_that_it_needs(monkeypatch: pytest.MonkeyPatch, inputs: int) -> None:
+    remembered = datasets._Remembered[Any]()
+    monkeypatch.setattr(datasets, "_DATASETS", remembered)
+    sources = [{"namespace": "file", "name": "/lake/v=0", "field": "amount"}]
+    event = run_event(
+        inputs=[_linked(f"/lake/v={number}", storage={"storageLayer": "delta"}) for number in range(inputs)],
+        outputs=[dataset("/out", columns=["total"], facets={"columnLineage": {"fields": {"total": {"inputFields": sources}}}})],
+    )
+    project_event(event, event_stamp(event, "k"))
+    pairs = [pair for (_, _, meant), _ in remembered._made for pair in meant]
+    assert pairs == [(("file", "/lake/v=0"), ("file", "/lake/v=0"))]
+    documents = sum(len(document) for _, document in remembered._made)
+    assert remembered._bytes - documents == sum(len(part) for pair in pairs for names in pair for part in names)
 
 
 async def test_a_tag_of_a_partition_protects_the_dataset_in_which_it_lies(tmp_path: Path) -> None:
