@@ -41,7 +41,7 @@ _COLUMNS = {"id": "string", "salary": "string", "city": "string"}
 # Instants, the time of a file in milliseconds, how long something took, and the ids of keys are of no column.
 _UNLIKE = re.compile(
     r"20\d\d-\d\d-\d\d(?:[T ]|%20)(?:[0-9:.]|%3A)+(?:Z|(?:\+|%2B)00(?::|%3A)00)?|\b1[0-9]{12}\b|key:\w+:[0-9a-f]{8}|[0-9.]+ m?s\b"
-    r'|"(?:elapsedMs|tookMs|end|estimatedMs|storageRequests|storageBytes)":\s*[0-9.]+'
+    r'|"(?:elapsedMs|tookMs|end|endTimeInSeconds|estimatedMs|storageRequests|storageBytes)":\s*[0-9.]+'
 )
 
 
