@@ -63,7 +63,11 @@ def is_whole(dataset: Mapping[str, Any]) -> bool:
 
 
 def _root(namespace: str, name: str, facets: Mapping[str, Any]) -> tuple[str, str]:
-    """The dataset in which a path lies. A symlink may name the folder of it (`LOCATION`), or the table that lies there (`TABLE`)."""
+    """Return the dataset in which a path lies. A symlink may name its folder (`LOCATION`), or the table that lies there (`TABLE`).
+
+    Only partitions and files may lie between that folder and the path. Anybody may state a symlink, and must not take a dataset into
+    another one by it.
+    """
     if not split_root(name).within and "symlinks" not in facets:
         return namespace, name
     storage = mapping(facets.get("storage"))
@@ -74,7 +78,7 @@ def _root(namespace: str, name: str, facets: Mapping[str, Any]) -> tuple[str, st
         if called is not None and (kind != "LOCATION" or link.get("namespace") == namespace):
             links.setdefault(kind, []).append(called.rstrip("/"))
     for folder in links.get("LOCATION", ()):
-        if folder and name.startswith(f"{folder}/"):
+        if folder and name.startswith(f"{folder}/") and len(folder) >= len(split_root(name).root):
             return namespace, folder
     return dataset_root(namespace, name, formats=formats, tables=links.get("TABLE", ()))
 

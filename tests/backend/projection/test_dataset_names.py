@@ -127,7 +127,11 @@ def _linked(name: str, *links: tuple[str, str], **facets: Any) -> dict[str, Any]
         (_linked("/data/env=prod", ("TABLE", "shop.orders")), "/data/env=prod"),
         (_linked("/data/env=prod", storage={"storageLayer": "delta", "fileFormat": "parquet"}), "/data/env=prod"),
         (_linked("/data/env=prod", storage={"storageLayer": "file", "fileFormat": "parquet"}), "/data"),
-        (_linked("/lake/sales/2026/05", ("LOCATION", "/lake/sales")), "/lake/sales"),
+        (_linked("/lake/sales/2026/05", ("LOCATION", "/lake/sales")), "/lake/sales/2026/05"),  # who says that this is no table?
+        (_linked("/hr/salaries", ("LOCATION", "/hr")), "/hr/salaries"),
+        (_linked("/hr/salaries/day=1", ("LOCATION", "/hr")), "/hr/salaries"),
+        (_linked("/lake/sales/day=1/part-00000", ("LOCATION", "/lake/sales/")), "/lake/sales"),
+        (_linked("/data/env=prod/day=1", ("LOCATION", "/data/env=prod")), "/data/env=prod"),
         (_linked("/lake/sales_old", ("LOCATION", "/lake/sales")), "/lake/sales_old"),
     ],
 )
