@@ -30,8 +30,12 @@ _READERS = {
 }
 
 
-def compare(dataset: str, before: Path, after: Path, *, sources: DataRoots, limit: int = 100) -> tuple[list[Difference], int]:
+def compare(
+    dataset: str, before: Path, after: Path, *, sources: DataRoots, places: Sequence[str] = ("",), limit: int = 100
+) -> tuple[list[Difference], int]:
     """Return at most `limit` differences between two folders, and the number of all. Files of `before` must be below the data roots.
+
+    Only what lies at the `places` in both folders is compared.
 
     Raises:
         UnsupportedError: the format of the dataset cannot be compared, or one of its files may not be read.
@@ -39,8 +43,8 @@ def compare(dataset: str, before: Path, after: Path, *, sources: DataRoots, limi
     looks = [sources.look(), DataRoots.of([after]).look()]  # they hold the files open that the views name
     with duckdb.connect() as database, faults():
         database.execute("SET enable_progress_bar = false")  # a command would print the progress bar into its answer
-        database.execute(f"CREATE VIEW was AS SELECT * FROM {_relation(before, looks[0])}")
-        database.execute(f"CREATE VIEW now AS SELECT * FROM {_relation(after, looks[1])}")
+        database.execute(f"CREATE VIEW was AS SELECT * FROM {_relation(before, looks[0], places)}")
+        database.execute(f"CREATE VIEW now AS SELECT * FROM {_relation(after, looks[1], places)}")
         gone, gone_count = _rows(database, "was", "now", limit)
         come, come_count = _rows(database, "now", "was", limit)
     for look in looks:
@@ -48,16 +52,18 @@ def compare(dataset: str, before: Path, after: Path, *, sources: DataRoots, limi
     return _pair(dataset, gone, come), max(gone_count, come_count)
 
 
-def _relation(folder: Path, look: Look) -> str:
+def _relation(folder: Path, look: Look, places: Sequence[str]) -> str:
     real = look.path(str(folder))
     for suffix, reader in _READERS.items():
         if real.is_file():
             files = [real] if real.suffix == suffix else []
         else:
-            files = [file for file in sorted(real.rglob(f"*{suffix}")) if not _hidden(file.relative_to(real))]
+            below = [file for place in places for file in sorted((real / place).rglob(f"*{suffix}"))]
+            files = [file for file in below if not _hidden(file.relative_to(real))]
         if files:
             return _read(files, real, reader, look)
-    raise UnsupportedError(f"{folder} holds no Parquet, CSV or JSON file that could be compared.")
+    named = ", ".join(str(folder / place) for place in places[:5])
+    raise UnsupportedError(f"{named} holds no Parquet, CSV or JSON file that could be compared.")
 
 
 def _read(files: Sequence[Path], folder: Path, reader: str, look: Look) -> str:

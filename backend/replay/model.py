@@ -56,7 +56,7 @@ class Difference(BaseModel):
 
 
 class Replay(BaseModel):
-    """One replay.
+    """One replay. `within` is the partition of the output that is compared; empty for all that the replay writes of it.
 
     `exclude` maps a file to the 0-based numbers of its excluded records. `states` maps a file to its length and modification time (ms) when
     the records were chosen. `shadow` is the output folder. `process` is the id of the process that runs the replay.
@@ -65,6 +65,7 @@ class Replay(BaseModel):
     id: str
     tenant: str
     output: str
+    within: str = ""
     state: ReplayState = ReplayState.QUEUED
     started_at: str
     ended_at: str | None = None

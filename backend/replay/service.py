@@ -26,6 +26,7 @@ from headwater.backend.replay.compare import compare
 from headwater.backend.replay.fetched import fetched
 from headwater.backend.replay.invocations import upstream_of
 from headwater.backend.replay.model import FAULT, Difference, Replay, ReplayState, Step
+from headwater.backend.replay.places import place_named, places_written
 from headwater.backend.replay.plan import applications_between
 from headwater.backend.replay.runner import run_steps
 from headwater.backend.replay.waiting import in_thread_left_behind
@@ -120,7 +121,8 @@ class Replays:
         states = await asyncio.to_thread(_states, selection.files, self._sources)
         identifier = uuid.uuid4().hex
         replay = Replay(
-            id=identifier, tenant=tenant, output=target, started_at=_now(), shadow=str(self._folder / identifier / "data"),
+            id=identifier, tenant=tenant, output=target, within=place_named(target, output), started_at=_now(),
+            shadow=str(self._folder / identifier / "data"),
             exclude=selection.files, states=states, steps=steps, process=os.getpid(),
         )  # fmt: skip
         self._save(replay)
@@ -225,10 +227,11 @@ class Replays:
 def _differences(replay: Replay, sources: DataRoots, folder: Path) -> tuple[list[Difference], int]:
     place = _place(replay.output)
     after = ShadowPaths(replay.shadow).folder(place)
+    places = places_written(replay.output, after, replay.within)
     if not is_remote(place):
-        return compare(replay.output, Path(place), after, sources=sources)
+        return compare(replay.output, Path(place), after, sources=sources, places=places)
     with fetched(sources, place, folder) as copy:
-        return compare(replay.output, copy, after, sources=DataRoots.of([copy]))
+        return compare(replay.output, copy, after, sources=DataRoots.of([copy]), places=places)
 
 
 def _states(files: Iterable[str], sources: DataRoots) -> dict[str, tuple[int, int]]:
