@@ -163,7 +163,7 @@ def _print_trees(focus: Node, shown: Shown) -> None:
     roots = [item["id"] for item in shown.nodes if item["focus"]]
     for root in roots:
         if nodes[root]["unwritten"]:
-            note(f"{dataset_of(nodes[root]['name'])} is {UNWRITTEN}.", label="note")
+            note(f"{dataset_of(nodes[root]['name'])}: {UNWRITTEN}.", label="note")
     for direction in ("upstream", "downstream"):
         upstream = direction == "upstream"
         if not any(nodes[root][direction] for root in roots):

@@ -6,14 +6,13 @@ runs the cursor is inferred from the start time, and the answer says so.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from headwater.graph.dataflow.versions import versions_read
 from headwater.graph.model import EdgeKind, Node, NodeKind, parse_id
 from headwater.graph.stores.protocol import Direction, GraphStore
-from headwater.graph.stores.written import WRITTEN_AT
 from headwater.graph.versions.blocks import Block, BlockMode, list_blocks
 
 MOST_CONSUMERS = 1_000  # jobs that an answer lists
@@ -53,11 +52,12 @@ class ConsumedInput:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The blocks that one completed run read, and those that made up the dataset at its start."""
+    """The blocks that one completed run read, the last of them, and the blocks that made up the dataset at its start."""
 
     run: str
-    sequences: frozenset[int]
-    current: frozenset[int]
+    sequences: Collection[int]
+    last: int
+    current: range
     is_inferred: bool
 
 
@@ -66,17 +66,18 @@ async def list_consumers(graph: GraphStore, tenant: str, dataset: str) -> list[C
 
     Raises:
         NotFoundError: there is no such dataset.
-        InvalidQueryError: the id is not a dataset's, or the dataset has too many versions or consumers.
+        InvalidQueryError: the id is not a dataset's, or the dataset has too many versions.
     """
     blocks = await list_blocks(graph, tenant, dataset)
     readers = await graph.neighbours(tenant, [dataset], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.READS])
     jobs = sorted({edge.dst for edge in readers if parse_id(edge.dst)[0] == NodeKind.JOB})[:MOST_CONSUMERS]
     latest = await graph.latest_at(tenant, [(job, None) for job in jobs], NodeKind.RUN, first=_RUNS) if jobs else {}
     runs = {job: [run for run in latest.get((job, None), ()) if run.properties.get("state") == "COMPLETE"] for job in jobs}
-    files = await _versions_by_file(graph, tenant, dataset, [run.id for some in runs.values() for run in some])
+    versions = await _versions_by_file(graph, tenant, dataset, [run.id for some in runs.values() for run in some])
+    history = _History(blocks)
     consumers = []
     for job in jobs:
-        readings = [reading for run in runs[job] if (reading := _reading(run, dataset, blocks, files.get(run.id, ()))) is not None]
+        readings = [reading for run in runs[job] if (reading := history.reading(run, dataset, versions.get(run.id, ()))) is not None]
         consumers.append(_consumer(job, readings, blocks))
     return sorted(consumers, key=lambda consumer: (-len(consumer.unread), consumer.job))
 
@@ -94,40 +95,49 @@ async def _versions_by_file(graph: GraphStore, tenant: str, dataset: str, runs: 
     return versions
 
 
-def _reading(run: Node, dataset: str, blocks: Sequence[Block], files: Collection[str]) -> _Reading | None:
-    """Return the blocks that a run read; None if it is not known to have read the dataset."""
-    stated = run.properties.get(f"input:{dataset}")
-    if not files and stated is None:
-        return None
-    others = [block for block in blocks if block.run != run.id]  # a run does not read its own output
-    began = run.properties.get("startedAt") or run.properties.get("endedAt")
-    there = [block for block in others if not isinstance(began, str) or block.written_at <= began]
-    base = max((place for place, block in enumerate(there) if block.mode is BlockMode.BASE), default=0)
-    sequences = frozenset(block.sequence for block in others if block.version in files)
-    if not sequences:
-        version = stated.get("version") if isinstance(stated, Mapping) else None
-        read = set(versions_read(map(_as_version, others), began=began, stated=version if isinstance(version, Mapping) else None))
-        sequences = frozenset(block.sequence for block in others if block.version in read)
-    return _Reading(run.id, sequences, frozenset(block.sequence for block in there[base:]), is_inferred=not files)
+class _History:
+    """The blocks of a dataset, prepared for questions about many runs. A question costs no walk over all blocks."""
 
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._times = [block.written_at for block in blocks]
+        self._by_version = {block.version: block.sequence for block in blocks}
+        self._by_run = {block.run: block.sequence for block in blocks}
+        self._by_snapshot: dict[str, set[int]] = {}
+        self._base_before = [1]  # where the dataset begins after the first n blocks
+        for block in blocks:
+            self._base_before.append(block.sequence if block.mode is BlockMode.BASE else self._base_before[-1])
+            if block.snapshot is not None:
+                self._by_snapshot.setdefault(block.snapshot, set()).add(block.sequence)
 
-def _as_version(block: Block) -> Node:
-    about: dict[str, object] = {WRITTEN_AT: block.written_at, "block": block.mode.value}
-    if block.snapshot is not None:
-        about |= {"version": {"datasetVersion": block.snapshot}}
-    return Node(block.version, NodeKind.VERSION, "", about)
+    def reading(self, run: Node, dataset: str, versions: Collection[str]) -> _Reading | None:
+        """Return the blocks that a run read; None if it is not known to have read any. `versions` are known from its files."""
+        stated = run.properties.get(f"input:{dataset}")
+        if not versions and stated is None:
+            return None
+        began = run.properties.get("startedAt") or run.properties.get("endedAt")
+        count = bisect_right(self._times, began) if isinstance(began, str) else len(self._times)
+        current = range(self._base_before[count], count + 1)
+        own = {self._by_run.get(run.id)}  # a run does not read its own output
+        sequences: Collection[int] = {self._by_version[version] for version in versions if version in self._by_version} - own
+        is_inferred = not sequences
+        if is_inferred:
+            version = stated.get("version") if isinstance(stated, Mapping) else None
+            named = version.get("datasetVersion") if isinstance(version, Mapping) else None
+            sequences = self._by_snapshot.get(str(named), set()) - own or current
+        if not sequences:
+            return None
+        last = sequences[-1] if isinstance(sequences, range) else max(sequences)
+        return _Reading(run.id, sequences, last, current, is_inferred)
 
 
 def _consumer(job: str, readings: Sequence[_Reading], blocks: Sequence[Block]) -> ConsumedInput:
-    """A job by what its runs read, the latest first."""
-    with_blocks = [reading for reading in readings if reading.sequences]
-    if not with_blocks:
-        return ConsumedInput(job, readings[0].run if readings else None, ConsumptionMode.UNKNOWN, None, is_inferred=False, unread=())
-    furthest = max(with_blocks, key=lambda reading: max(reading.sequences))
-    cursor = max(furthest.sequences)
-    own = {block.sequence for block in blocks if block.run in {reading.run for reading in readings}}
-    unread = tuple(block for block in blocks if block.sequence > cursor and block.sequence not in own)
-    return ConsumedInput(job, furthest.run, _mode(with_blocks), cursor, furthest.is_inferred, unread)
+    """A job by the readings of its runs, the latest first."""
+    if not readings:
+        return ConsumedInput(job, None, ConsumptionMode.UNKNOWN, None, is_inferred=False, unread=())
+    furthest = max(readings, key=lambda reading: reading.last)
+    own = {reading.run for reading in readings}
+    unread = tuple(block for block in blocks[furthest.last :] if block.run not in own)
+    return ConsumedInput(job, furthest.run, _mode(readings), furthest.last, furthest.is_inferred, unread)
 
 
 def _mode(readings: Sequence[_Reading]) -> ConsumptionMode:
@@ -135,11 +145,11 @@ def _mode(readings: Sequence[_Reading]) -> ConsumptionMode:
 
     Both are true of a dataset whose base was just replaced; then the runs before decide.
     """
-    for latest, *before in (readings[start:] for start in range(len(readings))):
-        earlier = frozenset().union(*(reading.sequences for reading in before))
-        left_out = latest.current - latest.sequences
-        if left_out:
-            return ConsumptionMode.NEW if left_out <= earlier and not latest.sequences & earlier else ConsumptionMode.UNKNOWN
-        if latest.current & earlier or not before:
+    for place, latest in enumerate(readings):
+        current, read = set(latest.current), set(latest.sequences)
+        earlier = set[int]().union(*(reading.sequences for reading in readings[place + 1 :]))
+        if left_out := current - read:
+            return ConsumptionMode.NEW if left_out <= earlier and not read & earlier else ConsumptionMode.UNKNOWN
+        if current & earlier or place == len(readings) - 1:
             return ConsumptionMode.ALL
     return ConsumptionMode.UNKNOWN

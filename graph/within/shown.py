@@ -104,9 +104,9 @@ def shown_edge(edge: Edge, seen: Collection[str]) -> Edge | None:
         if jobs and not permitted:
             return None
         visible = {f"{_BY}{job}": _steps(edge.properties[f"{_BY}{job}"]) for job in permitted}
-        if "transformations" in edge.properties and len(permitted) == len(jobs):
+        # Neither times nor a summary of all jobs: their absence would show that a hidden job states the edge as well.
+        if "transformations" in edge.properties and not jobs:
             visible["transformations"] = _steps(edge.properties["transformations"])
-        has_times = bool(jobs) and len(permitted) == len(jobs)
     first, last = (_statement(edge.first, seen), _statement(edge.last, seen)) if has_times else ("", "")
     return Edge(edge.src, edge.dst, edge.kind, visible, {}, first, last)
 

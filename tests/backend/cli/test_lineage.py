@@ -41,7 +41,7 @@ def test_json_is_a_graph_with_edges_as_data_flows(lived_in):
 
 
 def test_outputs_of_failed_runs_are_marked_in_every_form(failed_in, lived_in):
-    mark = "not written: every run that was to write it failed"
+    mark = "no completed write is known: every known run that was to write it failed"
     asked = ("/data/raw/weather.csv", "--home", failed_in, "--direction", "downstream")
     assert lineage(*asked).splitlines() == [
         "/data/raw/weather.csv  went to",

@@ -111,6 +111,11 @@ async def test_a_job_does_not_wait_for_what_it_wrote_itself(store: GraphStore) -
     assert (consumer.cursor, consumer.unread) == (1, ())
 
 
+async def test_a_cursor_is_inferred_if_the_files_belong_to_no_finished_block(store: GraphStore) -> None:
+    consumer = await _consumer(store, _write(1), _write(2, run="open", writtenAt=None), _read(3, "open"))
+    assert (consumer.cursor, consumer.is_inferred) == (1, True)
+
+
 async def test_whoever_is_furthest_behind_comes_first(store: GraphStore) -> None:
     late = node_id("job", "air", "a late one")
     await store.apply(_TENANT, [_write(1), _read(2, "w1", job=late), _write(3), _read(4, "w1", "w3")])

@@ -41,6 +41,17 @@ async def test_a_dataset_is_unwritten_where_every_run_failed(ends: list[str], is
     await graph.close()
 
 
+async def test_data_that_a_completed_run_read_or_a_failed_run_counted_is_there(tmp_path: Path) -> None:
+    graph = SqliteStore(str(tmp_path / "graph.db"))
+    await graph.open()
+    await ran(graph, TENANT, JAN, "append", RUNS[0], [], [named("/old")], "FAIL")
+    await ran(graph, TENANT, FEB, "report", RUNS[1], [named("/old")], [named("/report")])
+    counted = {**named("/counted"), "outputFacets": {"outputStatistics": {"rowCount": 2000}}}
+    await ran(graph, TENANT, MAR, "load", RUNS[2], [], [counted], "FAIL")
+    assert await unwritten(graph, TENANT, [node_id(NodeKind.DATASET, "file", name) for name in ("/old", "/counted")]) == set()
+    await graph.close()
+
+
 async def test_an_output_of_a_failed_run_is_told_apart_from_another_of_its_job(tmp_path: Path) -> None:
     graph = SqliteStore(str(tmp_path / "graph.db"))
     await graph.open()
