@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from headwater.graph.associations.references import FAILED_INPUTS
-from headwater.spark_listener.redact import redact
+from headwater.spark_listener.redact import REDACTED, redact
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _MOST = 10_000  # inputs of one commit
 _MOST_REASONS = 1_000  # of one actor
 _LONGEST = 300  # characters of a reason
+_SEARCHED = 2_000  # characters of a reason in which secrets are looked for
+_MOST_SECRET = 1_000  # characters at the end of these, in which a secret may be cut so that it is not recognized
 _OTHER = "another reason"
 
 
@@ -30,7 +32,7 @@ class Failures:
     def __init__(self) -> None:
         self.left_out = 0  # inputs that had no room
         self._reasons: dict[int, str] = {}  # by the reference to an input
-        self._known: set[str] = set()
+        self._known: dict[str, str] = {}  # by the text of a reason, as far as it is searched: what is kept of it
 
     def __len__(self) -> int:
         return len(self._reasons)
@@ -40,11 +42,13 @@ class Failures:
         if reference not in self._reasons and len(self._reasons) >= _MOST:
             self.left_out += 1
             return
-        text = redact(_text(reason))[:_LONGEST]
-        if text not in self._known and len(self._known) >= _MOST_REASONS:
-            text = _OTHER
-        self._known.add(text)
-        self._reasons[reference] = text
+        text, is_cut = _text(reason)
+        kept = self._known.get(text)
+        if kept is None:
+            kept = _OTHER
+            if len(self._known) < _MOST_REASONS:
+                kept = self._known[text] = _without_secrets(text, is_cut=is_cut)
+        self._reasons[reference] = kept
 
     def pairs(self, table: Table, captured: Associations) -> FailedPairs:
         """Pairs of an input and its reason, without those that were captured again."""
@@ -86,7 +90,21 @@ def name_of(job: str) -> str:
     return f"{job}{FAILED_INPUTS}"
 
 
-def _text(reason: object) -> str:
+def _text(reason: object) -> tuple[str, bool]:
+    """The text of a reason, as far as it is searched, and whether it goes on. Never raises, whatever the program's own class does."""
+    name = type(reason).__name__
+    try:
+        text = "" if reason is None else str(reason)
+    except Exception:  # noqa: BLE001 - of the program's own `__str__`
+        text = "" if isinstance(reason, BaseException) else f"a {name} without a text"
+    text, is_cut = text[:_SEARCHED].strip(), len(text) > _SEARCHED
     if isinstance(reason, BaseException):
-        return f"{type(reason).__name__}: {reason}".strip()
-    return str(reason).strip() if reason is not None and str(reason).strip() else "no reason was given"
+        text = f"{name}: {text}".strip()
+    return text or "no reason was given", is_cut
+
+
+def _without_secrets(text: str, *, is_cut: bool) -> str:
+    shown = redact(text.encode(errors="replace").decode())
+    if is_cut:
+        shown = shown[: max(0, len(shown) - _MOST_SECRET)]
+    return shown[:_LONGEST] or REDACTED

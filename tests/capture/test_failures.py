@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headwater.capture import Session
+from headwater.capture import Session, failures
+from headwater.spark_listener.redact import redact
 from tests.capture.captured import places, spooled, traced
 
 TABLE = "etl.map (failed inputs)"
@@ -76,6 +77,49 @@ def test_a_secret_is_masked_and_a_reason_has_an_end(tmp_path: Path) -> None:
     assert len(note) < 400
     assert "hunter2" not in note
     assert traced(tmp_path, "in", [("stream:in", 2)], forward=True).notes == ["Failed in actor etl.map: no reason was given"]
+
+
+class _OddError(ValueError):
+    def __str__(self) -> str:
+        raise RuntimeError(self.args)
+
+
+class _Odd:
+    __str__ = _OddError.__str__
+    args = ()
+
+
+@pytest.mark.parametrize(
+    ("reason", "kept"),
+    [(_OddError("x"), "_OddError:"), (_Odd(), "a _Odd without a text"), ("half \ud800", "half ?"), (KeyError(), "KeyError:")],
+)
+def test_a_reason_of_any_kind_harms_neither_the_program_nor_other_reasons(tmp_path: Path, reason: object, kept: str) -> None:
+    with Session("etl", home=tmp_path) as session:
+        actor = session.register("map", "mapper")
+        actor.fail(session.stream("in")[1], reason)
+        actor.fail(session.stream("in")[2], "plain")
+    assert traced(tmp_path, "in", [("stream:in", 1)], forward=True).notes == [f"Failed in actor etl.map: {kept}"]
+    assert traced(tmp_path, "in", [("stream:in", 2)], forward=True).notes == ["Failed in actor etl.map: plain"]
+
+
+@pytest.mark.parametrize("before", [0, 150, 1_980])
+def test_secrets_are_looked_for_once_in_the_beginning_of_a_long_reason(monkeypatch: pytest.MonkeyPatch, before: int) -> None:
+    searched: list[int] = []
+
+    def counted(text: str) -> str:
+        searched.append(len(text))
+        return redact(text)
+
+    monkeypatch.setattr(failures, "redact", counted)
+    noted = failures.Failures()
+    text = "y" * before + " postgresql://app:hunter2@db/shop " + "x " * 500_000
+    for place in range(50):
+        noted.add(place, text)
+    assert len(searched) == 1
+    assert searched[0] <= 2_000
+    (kept,) = set(noted._reasons.values())
+    assert "hunter2" not in kept
+    assert 0 < len(kept) <= 300
 
 
 def test_the_failures_of_a_commit_are_bounded_and_said(tmp_path: Path) -> None:
