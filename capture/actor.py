@@ -156,7 +156,7 @@ class Actor:
             return
         try:
             table = self._session.table(name_of(self.run.job))
-            self._session.keep(self, failures.pairs(table, self._pairs))
+            self._session.keep(self, failures.pairs(table, self._pairs, self.run.run_id))
         except Exception as error:  # noqa: BLE001 - as at a commit
             _log.warning("Which inputs failed in %s could not be kept: %r", self.name, error)
             self.problem(f"which {len(failures)} input(s) failed could not be kept: {error!r}", "missing")

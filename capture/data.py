@@ -156,10 +156,11 @@ class Stream(Data):
 class Table(Data):
     """Rows of a table by key: whole numbers from 0, or texts. `version` tells states of the table apart, where its writer counts them."""
 
-    __slots__ = ("_base", "_keys", "version")
+    __slots__ = ("_base", "_keys", "reasons", "version")
 
     def open(self, version: int) -> Table:
         """Number the table."""
+        self.reasons: Mapping[str, str] = {}  # by key, of a table of inputs that failed: those of one commit
         self.version = version
         self._keys: dict[str, int] = {}
         self._base = self.number(self, self.path, None, version).ordinal << POSITION_BITS

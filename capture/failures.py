@@ -1,12 +1,14 @@
 """The inputs of an actor that failed, each with the reason that the program gave, until they are kept.
 
 They are kept as records of a table of their own, one key for each reason: so a trace of an input shows in which actor it failed and why,
-and a trace of the table shows which inputs failed. An input that was captured again before the commit did not fail in the end.
+and a trace of the table shows which inputs failed. A key has the type of an exception only: a reason may hold values, which masks hide, and
+stays within the capture. An input that was captured again before the commit did not fail in the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headwater.graph.associations.references import FAILED_INPUTS
@@ -23,7 +25,24 @@ _MOST_REASONS = 1_000  # of one actor
 _LONGEST = 300  # characters of a reason
 _SEARCHED = 2_000  # characters of a reason in which secrets are looked for
 _MOST_SECRET = 1_000  # characters at the end of these, in which a secret may be cut so that it is not recognized
-_OTHER = "another reason"
+_LONGEST_TYPE = 80  # characters of the type of an exception
+_TEXT = "reason"  # in the place of a type, where the program gives a text
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why inputs failed. `number` tells the reasons of one actor apart."""
+
+    kind: str
+    number: int
+    text: str
+
+    def key(self, run: str) -> str:
+        """The key in the table of the inputs that failed."""
+        return f"{self.kind} {self.number} of {run}"
+
+
+_OTHER = Reason(_TEXT, 0, "another reason")
 
 
 class Failures:
@@ -31,8 +50,8 @@ class Failures:
 
     def __init__(self) -> None:
         self.left_out = 0  # inputs that had no room
-        self._reasons: dict[int, str] = {}  # by the reference to an input
-        self._known: dict[str, str] = {}  # by the text of a reason, as far as it is searched: what is kept of it
+        self._reasons: dict[int, Reason] = {}  # by the reference to an input
+        self._known: dict[tuple[str, str], Reason] = {}  # by type and text, as far as it is searched
 
     def __len__(self) -> int:
         return len(self._reasons)
@@ -42,16 +61,17 @@ class Failures:
         if reference not in self._reasons and len(self._reasons) >= _MOST:
             self.left_out += 1
             return
+        kind = type(reason).__name__[:_LONGEST_TYPE] if isinstance(reason, BaseException) else _TEXT
         text, is_cut = _text(reason)
-        kept = self._known.get(text)
-        if kept is None:
-            kept = _OTHER
+        known = self._known.get((kind, text))
+        if known is None:
+            known = _OTHER
             if len(self._known) < _MOST_REASONS:
-                kept = self._known[text] = _without_secrets(text, is_cut=is_cut)
-        self._reasons[reference] = kept
+                known = self._known[kind, text] = Reason(kind, len(self._known) + 1, _without_secrets(text, is_cut=is_cut))
+        self._reasons[reference] = known
 
-    def pairs(self, table: Table, captured: Associations) -> FailedPairs:
-        """Pairs of an input and its reason, without those that were captured again."""
+    def pairs(self, table: Table, captured: Associations, run: str) -> FailedPairs:
+        """Pairs of an input and its reason in a run, without those that were captured again."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -59,7 +79,9 @@ class Failures:
         again = {
             reference for inputs, _ in captured.batches() for reference in inputs.filter(pc.is_in(inputs, value_set=asked)).to_pylist()
         }
-        return FailedPairs({reference: table[reason] for reference, reason in self._reasons.items() if reference not in again})
+        failed = {reference: reason for reference, reason in self._reasons.items() if reference not in again}
+        table.reasons = {reason.key(run): reason.text for reason in failed.values()}
+        return FailedPairs({reference: table[reason.key(run)] for reference, reason in failed.items()})
 
     def clear(self) -> None:
         """Forget the inputs."""

@@ -15,7 +15,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.capture.data import Container, Data, Stated
+from headwater.capture.data import Container, Data, Stated, Table
 from headwater.capture.encode import segment
 from headwater.capture.parts import Part
 from headwater.graph.associations.references import NONE, POSITION_BITS, POSITION_MASK
@@ -78,7 +78,7 @@ def capture_of(made: Committed) -> dict[str, Any]:
                "text": f"Scan {source.data.name}"} for place, source in enumerate(sources)),
         ],
         "boundaries": boundaries,
-        "sink": {**_described(made.output), "boundary": _SINK, "mode": "append"},
+        "sink": {**_described(made.output), "boundary": _SINK, "mode": "append", **_reasons(made.output.data)},
         "segments": segments,
         "cost": {"bytes": sum(entry["bytes"] for entry in segments), "rows": sum(entry["rows"] for entry in segments)},
     }  # fmt: skip
@@ -150,6 +150,11 @@ def _source(place: int, source: Part, stated: Callable[[Container], Stated]) -> 
         path, length, modified = stated(container)
         files.append({"ordinal": container.ordinal, "path": path, "length": length, "modified": modified})
     return {**_described(source), "source": place, "files": files}
+
+
+def _reasons(data: Data) -> dict[str, Any]:
+    """Why inputs failed. No name has a part of it: names are shown to more callers than values are."""
+    return {"failureReasons": dict(data.reasons)} if isinstance(data, Table) and data.reasons else {}
 
 
 def _described(part: Part) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 from headwater.graph.trace.answer import Origin, RowPage, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graph.trace.files.columnnames import ColumnNames
+from headwater.graph.trace.hops import without_reasons
 from headwater.graph.trace.origins import asked_of
 from headwater.graph.trace.predicate import checked, mentioned
 from headwater.graph.trace.questions import Questions, RowsRequest
@@ -86,7 +87,7 @@ class MaskedQuestions:
             return replace(record, values=_without(record.values, known[key])) if known[key] else record
 
         records, selected = [await masked(record) for record in answer.records], [await masked(record) for record in answer.selected]
-        return replace(answer, records=records, selected=selected)
+        return without_reasons(replace(answer, records=records, selected=selected))
 
     async def permitted(self, tenant: str, request: TraceRequest) -> TraceRequest:
         """The request, of the dataset that was looked at. Raises as `trace` does."""

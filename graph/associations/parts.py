@@ -208,7 +208,7 @@ class Sink(Wire):
     """What was written, and how. `committed` are its files as the commit left them, where that changed their times (on object stores).
 
     `numbered` are those of them whose rows the table numbers, where they are few. `merge`: the command was MERGE, `plain` or with clauses
-    for rows that the source does not match (`by_source`).
+    for rows that the source does not match (`by_source`). `failure_reasons`: by the keys of a table of inputs that failed in an actor.
     """
 
     boundary: int
@@ -222,6 +222,7 @@ class Sink(Wire):
     committed: tuple[WrittenFile, ...] = ()
     numbered: tuple[NumberedFile, ...] = ()
     merge: str | None = None
+    failure_reasons: Mapping[str, Any] | None = key("failureReasons", default=None)
 
     @property
     def within(self) -> str:

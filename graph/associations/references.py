@@ -8,7 +8,7 @@ from __future__ import annotations
 NONE = -(2**63)
 POSITION_BITS = 40
 POSITION_MASK = (1 << POSITION_BITS) - 1
-FAILED_INPUTS = " (failed inputs)"  # ends the name of the table of the inputs that failed in an actor, whose keys are the reasons
+FAILED_INPUTS = " (failed inputs)"  # ends the name of the table of the inputs that failed in an actor, with a key for each reason
 ORDINAL_MASK = (1 << 23) - 1
 
 

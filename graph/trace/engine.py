@@ -104,6 +104,7 @@ async def trace(
             hops = [*await asyncio.to_thread(found.hops.listed, walking, dataset.id, names), *lifted.hops]
         entries, total = await asyncio.to_thread(_entries, session, found, lifted, to, request, places, count)
         lifted.say(session)
+        captures = found.hops.captures()
         exact = session.is_whole and all(entry.grain is Grain.RECORD for entry in entries)
         return TraceAnswer(
             semantics=request.semantics, exact=exact, records=entries, path=hops,
@@ -111,7 +112,7 @@ async def trace(
             found_again=list(session.found_again), storage_requests=session.traffic.requests, storage_bytes=session.traffic.bytes,
             as_of=dataset.version.as_of if dataset.version else None,
             origins=_origins(session, dataset, [*entries, *found.selected], searched=request.where is not None) if request.origins else (),
-            notes=[*notes_of(found.hops.captures(), (record.file for record in entries if record.file)), *failures_in(entries)],
+            notes=[*notes_of(captures, (record.file for record in entries if record.file)), *failures_in(captures, entries)],
         )  # fmt: skip
 
 

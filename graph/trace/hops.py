@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from headwater.graph.associations import Behaviour, Operator
 from headwater.graph.associations.parts import DatasetName
 from headwater.graph.associations.references import FAILED_INPUTS
 from headwater.graph.model import NodeKind, node_id, parse_id, run_key
-from headwater.graph.trace.answer import Grain, Hop, TracedRecord
+from headwater.graph.trace.answer import Grain, Hop, TraceAnswer, TracedRecord
 from headwater.graph.trace.expressions import columns_needed, readable, steps_of
 from headwater.graph.trace.links import Names, datasets_of
 from headwater.graph.trace.session import Capture, Session
 
 _OWN_ROWS = "local:"  # begins the path of rows that a program made itself, with the capture's id
 _MOST_NAMED = 5  # datasets in a sentence
+_FAILED = "Failed in actor "  # begins a note
 _MOST_FAILURES = 20  # that are noted; all are among the records
 
 
@@ -78,15 +79,35 @@ def notes_of(captures: Iterable[Capture], ends: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def failures_in(records: Iterable[TracedRecord]) -> list[str]:
+def failures_in(captures: Iterable[Capture], records: Iterable[TracedRecord]) -> list[str]:
     """Return a sentence for each reason for which records failed in an actor, where an answer reaches that."""
-    found: dict[str, None] = {}
-    for record in records:
-        _, parts = parse_id(record.dataset)
-        if parts[0] == "table" and parts[-1].endswith(FAILED_INPUTS) and record.file is not None:
-            reason = unquote(record.file.partition("/")[2])
-            found[f"Failed in actor {parts[-1].removesuffix(FAILED_INPUTS)}: {reason}"] = None
+    reasons: dict[str, str] = {}
+    for capture in captures:
+        sink = capture.manifest.sink
+        if sink is not None and sink.failure_reasons:
+            name = sink.dataset.name.removesuffix(FAILED_INPUTS)
+            reasons |= {str(key): f"{_FAILED}{name}: {reason}" for key, reason in sink.failure_reasons.items()}
+    found = {reasons[key]: None for record in records if (key := _key_of(record)) in reasons}
     return list(found)[:_MOST_FAILURES]
+
+
+def without_reasons(answer: TraceAnswer) -> TraceAnswer:
+    """An answer with the type of an exception alone in the place of the reason for which an input failed, which may hold any value."""
+    if not any(note.startswith(_FAILED) for note in answer.notes):
+        return answer
+    kinds: dict[str, None] = {}
+    for record in answer.records:
+        _, parts = parse_id(record.dataset)
+        start = f"{_FAILED}{parts[-1].removesuffix(FAILED_INPUTS)}: "
+        if any(note.startswith(start) for note in answer.notes):
+            kind = _key_of(record).partition(" ")[0]
+            kinds[f"{start}{'the reason is masked' if kind == 'reason' else kind}"] = None
+    return replace(answer, notes=[*(note for note in answer.notes if not note.startswith(_FAILED)), *list(kinds)[:_MOST_FAILURES]])
+
+
+def _key_of(record: TracedRecord) -> str:
+    """The key of a record of a table."""
+    return unquote(record.file.rpartition("/")[2]) if record.file is not None else ""
 
 
 def _results(datasets: Sequence[DatasetName]) -> str:
