@@ -14,11 +14,12 @@ from headwater.backend.cli.names import dataset_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note, progress
 from headwater.backend.recapture.service import Recaptured
+from headwater.backend.replay.places import place_named
 from headwater.backend.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.workspace import Workspace
 from headwater.client import Client
 from headwater.errors import HeadwaterError
-from headwater.graph.model import NodeKind
+from headwater.graph.model import NodeKind, node_id, parse_id
 
 app = typer.Typer(add_completion=False)
 
@@ -49,7 +50,10 @@ def recapture(
 
 async def _find(home: Path | None, output: str) -> str:
     async with open_answers(home) as answers:
-        return (await answers.find(output, NodeKind.DATASET)).id
+        found = (await answers.find(output, NodeKind.DATASET)).id
+    namespace, name = parse_id(found)[1]
+    place = place_named(found, output)
+    return node_id(NodeKind.DATASET, namespace, f"{name.rstrip('/')}/{place}") if place else found
 
 
 def _ask(url: str, dataset: str) -> Recaptured:

@@ -15,7 +15,8 @@ from headwater.backend.recapture.service import Plan, Recaptures
 from headwater.backend.replay.model import FAULT, ReplayState
 from headwater.errors import HeadwaterError, InvalidQueryError, UnavailableError
 from headwater.graph.model import NodeKind, kind_of, node_id, parse_id
-from headwater.paths import dataset_root, is_folder_store, name_of_path, split_path
+from headwater.graph.records import FileBlock
+from headwater.paths import is_folder_store, name_of_path, split_path
 
 _MOST_WAITING = 20
 _MOST_KNOWN = 200
@@ -25,7 +26,10 @@ _LOOK_SECONDS = 0.25
 
 @dataclass(kw_only=True)
 class RecaptureJob:
-    """The state of a recapture. Times are ISO 8601 in UTC. `outputs`, `files` and `left` are those of `Recaptured`."""
+    """The state of a recapture of a dataset, or of the partition `within` it. Times are ISO 8601 in UTC.
+
+    `outputs`, `files` and `left` are those of `Recaptured`.
+    """
 
     id: str
     tenant: str
@@ -37,6 +41,7 @@ class RecaptureJob:
     outputs: Sequence[str] = ()
     files: int = 0
     left: Mapping[str, str] = field(default_factory=dict)
+    within: str = ""
 
     @property
     def has_ended(self) -> bool:
@@ -54,7 +59,9 @@ class RecaptureJobs:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self, tenant: str, dataset: str) -> str:
-        """Queue a recapture of a dataset (an id or the path of its folder), and return its id. A waiting or running one is reused.
+        """Queue a recapture of a dataset or a partition (an id or the path of its folder), and return its id.
+
+        A waiting or running one is reused.
 
         Raises:
             NotFoundError: no known run wrote the dataset.
@@ -63,14 +70,15 @@ class RecaptureJobs:
             UnavailableError: too many recaptures wait.
         """
         output = _dataset(dataset)
-        if running := self._running(tenant, output):
+        target = await self._recaptures.target(tenant, output)
+        if running := self._running(tenant, target):
             return running.id
         plan = await self._recaptures.plan(tenant, output)
-        if running := self._running(tenant, output):  # somebody asked meanwhile
+        if running := self._running(tenant, (plan.output, plan.within)):  # somebody asked meanwhile
             return running.id
         if sum(not job.has_ended for job in self._jobs.values()) >= _MOST_WAITING:
             raise UnavailableError(f"{_MOST_WAITING} recaptures wait for their turn.", hint="Ask again when some have ended.")
-        job = RecaptureJob(id=uuid.uuid4().hex, tenant=tenant, dataset=output, started_at=_now())
+        job = RecaptureJob(id=uuid.uuid4().hex, tenant=tenant, dataset=plan.output, within=plan.within, started_at=_now())
         self._jobs[job.id] = job
         self._forget()
         task = asyncio.create_task(self._run(job, plan))
@@ -98,8 +106,9 @@ class RecaptureJobs:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _running(self, tenant: str, dataset: str) -> RecaptureJob | None:
-        return next((job for job in self._jobs.values() if (job.tenant, job.dataset) == (tenant, dataset) and not job.has_ended), None)
+    def _running(self, tenant: str, target: tuple[str, str]) -> RecaptureJob | None:
+        jobs = (job for job in self._jobs.values() if job.tenant == tenant and not job.has_ended)
+        return next((job for job in jobs if (job.dataset, job.within) == target), None)
 
     async def _run(self, job: RecaptureJob, plan: Plan) -> None:
         try:
@@ -107,7 +116,7 @@ class RecaptureJobs:
                 job.state = ReplayState.RUNNING
                 done = await self._recaptures.run(job.tenant, plan)
             job.outputs, job.files, job.left = list(done.outputs), done.files, dict(done.left)
-            await self._until_kept(job)
+            await self._until_kept(job.tenant, done.blocks)
             job.state = ReplayState.COMPLETE
         except HeadwaterError as error:
             job.state, job.error = ReplayState.FAILED, f"{error.message} {error.hint}" if error.hint else error.message
@@ -117,11 +126,11 @@ class RecaptureJobs:
         finally:
             job.ended_at = _now()
 
-    async def _until_kept(self, job: RecaptureJob) -> None:
+    async def _until_kept(self, tenant: str, blocks: Sequence[FileBlock]) -> None:
         """Wait until the worker has kept the new captures."""
         try:
             async with asyncio.timeout(_KEPT_SECONDS):
-                while not await self._recaptures.is_kept(job.tenant, job.dataset):  # noqa: ASYNC110 - the worker is another process
+                while not await self._recaptures.are_kept(tenant, blocks):  # noqa: ASYNC110 - the worker is another process
                     await asyncio.sleep(_LOOK_SECONDS)
         except TimeoutError:
             raise UnavailableError(
@@ -141,7 +150,7 @@ def _dataset(text: str) -> str:
         InvalidQueryError: the text is neither.
     """
     if text.startswith("/") or is_folder_store(split_path(text).scheme):
-        return node_id(NodeKind.DATASET, *dataset_root(*name_of_path(text)))
+        return node_id(NodeKind.DATASET, *name_of_path(text))
     if not text.startswith(f"{NodeKind.DATASET}:") or kind_of(text) is not NodeKind.DATASET or len(parse_id(text)[1]) != 2:
         raise InvalidQueryError(
             f"{text[:200]!r} is neither the id of a dataset nor a path.", field="dataset", hint="Write it as dataset:file:/data/out."

@@ -6,6 +6,7 @@ decides what is executed or which files are read.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -13,11 +14,14 @@ from typing import TYPE_CHECKING
 from headwater.errors import NotFoundError, UnsupportedError
 from headwater.graph.model import EdgeKind, Node, NodeKind, bare_name, node_id, parse_id
 from headwater.graph.stores import Direction
+from headwater.paths import partition_pairs
 
 if TYPE_CHECKING:
     from headwater.graph.prov import GraphReader
 
 _MOST_JOBS = 1_000  # that wrote one dataset
+_MOST_VERSIONS = 20_000  # of one dataset, among which the writer of a partition is looked for
+_PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +55,15 @@ class OriginalRun:
         return _milliseconds(self.ended)
 
 
-async def last_writer(graph: GraphReader, tenant: str, dataset: str) -> OriginalRun:
-    """Return the run that wrote a dataset and completed last.
+async def last_writer(graph: GraphReader, tenant: str, dataset: str, within: str = "") -> OriginalRun:
+    """Return the run that wrote a dataset, or the partition `within` it, and completed last.
 
     Raises:
-        NotFoundError: no known run wrote the dataset.
-        UnsupportedError: the times of the run are not known.
+        NotFoundError: no known run wrote the dataset or the partition.
+        UnsupportedError: the times of the run are not known, or the dataset has too many versions.
     """
+    if within:
+        return await _last_writer_of(graph, tenant, dataset, within)
     reached = await graph.reach(tenant, [dataset], direction=Direction.UPSTREAM, kinds=[EdgeKind.WRITES], depth=1, limit=_MOST_JOBS)
     jobs = [node for node in reached.nodes if node.kind is NodeKind.JOB]
     complete = sorted({str(job.properties["lastComplete"]) for job in jobs if "lastComplete" in job.properties})
@@ -73,6 +79,39 @@ async def last_writer(graph: GraphReader, tenant: str, dataset: str) -> Original
         )
     last = max(runs, key=lambda run: (str(run.properties.get("endedAt") or ""), run.id))
     return await _original(graph, tenant, dataset, last)
+
+
+async def _last_writer_of(graph: GraphReader, tenant: str, dataset: str, within: str) -> OriginalRun:
+    """Return the run that wrote a partition last, by what each version states of the part that it wrote. Raises like `last_writer`."""
+    asked, found, cursor, seen = partition_pairs(within), list[str](), None, 0
+    while cursor is not None or not seen:
+        page = await graph.children(tenant, dataset, kinds=[NodeKind.VERSION], first=_PAGE, after=cursor)
+        found += [node_id(NodeKind.RUN, parse_id(node.id)[1][2]) for node in page.nodes if _may_write(node, asked)]
+        cursor, seen = page.cursor, seen + _PAGE
+        if cursor is not None and seen >= _MOST_VERSIONS:
+            raise UnsupportedError(
+                f"{bare_name(dataset)} has more than {_MOST_VERSIONS:,} versions, so the writer of {within} is not known."
+            )
+    runs: list[Node] = []
+    for start in range(0, len(found), _PAGE):
+        runs += [run for run in await graph.get(tenant, found[start : start + _PAGE]) if run.properties.get("state") == "COMPLETE"]
+    if not runs:
+        raise NotFoundError(
+            f"No run that completed is known to have written {within} of {bare_name(dataset)}.",
+            hint="`headwater lineage` shows the jobs around a dataset.",
+        )
+    return await _original(graph, tenant, dataset, max(runs, key=lambda run: (str(run.properties.get("endedAt") or ""), run.id)))
+
+
+def _may_write(version: Node, asked: Mapping[str, str]) -> bool:
+    """Whether a version may hold a partition: it does not state which part was written, or states no other partition."""
+    stated = version.properties.get("subset")
+    condition = stated.get("outputCondition") if isinstance(stated, Mapping) else None
+    partitions = condition.get("partitions") if isinstance(condition, Mapping) else None
+    if not isinstance(partitions, list):
+        return True
+    written = [part["dimensions"] for part in partitions if isinstance(part, Mapping) and isinstance(part.get("dimensions"), Mapping)]
+    return any(all(str(pairs.get(column, value)) == value for column, value in asked.items()) for pairs in written)
 
 
 async def job_of(graph: GraphReader, tenant: str, run: str) -> tuple[str, str] | None:

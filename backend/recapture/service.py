@@ -22,12 +22,14 @@ from headwater.backend.recapture.rewriting import Rewriting
 from headwater.backend.recapture.spooled import Captured, captured_in
 from headwater.backend.replay.invocations import Upstream, check
 from headwater.backend.replay.model import Invocation
+from headwater.backend.replay.places import place_named
 from headwater.backend.replay.runner import ReplayFailedError, run_program, story
 from headwater.backend.replay.waiting import in_thread_left_behind
 from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
 from headwater.graph.model import NodeKind, bare_name, node_id, parse_id
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import AssociationStore, FileBlock
 from headwater.graph.stores import GraphStore
+from headwater.paths import dataset_root, within_dataset
 from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.replay import ReplayOrder
 
@@ -37,23 +39,26 @@ _ACTIVE = "Run it again with `headwater run --mode active`."
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The program to run for the lineage of a dataset, and the run that gets the lineage."""
+    """The program to run for the lineage of a dataset, or of the partition `within` it, and the run that gets the lineage."""
 
     output: str
     run: OriginalRun
     invocation: Invocation
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Recaptured:
     """The result of a recapture: ids of datasets whose record lineage is now kept, and the number of compared files.
 
-    `left` maps other datasets of the program to the reason why their lineage is not kept.
+    `left` maps other datasets of the program, or partitions of them, to the reason why their lineage is not kept. `blocks` are the files
+    whose record lineage was sent.
     """
 
     outputs: Sequence[str]
     files: int
     left: Mapping[str, str]
+    blocks: Sequence[FileBlock] = ()
 
 
 class Recaptures:
@@ -67,7 +72,7 @@ class Recaptures:
         self._delivery = delivery
 
     async def plan(self, tenant: str, output: str) -> Plan:
-        """Return the plan for a dataset, by its node id.
+        """Return the plan for a dataset, by its node id; for a partition, by the id that the dataset would have at the partition's path.
 
         Raises:
             NotFoundError: no known run wrote the dataset.
@@ -80,30 +85,45 @@ class Recaptures:
                 f"{name} ({namespace}) lies on no local disk, where its files could be compared byte by byte.", hint=_ACTIVE
             )
         await asyncio.to_thread(sweep, self._folder)
-        run = await last_writer(self._graph, tenant, output)
-        if await self.is_kept(tenant, output):
+        output, within = await self.target(tenant, output)
+        run = await last_writer(self._graph, tenant, output, within)
+        name = parse_id(_place(parse_id(output)[1], within))[1][1]
+        if await self._is_whole_kept(tenant, name):
             raise InvalidQueryError(f"The record lineage of {name} is kept already.", hint="`headwater trace` answers from it.")
         job = await job_of(self._graph, tenant, run.application)
         if job is None:
             raise UnsupportedError(f"Which job run {bare_name(run.application)} was of is not known.")
-        return Plan(output, run, Upstream([], {run.application: job}, {}).invocation(run.application, self._registry))
+        return Plan(output, run, Upstream([], {run.application: job}, {}).invocation(run.application, self._registry), within)
+
+    async def target(self, tenant: str, output: str) -> tuple[str, str]:
+        """Return the id of the dataset that an id means, and the partition in it; empty for all of it.
+
+        A dataset of that very id goes first: a table of Delta may have the name of a partition.
+        """
+        if await self._graph.get(tenant, [output]):
+            return output, ""
+        root = node_id(NodeKind.DATASET, *dataset_root(*parse_id(output)[1]))
+        return root, place_named(root, output)
 
     async def possible(self, tenant: str, datasets: Iterable[str]) -> list[str]:
         """Those of some datasets, up to three, of which a second run of their registered program may find the records."""
         return await recapturable(self._graph, tenant, datasets, self._registry)
 
-    async def is_kept(self, tenant: str, output: str) -> bool:
-        """Whether the record lineage of all files of a dataset on a local disk is kept.
+    async def are_kept(self, tenant: str, blocks: Sequence[FileBlock]) -> bool:
+        """Whether the record lineage of all of some files is kept."""
+        written = await asyncio.to_thread(self._records.catalog.writers, tenant, blocks)
+        return all(block in written for block in blocks)
+
+    async def _is_whole_kept(self, tenant: str, path: str) -> bool:
+        """Whether the record lineage of all files at a path on a local disk is kept.
 
         Raises:
-            NotFoundError: the dataset has no file.
+            NotFoundError: there is no file.
         """
-        name = parse_id(output)[1][1]
-        listed = await asyncio.to_thread(self._records.sources.look().listed, name)
+        listed = await asyncio.to_thread(self._records.sources.look().listed, path)
         if not listed:
-            raise NotFoundError(f"{name} holds no file of data any more, so nothing can be compared.")
-        written = await asyncio.to_thread(self._records.catalog.writers, tenant, listed)
-        return all(block in written for block in listed)
+            raise NotFoundError(f"{path} holds no file of data any more, so nothing can be compared.")
+        return await self.are_kept(tenant, listed)
 
     async def run(self, tenant: str, plan: Plan) -> Recaptured:
         """Run the program, compare its files, and keep its associations.
@@ -141,7 +161,8 @@ class Recaptures:
             await asyncio.to_thread(_check_all, pairs)
             for capture, manifest in manifests:
                 await asyncio.to_thread(self._delivery.send, replace(capture.item, body=manifest), capture.folder)
-        return Recaptured([run.dataset for _, run in chosen], len(pairs), left)
+            blocks = [block for capture, _ in chosen for block in await self._blocks(capture, rewriting)]
+        return Recaptured(list(dict.fromkeys(run.dataset for _, run in chosen)), len(pairs), left, blocks)
 
     async def _chosen(
         self, tenant: str, plan: Plan, captures: Sequence[Captured], rewriting: Rewriting
@@ -152,39 +173,54 @@ class Recaptures:
             UnsupportedError: no capture belongs to the requested dataset.
         """
         left: dict[str, str] = {}
-        found: dict[str, list[tuple[Captured, OriginalRun]]] = {}
+        found: dict[tuple[str, str], list[tuple[Captured, OriginalRun]]] = {}
         for capture in captures:
-            named = rewriting.dataset(capture.manifest["sink"]["dataset"]) if capture.manifest.get("sink") else None
-            if named is None:
+            sink = capture.manifest.get("sink")
+            if not sink or (named := rewriting.dataset(sink["dataset"])) is None:
                 continue
-            dataset = node_id(NodeKind.DATASET, *named)
+            within = within_dataset(str(sink["path"]), str(sink["dataset"]["namespace"]), str(sink["dataset"]["name"]))
+            dataset, place = node_id(NodeKind.DATASET, *named), _place(named, within)
             if capture.manifest["status"] != "complete":
-                left[dataset] = _problems(capture.manifest)
+                left[place] = _problems(capture.manifest)
                 continue
             try:
-                run = await last_writer(self._graph, tenant, dataset)
+                run = await last_writer(self._graph, tenant, dataset, within)
             except NotFoundError as error:
-                left[dataset] = error.message
+                left[place] = error.message
                 continue
             if run.application != plan.run.application:
-                left[dataset] = "another run wrote it last"
+                left[place] = "another run wrote it last"
             else:
-                found.setdefault(dataset, []).append((capture, run))
-        for dataset in [dataset for dataset, several in found.items() if len(several) > 1]:
-            left[dataset] = "the program writes it more than once"
-            del found[dataset]
-        chosen = [one for several in found.values() for one in several if not await self._is_kept(tenant, one[0], rewriting)]
-        if plan.output not in {run.dataset for _, run in chosen}:
-            reason = left.get(plan.output, "the second run recorded nothing of it")
-            raise UnsupportedError(f"The records of {parse_id(plan.output)[1][1]} could not be captured: {reason}.")
-        return chosen, left
+                found.setdefault((dataset, place), []).append((capture, run))
+        for dataset, place in [of for of, several in found.items() if len(several) > 1]:
+            left[place] = "the program writes it more than once"
+            del found[dataset, place]
+        kept = {of: several[0] for of, several in found.items() if not await self._is_kept(tenant, several[0][0], rewriting)}
+        asked = _place(parse_id(plan.output)[1], plan.within)
+        if not any(dataset == plan.output and _meet(place, asked) for dataset, place in kept):
+            reason = next((why for place, why in left.items() if _meet(place, asked)), "the second run recorded nothing of it")
+            raise UnsupportedError(f"The records of {parse_id(asked)[1][1]} could not be captured: {reason}.")
+        return list(kept.values()), left
 
     async def _is_kept(self, tenant: str, capture: Captured, rewriting: Rewriting) -> bool:
         """Whether the first run's own capture of these files is kept."""
-        pairs = [rewriting.pair(file) for file in capture.files]
-        blocks = [await asyncio.to_thread(self._records.sources.look().block, pair.named) for pair in pairs]
-        written = await asyncio.to_thread(self._records.catalog.writers, tenant, blocks)
-        return bool(blocks) and all(block in written for block in blocks)
+        blocks = await self._blocks(capture, rewriting)
+        return bool(blocks) and await self.are_kept(tenant, blocks)
+
+    async def _blocks(self, capture: Captured, rewriting: Rewriting) -> list[FileBlock]:
+        """Return the real files of a capture, as they are now."""
+        look = self._records.sources.look()
+        return [await asyncio.to_thread(look.block, rewriting.pair(file).named) for file in capture.files]
+
+
+def _place(named: Sequence[str], within: str) -> str:
+    """Return the id of a place in a dataset: the id that a dataset at its path would have."""
+    return node_id(NodeKind.DATASET, named[0], f"{named[1].rstrip('/')}/{within}" if within else named[1])
+
+
+def _meet(one: str, other: str) -> bool:
+    """Whether one of two places lies in the other."""
+    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
 def _run(invocation: Invocation, place: Path, shadow: Path, log: Path, holding: int) -> None:

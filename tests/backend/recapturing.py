@@ -47,12 +47,15 @@ class Recapturing:
         nothing = cast("LogDelivery", None)  # whoever would deliver something fails
         self.service = Recaptures(self.replays, graph, self.registry, self.records, nothing)
 
-    async def wrote(self, out: Path | None = None, run_id: str = RUN) -> None:
-        """The run: it began, wrote the file, and ended."""
+    async def wrote(self, out: Path | None = None, run_id: str = RUN, *, subset: dict[str, str] | None = None) -> None:
+        """The run: it began, wrote the file, and ended. `subset` is the partition that it wrote."""
         began, folder = datetime.now(UTC).isoformat(), out or self.out
         folder.mkdir(parents=True)
         (folder / "part-00000").write_text("same")
-        output = {"namespace": "file", "name": str(folder)}
+        output: dict[str, Any] = {"namespace": "file", "name": str(folder)}
+        if subset:
+            condition = {"type": "partition", "partitions": [{"dimensions": subset}]}
+            output["outputFacets"] = {"subset": facet(outputCondition=condition)}
         parent = facet(run={"runId": APPLICATION}, job={"namespace": "team", "name": "app"})
         job = {"namespace": "team", "name": f"app.save.{folder.name}"}
         run = {"runId": run_id, "facets": {"parent": parent}}

@@ -6,13 +6,17 @@ import asyncio
 import os
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from headwater.backend.recapture import jobs as module
 from headwater.backend.recapture.jobs import RecaptureJob, RecaptureJobs
+from headwater.backend.recapture.service import Plan, Recaptured
 from headwater.errors import InvalidQueryError, UnavailableError, UnsupportedError
+from headwater.graph.model import GraphBatch, Node, NodeKind, Stamp, node_id
+from headwater.graph.records import FileBlock
 from headwater.graph.stores.sqlite import SqliteStore
 from tests.backend.recapturing import Recapturing
 from tests.graph.jobs import TENANT
@@ -102,3 +106,31 @@ async def test_what_is_not_registered_is_neither_offered_nor_run(here: Recapturi
         await jobs.start(TENANT, here.dataset)
     assert await jobs.list(TENANT, 5) == []
     assert not (tmp_path / "it-ran").exists()
+
+
+async def test_it_waits_for_the_files_of_its_own_program_alone(here: Recapturing, monkeypatch: pytest.MonkeyPatch) -> None:
+    here.register()
+    block = FileBlock("file:/data/out/day=2/part-00000", 1, 1)
+    assert not await here.service.are_kept(TENANT, [block])
+    asked: list[Sequence[FileBlock]] = []
+
+    async def are_kept(tenant: str, blocks: Sequence[FileBlock]) -> bool:
+        asked.append(blocks)
+        return len(asked) > 2  # the first time is that of the plan
+
+    async def keep(tenant: str, plan: Plan) -> Recaptured:
+        return Recaptured([plan.output], 1, {}, [block])
+
+    monkeypatch.setattr(here.service, "are_kept", are_kept)
+    monkeypatch.setattr(here.service, "run", keep)
+    jobs = RecaptureJobs(here.service, asyncio.Lock())
+    job = await _ended(jobs, await jobs.start(TENANT, here.dataset))
+    assert (job.state, asked[1:]) == ("complete", [[block], [block]])
+
+
+async def test_a_partition_is_recaptured_by_itself_and_a_dataset_of_that_name_goes_first(here: Recapturing) -> None:
+    place = f"{here.dataset}/day=1"
+    assert await here.service.target(TENANT, place) == (here.dataset, "day=1")
+    own = node_id(NodeKind.DATASET, "file", str(here.out / "day=1"))
+    await here.graph.apply(TENANT, [GraphBatch(Stamp("2026-01-01T00:00:00.000000Z", "k"), [Node(own, NodeKind.DATASET, "day=1", {}, {})])])
+    assert await here.service.target(TENANT, place) == (own, "")

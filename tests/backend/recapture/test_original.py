@@ -66,6 +66,23 @@ async def test_a_run_of_the_job_that_wrote_another_dataset_is_not_taken(graph) -
         await last_writer(graph, TENANT, DATASET)
 
 
+def _part(day: int) -> dict[str, Any]:
+    condition = {"type": "partition", "partitions": [{"dimensions": {"day": str(day)}}]}
+    return {**OUT, "outputFacets": {"subset": facet(outputCondition=condition)}}
+
+
+async def test_the_last_run_that_wrote_a_partition_is_taken_for_it(graph) -> None:
+    await told(graph, of_application())
+    for number, (run, day) in enumerate([(FIRST, 1), (SECOND, 2)]):
+        await told(graph, of_job("START", run, f"{number}1", _part(day)), of_job("COMPLETE", run, f"{number}2", _part(day)))
+    await told(graph, of_job("START", FAILED, "31", _part(1)), of_job("FAIL", FAILED, "32", _part(1)))
+    assert [(await last_writer(graph, TENANT, DATASET, place)).run_id for place in ("day=1", "day=2", "day=2/hour=3", "")] == [
+        FIRST, SECOND, SECOND, SECOND,
+    ]  # fmt: skip
+    with pytest.raises(NotFoundError, match="written day=3 of /lake/out"):
+        await last_writer(graph, TENANT, DATASET, "day=3")
+
+
 async def test_what_nobody_wrote_has_no_run(graph) -> None:
     with pytest.raises(NotFoundError, match="No run that completed"):
         await last_writer(graph, TENANT, DATASET)

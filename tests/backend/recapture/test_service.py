@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from headwater.backend.recapture.pairs import DiffersError
+from headwater.backend.recapture.rewriting import Rewriting
+from headwater.backend.recapture.spooled import Captured
 from headwater.backend.replay.runner import ReplayFailedError
 from headwater.errors import NotFoundError, UnsupportedError
 from headwater.graph.model import NodeKind, node_id
 from tests.backend.recapturing import RUN, Recapturing
 from tests.graph.jobs import TENANT
+
+if TYPE_CHECKING:
+    from headwater.spark_listener.spool import Item, SpoolFolder
 
 
 async def test_what_is_not_registered_changed_or_gone_is_not_run(here: Recapturing) -> None:
@@ -69,3 +75,25 @@ async def test_of_a_program_that_fails_the_log_is_left_alone(here: Recapturing) 
         await here.service.run(TENANT, plan)
     (place,) = here.replays.iterdir()
     assert {path.name for path in place.iterdir()} == {"program.log", "order.json"}
+
+
+async def test_each_partition_that_a_program_writes_is_kept_as_of_the_run_that_wrote_it(here: Recapturing) -> None:
+    here.register()
+    runs = {day: f"0190a6f2-0000-7000-8000-00000000010{day}" for day in (1, 2)}
+    for day, run in runs.items():
+        await here.wrote(here.out / f"day={day}", run, subset={"day": str(day)})
+    plan = await here.service.plan(TENANT, f"{here.dataset}/day=1")
+    assert (plan.output, plan.within, plan.run.run_id) == (here.dataset, "day=1", runs[1])
+    shadow = here.folder / "shadow"
+    name = f"{shadow}{here.out}"
+
+    def capture(day: int) -> Captured:
+        sink = {"dataset": {"namespace": "file", "name": name}, "path": f"file:{name}/day={day}"}
+        return Captured(cast("Item", None), cast("SpoolFolder", None), {"sink": sink, "status": "complete"}, {}, [])
+
+    kept, left = await here.service._chosen(TENANT, plan, [capture(1), capture(2)], Rewriting(shadow, []))
+    assert ([run.run_id for _, run in kept], left) == ([runs[1], runs[2]], {})
+    kept, left = await here.service._chosen(TENANT, plan, [capture(1), capture(2), capture(2)], Rewriting(shadow, []))
+    assert ([run.run_id for _, run in kept], left) == ([runs[1]], {f"{here.dataset}/day=2": "the program writes it more than once"})
+    with pytest.raises(UnsupportedError, match=r"out/day=1 could not be captured: the second run recorded nothing of it"):
+        await here.service._chosen(TENANT, plan, [capture(2)], Rewriting(shadow, []))
