@@ -13,6 +13,7 @@ from functools import partial
 from typing import Protocol
 from urllib.parse import unquote
 
+from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
 from headwater.graph.stores.paging import encode_cursor, fold
 from headwater.graph.stores.protocol import Page
@@ -20,6 +21,7 @@ from headwater.paths import Place, dataset_root, is_folder_store, looks_like_fil
 
 MOST_NAMED = 5  # nodes of one name that are told apart; of more, one more is given
 _PAGE = 1_000
+_MOST_PAGES = 5  # of names that contain a text
 _OF_DATASET, _OF_COLUMN = 2, 3  # parts of an id
 
 
@@ -67,8 +69,8 @@ def has_symlink(node: Node, table: str) -> bool:
 
 async def _known_as(graph: Searched, tenant: str, text: str, kinds: Sequence[NodeKind]) -> list[Node]:
     """The nodes that all of a text names."""
-    if text.partition(":")[0] in set(kinds) and parse_id(text)[1] and (found := await graph.get(tenant, _ids(text))):
-        return found[:1]
+    if text.partition(":")[0] in set(kinds) and parse_id(text)[1]:
+        return (await graph.get(tenant, _ids(text)))[:1]  # no name is searched for: ids are asked for often
     if NodeKind.DATASET in kinds and (found := await graph.get(tenant, [node_id(NodeKind.DATASET, *name) for name in _places(text)])):
         return found[:1]
     for name in _spellings(text):
@@ -124,16 +126,22 @@ async def _called(graph: Searched, tenant: str, name: str, kind: NodeKind) -> li
 
 
 async def _ending(graph: Searched, tenant: str, name: str, kind: NodeKind) -> list[Node]:
-    """Nodes of a kind whose name ends so, from a `/` on, wherever in the order they stand."""
+    """Return the nodes of a kind whose name ends with a `/` and this name.
+
+    Raises:
+        InvalidQueryError: too many names contain the text, and none of the first ends with it.
+    """
     found: list[Node] = []
     cursor: str | None = None
-    while len(found) <= MOST_NAMED:
+    for _ in range(_MOST_PAGES):
         page = await graph.search(tenant, f"/{name}", kinds=[kind], first=_PAGE, after=cursor)
         found += [node for node in page.nodes if node.name.endswith(f"/{name}")]
         cursor = page.cursor
-        if cursor is None:
-            break
-    return found
+        if cursor is None or len(found) > MOST_NAMED:
+            return found
+    if found:
+        return found
+    raise InvalidQueryError(f"More than {_MOST_PAGES * _PAGE:,} names contain /{name}.", hint="Give the whole name, or the id.")
 
 
 async def _by_address(graph: Searched, tenant: str, text: str) -> list[Node]:
