@@ -62,6 +62,11 @@ def is_whole(dataset: Mapping[str, Any]) -> bool:
     return not (isinstance(namespace, str) and is_folder_store(namespace)) or name_of(dataset, "$") == (namespace, name)
 
 
+def part_of(dataset: Mapping[str, Any]) -> str:
+    """Return the place of what a producer names in its dataset (`day=1`); empty if it names the whole dataset."""
+    return "" if is_whole(dataset) else str(dataset["name"]).removeprefix(name_of(dataset, "$")[1]).strip("/")
+
+
 def _root(namespace: str, name: str, facets: Mapping[str, Any]) -> tuple[str, str]:
     """Return the dataset in which a path lies. A symlink may name its folder (`LOCATION`), or the table that lies there (`TABLE`).
 

@@ -23,7 +23,10 @@ _REMEMBERED = 1 << 20  # bytes of documents; what is made of them takes some ten
 
 # Facets of one reading that tell of the dataset as such: kept there too, as last seen.
 _QUALITY = ("dataQualityMetrics", "dataQualityAssertions")
-_OF_PART = ("dataSource", "lifecycleStateChange")  # said of a partition, these are not true of the dataset
+_QUALITY_FACETS = (*_QUALITY, "greatExpectations_assertions")
+# Facets that are true of a partition alone. Its tags are added to those of the dataset.
+_OF_PART = frozenset({"dataSource", "lifecycleStateChange", "tags", *_QUALITY_FACETS})
+_RANK_OF_PART = -1  # other facets of a partition are those of the dataset until an event states them of the whole
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 _COLUMN = "headwater_column"  # in a field of `columnLineage`
 _ACCESS = "headwater_fieldAccess"  # of our own Spark side
@@ -90,11 +93,14 @@ def _dataset(
     statement = Statement(Stamp("", ""))
     statement.meant = meant
     facets = mapping(dataset.get("facets"))
-    if not is_whole(dataset):
-        facets = {key: facet for key, facet in facets.items() if key not in _OF_PART}
+    is_part = not is_whole(dataset)
     readings = mapping(dataset.get("inputFacets"))
-    properties = facet_properties(facets) | facet_properties({facet: readings[facet] for facet in _QUALITY if facet in readings})
-    columns = _state_columns(statement, namespace, name, mapping(facets.get("schema")))
+    if is_part:
+        stated = facet_properties({key: facet for key, facet in facets.items() if key not in _OF_PART})
+        properties = {key: facet for key, facet in stated.items() if facet is not None}
+    else:
+        properties = facet_properties(facets) | facet_properties({facet: readings[facet] for facet in _QUALITY if facet in readings})
+    columns = _state_columns(statement, namespace, name, mapping(facets.get("schema")), is_part=is_part)
     lineage = mapping(facets.get("columnLineage"))
     _state_derivations(statement, namespace, name, lineage, columns, job, written=written)
     if job is not None:
@@ -102,17 +108,26 @@ def _dataset(
         for column in written_columns:
             statement.link(job, statement.column(namespace, name, column), EdgeKind.ACCESSES)
         _state_accesses(statement, namespace, name, mapping(readings.get(_ACCESS)), job)
-    identifier = statement.describe(statement.dataset(namespace, name), properties)
-    state_facets(statement, identifier, facets)
+    ranks = dict.fromkeys(properties, _RANK_OF_PART) if is_part else None
+    identifier = statement.describe(statement.dataset(namespace, name), properties, ranks=ranks)
+    state_facets(statement, identifier, facets, is_part=is_part)
     return columns, statement.part(), _unnamed(facets)
 
 
-def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapping[str, Any]) -> Sequence[str]:
+def quality_of_part(dataset: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the facets that tell of the data in a partition, and not of the dataset in which it lies."""
+    facets = {key: facet for key, facet in mapping(dataset.get("facets")).items() if key in _QUALITY_FACETS}
+    return {} if not facets or is_whole(dataset) else facets
+
+
+def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapping[str, Any], *, is_part: bool) -> Sequence[str]:
     """State the columns that the schema facet lists; a nested field stays within its column. Returns their names."""
     fields = objects(schema.get("fields"))
     if not fields:
         return ()
-    columns, part, _ = _SCHEMAS.get((namespace, name), marshal.dumps(fields, 2), lambda: _columns(namespace, name, fields))
+    columns, part, _ = _SCHEMAS.get(
+        (namespace, name, is_part), marshal.dumps(fields, 2), lambda: _columns(namespace, name, fields, is_part=is_part)
+    )
     statement.state(part)
     return columns
 
@@ -137,10 +152,10 @@ class _Remembered(Generic[K]):
 
 
 _DATASETS: _Remembered[tuple[str | None, bool, Any]] = _Remembered()
-_SCHEMAS: _Remembered[tuple[str, str]] = _Remembered()
+_SCHEMAS: _Remembered[tuple[str, str, bool]] = _Remembered()
 
 
-def _columns(namespace: str, name: str, fields: Sequence[Mapping[str, Any]]) -> Stated:
+def _columns(namespace: str, name: str, fields: Sequence[Mapping[str, Any]], *, is_part: bool) -> Stated:
     """The names of the columns, and what is stated of them."""
     statement = Statement(Stamp("", ""))
     columns = []
@@ -152,7 +167,8 @@ def _columns(namespace: str, name: str, fields: Sequence[Mapping[str, Any]]) -> 
         properties = given(
             type=text(field.get("type")), description=text(field.get("description")), ordinal=ordinal, fields=field.get("fields")
         )
-        statement.describe(statement.column(namespace, name, column), properties)
+        ranks = dict.fromkeys(properties, _RANK_OF_PART) if is_part else None
+        statement.describe(statement.column(namespace, name, column), properties, ranks=ranks)
     return columns, statement.part(), 0
 
 

@@ -30,12 +30,15 @@ def describe(statement: Statement, identifier: str, aspect: Aspect, value: str, 
     _join(statement, NODE_OF[aspect], value, identifier)
 
 
-def state_facets(statement: Statement, identifier: str, facets: Mapping[str, Any]) -> None:
-    """Join a dataset or job to the owners and tags that its facets name. A tag of a field is its column's."""
+def state_facets(statement: Statement, identifier: str, facets: Mapping[str, Any], *, is_part: bool = False) -> None:
+    """Join a dataset or job to the owners and tags that its facets name. A tag of a field is its column's.
+
+    A tag of a partition is added to the dataset in which it lies (`is_part`): what other events state of the dataset does not remove it.
+    """
     for owner in objects(mapping(facets.get("ownership")).get("owners")):
         if name := text(owner.get("name")):
             _join(statement, NodeKind.OWNER, name, identifier)
-    columns: dict[str, dict[str, Any]] = {}
+    tagged: dict[str, dict[str, Any]] = {}
     for tag in objects(mapping(facets.get("tags")).get("tags")):
         name, field = text(tag.get("key")), text(tag.get("field"))
         if name is None:
@@ -44,33 +47,35 @@ def state_facets(statement: Statement, identifier: str, facets: Mapping[str, Any
         _join(statement, NodeKind.TAG, name, bearer)
         if bearer != identifier:
             statement.contain(identifier, bearer)
-            stated = columns.setdefault(bearer, {})
+        if bearer != identifier or is_part:
+            stated = tagged.setdefault(bearer, {})
             stated[f"tag:{name}"] = {"value": tag.get("value"), "source": tag.get("source")}
             stated[f"{TAGGED}{name}={tag.get('value')}"] = True  # stays, whatever value the tag has later
-    for column, tags in columns.items():
-        statement.describe(column, tags)
+    for bearer, tags in tagged.items():
+        statement.describe(bearer, tags)
 
 
-def state_quality(statement: Statement, run: str, dataset: str, *facets: Mapping[str, Any]) -> None:
+def state_quality(statement: Statement, run: str, dataset: str, *facets: Mapping[str, Any], part: str) -> None:
     """State the data-quality results that a run reports of a dataset: one check each, and one edge from the run a result.
 
-    Of a facet that stands in several of the maps the last counts.
+    Of a facet that stands in several of the maps the last counts. A result that holds for a `part` of the dataset alone says so.
     """
     quality = {name: facet[name] for facet in facets for name in (_ASSERTIONS, _OF_EXPECTATIONS, _METRICS) if name in facet}
     if not quality:
         return
+    place = {"partition": part} if part else {}
     stated = [each for facet in (_ASSERTIONS, _OF_EXPECTATIONS) for each in objects(mapping(quality.get(facet)).get("assertions"))]
     for assertion in stated:
         if name := text(assertion.get("assertion")) or text(assertion.get("expectationType")):
             result = {part: assertion[part] for part in ("success", "severity", "expected", "actual", "message") if part in assertion}
-            _check(statement, run, dataset, text(assertion.get("column")) or "", name, result)
+            _check(statement, run, dataset, text(assertion.get("column")) or "", name, result | place)
     metrics = mapping(quality.get(_METRICS))
     own = {part: value for part, value in metrics.items() if not part.startswith("_") and part != "columnMetrics"}
     if own:
-        _check(statement, run, dataset, "", "metrics", own)
+        _check(statement, run, dataset, "", "metrics", own | place)
     for column, values in mapping(metrics.get("columnMetrics")).items():
         if column and mapping(values):
-            _check(statement, run, dataset, column, "metrics", dict(mapping(values)))
+            _check(statement, run, dataset, column, "metrics", dict(mapping(values)) | place)
 
 
 def _check(statement: Statement, run: str, dataset: str, column: str, assertion: str, result: Mapping[str, Any]) -> None:

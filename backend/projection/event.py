@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from headwater.backend.projection.actors import ACTOR, state_actor
-from headwater.backend.projection.dataset_names import is_whole, name_of, names_among
-from headwater.backend.projection.datasets import state_dataset
+from headwater.backend.projection.dataset_names import is_whole, name_of, names_among, part_of
+from headwater.backend.projection.datasets import quality_of_part, state_dataset
 from headwater.backend.projection.descriptions import state_facets, state_quality
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
 from headwater.backend.projection.statement import Statement
@@ -83,7 +83,7 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
         about = given(inputFacets=stated.get("inputFacets"), version=mapping(stated.get("facets")).get("version"))
         # Later events of a run often repeat an input without its facets: what is known of it stays.
         properties[f"input:{dataset}"], ranks[f"input:{dataset}"] = about, int(bool(about))
-        state_quality(statement, run, dataset, mapping(stated.get("facets")), mapping(stated.get("inputFacets")))
+        state_quality(statement, run, dataset, mapping(stated.get("facets")), mapping(stated.get("inputFacets")), part=part_of(stated))
     if properties.get("state") == "COMPLETE" and _ends_bare(event):
         properties[BARE_END] = True
     if statement.unnamed:
@@ -207,8 +207,9 @@ def _state_version(
     version = statement.version(namespace, name, run_id)
     statement.link(node_id(NodeKind.RUN, run_id), version, EdgeKind.WRITES)
     facets = mapping(output.get("facets"))
-    state_quality(statement, node_id(NodeKind.RUN, run_id), statement.dataset(namespace, name), facets)
+    state_quality(statement, node_id(NodeKind.RUN, run_id), statement.dataset(namespace, name), facets, part=part_of(output))
     is_part = "subset" in mapping(output.get("outputFacets")) or not is_whole(output)
     change = None if is_part else text(mapping(facets.get("lifecycleStateChange")).get("lifecycleStateChange"))
-    about = facet_properties(output.get("outputFacets")) | facet_properties({"version": facets["version"]} if "version" in facets else {})
+    about = facet_properties(output.get("outputFacets")) | facet_properties(quality_of_part(output))
+    about |= facet_properties({"version": facets["version"]} if "version" in facets else {})
     statement.describe(version, about | given(block="base" if change in _BASE else None, writtenAt=written_at), ranks=ranks)

@@ -101,14 +101,17 @@ class Hiding:
 
 
 def tags_of(node: Node) -> set[str]:
-    """Tags that are stated of the node as such: by users, by OpenLineage's tags facet (as `key` and `key=value`), or as a list of texts."""
-    return _without_withdrawn(node, {*descriptions_of(node).tags, *_tags(node, None)})
+    """Tags that are stated of the node as such: by users, by OpenLineage's tags facet (as `key` and `key=value`), or as a list of texts.
+
+    Tags of a column, and tags of a dataset that producers stated of its partitions, stay with every value that they ever had.
+    """
+    once = {name.removeprefix(TAGGED) for name in node.properties if name.startswith(TAGGED)}
+    return _without_withdrawn(node, {*descriptions_of(node).tags, *_tags(node, None), *once})
 
 
 def field_tags(column: Node, dataset: Node | None) -> set[str]:
     """Tags of a column: its own, and those that its dataset's facet states of the field."""
-    once = {name.removeprefix(TAGGED) for name in column.properties if name.startswith(TAGGED)}
-    return _without_withdrawn(column, tags_of(column) | once | (_tags(dataset, column.name) if dataset else set()))
+    return _without_withdrawn(column, tags_of(column) | (_tags(dataset, column.name) if dataset else set()))
 
 
 def owners_of(node: Node) -> list[str]:

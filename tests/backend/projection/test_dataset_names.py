@@ -12,8 +12,10 @@ from headwater.backend.projection.dataset_names import name_of
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.model.declaration import Declaration
+from headwater.graph.quality import quality_of
 from headwater.graph.stores.written import with_ends
 from headwater.graph.views import ViewRequest, view
+from headwater.graph.views.masking import field_tags, tags_of
 from tests.backend.projection.events import RUN, dataset, graph_of, run_event
 
 
@@ -188,3 +190,50 @@ async def test_a_tag_of_a_partition_protects_the_dataset_in_which_it_lies(tmp_pa
         await fold(graph.store, graph.tenant, [project_declaration(declaration, declaration_stamp(declaration, "k"))])
         arcs = await graph.arcs(EdgeKind.DESCRIBES)
         assert {("tag:pii", "column:file:/lake/sales:email"), ("owner:ann", "dataset:file:/lake/sales")} <= arcs
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["whole first", "part first"])
+async def test_facets_of_a_partition_take_nothing_from_the_dataset(tmp_path: Path, is_first: bool) -> None:
+    sources = [{"namespace": "file", "name": "/raw", "field": "v"}]
+    checks = {"assertions": [{"assertion": "not_null", "column": "v", "success": True}]}
+    of_whole = {
+        "schema": {"fields": [{"name": "v", "type": "double"}, {"name": "email", "type": "string"}]},
+        "columnLineage": {"fields": {"email": {"inputFields": sources}}},
+        "tags": {"tags": [{"key": "pii", "value": "high"}]},
+        "documentation": {"description": "all"},
+        "dataQualityAssertions": checks,
+    }
+    of_part = {
+        "schema": {"fields": [{"name": "v", "type": "int"}, {"name": "w", "type": "int"}]},
+        "columnLineage": {"fields": {"v": {"inputFields": sources}}},
+        "tags": {"tags": [{"key": "secret", "value": "yes"}, {"key": "gdpr", "value": "1", "field": "v"}]},
+        "documentation": {"_deleted": True},
+        "dataQualityAssertions": {"assertions": [{"assertion": "not_null", "column": "v", "success": False}]},
+        "dataQualityMetrics": {"rowCount": 3},
+    }
+    whole, part = dataset("/d", facets=of_whole), dataset("/d/day=1", facets=of_part, inputFacets={"dataQualityMetrics": {"rowCount": 4}})
+    other = RUN[:-1] + "9"
+    pair = [run_event(outputs=[whole], run=other), run_event(inputs=[part], outputs=[part])]
+    events = [event | {"eventTime": f"2026-01-01T00:00:0{second}Z"} for second, event in enumerate(pair if is_first else pair[::-1])]
+    async with graph_of(tmp_path, *events) as graph:
+        node = await graph.node("dataset:file:/d")
+        assert {key: node.properties.get(key) for key in (*of_whole, "dataQualityMetrics")} == {**of_whole, "dataQualityMetrics": None}
+        assert {"pii", "pii=high", "secret", "secret=yes"} <= tags_of(node)
+        column = await graph.node("column:file:/d:v")
+        assert column.properties["type"] == "double"
+        assert {"gdpr", "gdpr=1"} <= field_tags(column, node)
+        assert {"column:file:/d:w", "column:file:/d:email"} <= await graph.ids()
+        version = (await graph.node(f"version:file:/d:{RUN}")).properties
+        assert version["dataQualityAssertions"] == of_part["dataQualityAssertions"]
+        checked = await quality_of(graph.store, graph.tenant, node.id)
+        results = {check.assertion: [result.values for result in check.results] for check in checked}
+        assert {"success": False, "partition": "day=1"} in results["not_null"]
+        assert results["metrics"] == [{"rowCount": 3, "partition": "day=1"}]
+        assert (await graph.node(f"run:{RUN}")).properties["input:dataset:file:/d"]["inputFacets"]["dataQualityMetrics"] == {"rowCount": 4}
+
+
+async def test_a_dataset_of_which_only_partitions_are_stated_has_their_facets(tmp_path: Path) -> None:
+    schema = {"fields": [{"name": "v", "type": "int"}]}
+    async with graph_of(tmp_path, run_event(outputs=[dataset("/d/day=1", facets={"schema": schema})])) as graph:
+        assert (await graph.node("dataset:file:/d")).properties["schema"] == schema
+        assert (await graph.node("column:file:/d:v")).properties["type"] == "int"
