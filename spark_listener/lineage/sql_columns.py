@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from headwater.spark_listener.lineage.naming import Name
-from headwater.spark_listener.lineage.sql_sources import PSEUDO_COLUMNS, Source, Sources, find_name, written_name
+from headwater.spark_listener.lineage.sql_sources import Source, Sources, find_name, written_name
+from headwater.spark_listener.lineage.sql_words import does_alias_win, elements, find_alias, is_word, may_be_pseudo
 
 if TYPE_CHECKING:
     from headwater.spark_listener.lineage.jdbc import Database
@@ -25,12 +26,23 @@ _MOST_STEPS = 50_000  # expressions that are looked at: the thread has other eve
 _RANK = {"IDENTITY": 0, "TRANSFORMATION": 1, "AGGREGATION": 2}
 _CLAUSES = (
     ("where", "FILTER"),
+    ("prewhere", "FILTER"),
+    ("limit", "FILTER"),
+    ("offset", "FILTER"),
     ("having", "FILTER"),
     ("qualify", "FILTER"),
     ("connect", "FILTER"),
     ("group", "GROUP_BY"),
     ("order", "SORT"),
+    ("sort", "SORT"),
+    ("cluster", "SORT"),
+    ("distribute", "SORT"),
 )
+_LISTS = ("group", "order", "sort", "cluster", "distribute")  # clauses of several expressions
+_HANDLED = {clause for clause, _ in _CLAUSES} | {  # of a SELECT or a set operation; any other clause may decide about rows
+    "with_", "expressions", "hint", "distinct", "operation_modifiers", "from_", "joins", "laterals", "windows", "locks", "sample",
+    "settings", "format", "options", "for_", "into", "exclude", "this", "expression", "by_name", "side", "kind", "on",
+}  # fmt: skip
 _DECIDES = (  # an argument of an expression that decides about its value, and the word for that
     (exp.If, "this", "CONDITIONAL"), (exp.Case, "this", "CONDITIONAL"), (exp.In, "query", "CONDITIONAL"),
     (exp.Filter, "expression", "CONDITIONAL"), (exp.Window, "partition_by", "WINDOW"), (exp.Window, "order", "WINDOW"),
@@ -88,6 +100,8 @@ class Columns:
         """The columns that decide which rows there are, of any SELECT of the query."""
         found: set[Read] = set()
         for scope in self._root.traverse():
+            if self._has_open_clause(scope):
+                found.add(UNKNOWN)
             for clause, subtype in _CLAUSES:
                 if (part := scope.expression.args.get(clause)) is not None:
                     found.update(_as(read, subtype) for read in self._clause(scope, part, clause))
@@ -102,6 +116,20 @@ class Columns:
             if self.sources.has_open_natural_join(scope):
                 found.add(UNKNOWN)
         return frozenset(found)
+
+    def _has_open_clause(self, scope: Any) -> bool:
+        """Whether a clause that is not followed decides about the rows of a scope."""
+        expression = scope.expression
+        if not isinstance(expression, (exp.Select, exp.SetOperation)):
+            return False
+        joins = expression.args.get("joins") or ()
+        sources = [expression.args.get("from_"), *joins]
+        return (
+            any(value and name not in _HANDLED for name, value in expression.args.items())
+            or any(join.kind == "ARRAY" for join in joins)
+            or any(source is not None and isinstance(source.this, exp.Final) for source in sources)
+            or any(source.is_pivot for source in self.sources.of(scope))
+        )
 
     def _distinct(self, scope: Any) -> Iterator[Read]:
         distinct = scope.expression.args.get("distinct")
@@ -218,25 +246,24 @@ class Columns:
 
     def _of(self, scope: Any, source: Source, name: str) -> Iterator[Read]:
         """A column of a source by its name."""
-        if source.scope is not None:
+        if source.is_pivot:
+            yield UNKNOWN
+        elif source.scope is not None:
             yield from self._named(source.scope, name)
         elif source.table is not None:
             column = self.sources.column(source, name)
             yield (source.table, column, "IDENTITY") if column is not None else UNKNOWN
-        else:  # a function that gives rows, a list of values, or a pivot: made of all that it is given
+        else:  # a function that gives rows or a list of values: made of all that it is given
             yield from self._given(scope, source)
 
     def _given(self, scope: Any, source: Source) -> Iterator[Read]:
-        if source.is_pivot:
-            yield UNKNOWN
-            return
         for column in source.node.find_all(exp.Column):
             for read in self._column(scope, column, but=source.node):
                 yield _combined(read, "TRANSFORMATION")
 
     def _clause(self, scope: Any, part: Any, clause: str) -> Iterator[Read]:
         """The columns of a clause, in which a name may be one of the result, and a number the place of one."""
-        items = part.expressions if clause in ("group", "order") else [part]
+        items = part.expressions if clause in _LISTS else [part]
         for item in items:
             expression = item.this if isinstance(item, exp.Ordered) else item
             outputs = self._outputs(scope) or []
@@ -318,24 +345,54 @@ class Columns:
                     yield from ((part, "WINDOW") for part in _expressions([*window.args.values()]))
 
     def _column(self, scope: Any, column: Any, but: Any = None) -> Iterator[Read]:
-        if isinstance(column, exp.Pseudocolumn):
+        dialect = self._database.dialect
+        is_value = is_word(column, dialect) and not self.sources.is_certainly_of(scope, column)
+        if isinstance(column, exp.Pseudocolumn) or is_value:
             return
         here = scope
         while here is not None:
+            if (made_of := self._alias(here, column)) is not None:
+                yield from made_of
+                return
             owners = self.sources.owners(here, column, but)
             if owners is None:
                 yield UNKNOWN
                 return
             for source in owners:
-                if self.sources.is_whole_row(source, column):
-                    yield from self._whole_row(here, source)
-                else:
-                    yield from self._of(here, source, written_name(column, self._database))
+                yield from self._of_owner(here, source, column)
             if owners:
                 return
             here = self.sources.outer(here)
-        if column.table or column.name.lower() not in PSEUDO_COLUMNS:
+        if column.table or not may_be_pseudo(column, dialect):
             yield UNKNOWN
+
+    def _of_owner(self, scope: Any, source: Source, column: Any) -> Iterator[Read]:
+        if source.table is not None and may_be_pseudo(column, self._database.dialect) and self._lacks(source, column):
+            if self.sources.names(source) is None:
+                yield UNKNOWN
+        elif self.sources.is_whole_row(source, column):
+            yield from self._whole_row(scope, source)
+        else:
+            yield from self._of(scope, source, written_name(column, self._database))
+
+    def _alias(self, scope: Any, column: Any) -> Iterable[Read] | None:
+        """The columns of an alias of the same SELECT, or of an element of an array, that a name means; None where it means neither."""
+        dialect = self._database.dialect
+        if not column.table and column.name.lower() in elements(scope.expression):
+            return (UNKNOWN,)
+        made = find_alias(scope.expression, column, dialect)
+        if made is None:
+            return None
+        if self.sources.is_certainly_of(scope, column):
+            return (UNKNOWN,) if does_alias_win(dialect) else None
+        if any(self.sources.names(source) is None for source in self.sources.of(scope)):
+            return (UNKNOWN,)
+        return self._within(scope, column.name, lambda: self._reads(scope, made.unalias(), "IDENTITY"))
+
+    def _lacks(self, source: Source, column: Any) -> bool:
+        """Whether a source is not known to have a column."""
+        names = self.sources.names(source)
+        return names is None or find_name(names, written_name(column, self._database)) is None
 
     def _star(self, scope: Any, star: Any) -> Iterator[Read]:
         """All columns that a star within an expression stands for: `json_agg(t.*)`."""

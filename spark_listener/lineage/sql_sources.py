@@ -7,23 +7,24 @@ that gives rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from headwater.spark_listener.lineage.naming import Name
+from headwater.spark_listener.lineage.sql_words import may_be_pseudo
 
 if TYPE_CHECKING:
     from headwater.spark_listener.lineage.jdbc import Database
 
-# Columns that databases have beside those of a table; a table may have one of the name, too.
-PSEUDO_COLUMNS = {"rowid", "_rowid_", "ctid", "xmin", "xmax", "tableoid", "rownum", "level", "sysdate", "systimestamp", "sysdatetime"}
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """One source of a SELECT: a `table` of the database, or a query (`scope`), or neither. `renamed`: columns of `FROM t AS x(a, b)`."""
+    """One source of a SELECT: a `table` of the database, or a query (`scope`), or neither. `renamed`: columns of `FROM t AS x(a, b)`.
+
+    `is_pivot`: PIVOT, UNPIVOT or MATCH_RECOGNIZE gives it other columns than those of the table or query.
+    """
 
     alias: str
     node: Any
@@ -62,7 +63,10 @@ class Sources:
         """The sources of a SELECT, in the order of its text."""
         if id(scope) not in self._of:
             is_query = isinstance(scope.expression, exp.Select)
-            self._of[id(scope)] = [self._source(scope, alias, node) for alias, node in scope.references] if is_query else []
+            found = [self._source(scope, alias, node) for alias, node in scope.references] if is_query else []
+            if is_query and (scope.expression.args.get("pivots") or scope.expression.args.get("match")):
+                found = [replace(source, is_pivot=True) for source in found]
+            self._of[id(scope)] = found
         return self._of[id(scope)]
 
     def outer(self, scope: Any) -> Any:
@@ -90,6 +94,8 @@ class Sources:
 
     def column(self, source: Source, name: str) -> str | None:
         """The name of a table's column as the table has it; None where that is not known."""
+        if source.is_pivot:
+            return None
         known = self._schemas.get(source.text)
         if source.renamed:
             place = find_name(source.renamed, name)
@@ -119,7 +125,7 @@ class Sources:
         if rows := [source for source in sources if source.alias.lower() == name.lower()]:
             is_function = rows[0].table is None and rows[0].scope is None and not rows[0].is_pivot
             return rows if is_function or not unknown else None
-        if len(unknown) > 1 or (unknown and (self.outer(scope) is not None or name.lower() in PSEUDO_COLUMNS)):
+        if len(unknown) > 1 or (unknown and (self.outer(scope) is not None or may_be_pseudo(column, self._database.dialect))):
             return None
         return unknown
 
