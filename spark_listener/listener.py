@@ -127,7 +127,7 @@ class Listener:
         events = self._bridge.drain(timeout_ms)
         for event in events:
             with self._breaker.counted(str(event.get("event"))):
-                scribe.take(self._asked_tables.completed(event, self._bridge.table_columns))
+                scribe.take(self._asked_tables.completed(event, self._bridge.table_columns, is_ending=self._finishing))
         return bool(events)
 
     def _start_lasting(self, scribe: Scribe) -> None:

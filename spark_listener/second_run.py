@@ -5,7 +5,8 @@ For the summary of a run, which proposes `headwater recapture`, and for whoever 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
@@ -23,6 +24,7 @@ NO_RDD_RECORDS = {
     "reason": "records of RDD programs are captured in mode active, or with HEADWATER_RDD_RECORDS=true",
     "kind": "refused",
 }
+_MOST_OUTPUTS = 100  # whose inputs are looked at
 _LOOKED_AT = 200  # entries of a folder, before a second run is proposed
 _TABLES = ("_delta_log", "metadata")  # folders in which tables keep their history: a commit may take files out without a trace elsewhere
 _BY_MODE = "auto"  # the operator of problems that mode active does not meet
@@ -57,8 +59,23 @@ def _is_of_files(dataset: Dataset) -> bool:
 
 def are_older(paths: Iterable[str], began_ms: float) -> bool:
     """Whether files and folders are as they were when an application began. What cannot be looked at is not."""
+    return all(_is_older(path, began_ms) for path in paths)
+
+
+def outputs_to_propose(inputs_by_output: Mapping[str, Collection[str]], written: Collection[str], began_ms: float) -> Iterator[str]:
+    """Outputs whose inputs, without those that the application wrote, are as they were when it began. Each input is looked at once.
+
+    An output is looked at when it is asked for, and a hundred at most: the program waits for its end.
+    """
+    is_older = cache(partial(_is_older, began_ms=began_ms))
+    for output, inputs in islice(sorted(inputs_by_output.items()), _MOST_OUTPUTS):
+        if all(is_older(path) for path in sorted(inputs) if path not in written):
+            yield output
+
+
+def _is_older(path: str, began_ms: float) -> bool:
     try:
-        return all(not has_table(path) and newest(path) <= began_ms for path in paths)
+        return not has_table(path) and newest(path) <= began_ms
     except OSError:
         return False
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 
 from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.delivery.route import Report
-from headwater.spark_listener.second_run import are_older, is_within
+from headwater.spark_listener.second_run import is_within, outputs_to_propose
 from headwater.spark_listener.settings import Settings
 from headwater.spark_listener.tally import Tally
 
@@ -70,9 +71,10 @@ def _second_run(tally: Tally, settings: Settings) -> list[str]:
     if not tally.has_program:
         return []
     written = {name for _, name in tally.outputs}
-    paths = [path for path, inputs in sorted(tally.for_second_run.items()) if are_older(inputs - written, tally.began * 1000)]
+    paths = list(islice(outputs_to_propose(tally.for_second_run, written, tally.began * 1000), _MOST_COMMANDS))
     home = _home(settings)
-    more = [f"and of {len(paths) - _MOST_COMMANDS} more outputs in the same way"] if len(paths) > _MOST_COMMANDS else []
+    is_cut = len(paths) == _MOST_COMMANDS < len(tally.for_second_run)
+    more = ["and perhaps those of more outputs in the same way"] if is_cut else []
     return [
         f"records of {path} can be found by a second run beside the data: headwater recapture {shlex.quote(path)}{home}"
         for path in paths[:_MOST_COMMANDS]

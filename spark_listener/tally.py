@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+_MOST_FOR_SECOND_RUN = 1_000  # outputs: a few of them are named
 _SECONDS = ("driver_seconds", "spark_seconds", "compile_seconds", "planning_seconds", "task_seconds", "thread_seconds")
 
 
@@ -68,7 +69,8 @@ class Tally:
         """Note outputs whose records the mode left out, and a second run may find."""
         read = {dataset.name for dataset in inputs}
         for dataset in outputs:
-            self.for_second_run.setdefault(dataset.name, set()).update(read)
+            if dataset.name in self.for_second_run or len(self.for_second_run) < _MOST_FOR_SECOND_RUN:
+                self.for_second_run.setdefault(dataset.name, set()).update(read)
 
     def left_groups(self, output: str, manifest: Mapping[str, Any]) -> None:
         """Note that records of an output are found again in the sources of a capture, if they are."""

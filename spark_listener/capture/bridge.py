@@ -185,11 +185,11 @@ class Bridge:
         events: list[dict[str, Any]] = json.loads(self._java.drain(timeout_ms))
         return events
 
-    def table_columns(self, jdbc: Mapping[str, Any], tables: Sequence[str]) -> dict[str, list[str]]:
-        """The columns of the tables that a read by JDBC names in its text, as its database states them, of those that answer."""
+    def table_columns(self, jdbc: Mapping[str, Any], tables: Sequence[str], milliseconds: int) -> dict[str, list[str]]:
+        """The columns of the tables that a read by JDBC names in its text, as its database states them, of those that answer in time."""
         asked = java_list(_java_machine(self._context), tables)
         texts = [jdbc.get(member) for member in ("url", "dbtable", "query", "prepare")]
-        found: dict[str, list[str]] = json.loads(self._java.columns(*texts, asked))
+        found: dict[str, list[str]] = json.loads(self._java.columns(*texts, asked, milliseconds))
         return found
 
     def running(self, execution: int) -> dict[str, Any] | None:

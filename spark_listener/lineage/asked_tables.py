@@ -1,32 +1,49 @@
 """The columns of tables that a query reads by JDBC, asked of the database where the query's text leaves open which table a column is of.
 
-For the listener's thread, once a query has ended. The question is bounded in time by `HEADWATER_LOOK_SECONDS`, and asked once for one text.
-Where there is no answer, the ledger says which columns are not known.
+For the listener's thread, once a query has ended. A question is bounded in time by `HEADWATER_LOOK_SECONDS`, and all questions of an
+application by a budget. A text is asked about once; again after a while where the database did not answer for all tables. Where there is no
+answer, the ledger says which columns are not known.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from headwater.spark_listener.lineage.connected import tables_to_ask
 
 _log = logging.getLogger("headwater.listener")
 _MOST_KEPT = 256
+_SECONDS = 5.0  # for all questions of an application
+_SECONDS_AT_END = 1.0  # of these, while the program waits for its end
+_PAUSE_SECONDS = 60.0  # before a question without an answer is asked again
 
-Ask = Callable[[Mapping[str, Any], Sequence[str]], Mapping[str, Sequence[str]]]
+Ask = Callable[[Mapping[str, Any], Sequence[str], int], Mapping[str, Sequence[str]]]  # the read, its tables, milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    columns: Mapping[str, Sequence[str]]
+    until: float | None  # when the question may be asked again
 
 
 class AskedTables:
-    """Of one application."""
+    """Of one application. `clock` counts seconds."""
 
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[object, ...], Mapping[str, Sequence[str]]] = OrderedDict()
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._left = _SECONDS
+        self._left_at_end = _SECONDS_AT_END
+        self._is_ending = False
+        self._known: OrderedDict[tuple[object, ...], _Answer] = OrderedDict()
 
-    def completed(self, event: Mapping[str, Any], ask: Ask) -> Mapping[str, Any]:
-        """The end of a query, with the columns of the tables that its reads by JDBC leave open."""
+    def completed(self, event: Mapping[str, Any], ask: Ask, *, is_ending: bool = False) -> Mapping[str, Any]:
+        """The end of a query, with the columns of the tables that its reads by JDBC leave open. `is_ending`: the program waits."""
+        self._is_ending = is_ending
         if event.get("event") != "query_end" or event.get("error"):
             return event
         plan = self._with_columns(event.get("plan"), ask)
@@ -46,12 +63,26 @@ class AskedTables:
             return source
         columns = tuple(str(column.get("name")) for column in source.get("columns") or ())
         key = (*(jdbc.get(member) for member in ("url", "dbtable", "query", "prepare")), columns)
-        if key not in self._known:
-            try:
-                self._known[key] = ask(jdbc, tables)
-            except Exception as error:  # noqa: BLE001 - the columns stay unknown, which the ledger says
-                _log.debug("asking for the columns of tables", exc_info=error)
-                self._known[key] = {}
-            while len(self._known) > _MOST_KEPT:
-                self._known.popitem(last=False)
-        return {**source, "jdbc": {**jdbc, "schemas": self._known[key]}}
+        return {**source, "jdbc": {**jdbc, "schemas": self._columns(key, jdbc, tables, ask)}}
+
+    def _columns(self, key: tuple[object, ...], jdbc: Mapping[str, Any], tables: Sequence[str], ask: Ask) -> Mapping[str, Sequence[str]]:
+        began = self._clock()
+        known = self._known.get(key)
+        if known is not None and (known.until is None or began < known.until):
+            return known.columns
+        seconds = min(self._left, self._left_at_end) if self._is_ending else self._left
+        if seconds <= 0:
+            return known.columns if known is not None else {}
+        try:
+            found = ask(jdbc, tables, max(1, int(seconds * 1000)))
+        except Exception as error:  # noqa: BLE001 - the columns stay unknown, which the ledger says
+            _log.debug("asking for the columns of tables", exc_info=error)
+            found = {}
+        now = self._clock()
+        self._left -= now - began
+        if self._is_ending:
+            self._left_at_end -= now - began
+        self._known[key] = _Answer(found, None if set(tables) <= set(found) else now + _PAUSE_SECONDS)
+        while len(self._known) > _MOST_KEPT:
+            self._known.popitem(last=False)
+        return found

@@ -6,6 +6,9 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from headwater.spark_listener import second_run
 from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.delivery.route import Report
 from headwater.spark_listener.lineage.datasets import bare_input, bare_output
@@ -14,7 +17,7 @@ from headwater.spark_listener.lineage.facets import Ledger
 from headwater.spark_listener.lineage.parents import RunName
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.registry import Registry
-from headwater.spark_listener.second_run import outputs_for
+from headwater.spark_listener.second_run import newest, outputs_for
 from headwater.spark_listener.settings import Mode, load_settings
 from headwater.spark_listener.summary import summary
 from headwater.spark_listener.tally import Tally
@@ -111,6 +114,28 @@ def test_records_that_the_mode_left_out_are_proposed_with_the_command_to_paste(t
     assert "recapture" not in summary(tally, Report(str(tmp_path)), with_service, Breaker())
     tally.spared(outputs_for(work), [bare_input(f"file:{newer}")])
     assert "recapture" not in summary(tally, Report(str(tmp_path)), settings, Breaker())
+
+
+def test_files_of_the_outputs_that_are_named_are_looked_at_and_each_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    source = tmp_path / "in.txt"
+    source.write_text("x")
+    tally = Tally(began=source.stat().st_mtime + 3600, has_program=True)
+    for number in range(2_000):
+        read = [bare_input(f"file:{source}"), *([bare_input(f"file:{tmp_path}/{number}")] if number % 2 else [])]
+        tally.spared([bare_output(f"file:{tmp_path}/out{number:04}")], read)
+    looked_at: list[str] = []
+
+    def counted(path: str) -> int:
+        looked_at.append(path)
+        return newest(path)
+
+    monkeypatch.setattr(second_run, "newest", counted)
+    lines = summary(tally, Report(str(tmp_path)), load_settings({}, home=str(tmp_path)), Breaker()).splitlines()
+    proposed = [line for line in lines if "headwater recapture" in line]
+    assert [line.split(f"{tmp_path}/out")[1][:4] for line in proposed] == ["0000", "0002", "0004"]
+    assert any("more outputs" in line for line in lines)
+    assert looked_at == [f"{tmp_path}/{name}" for name in ("in.txt", "1", "3")]
+    assert len(tally.for_second_run) == 1_000
 
 
 def test_a_second_run_is_proposed_for_batches_of_files_alone(tmp_path: Path):

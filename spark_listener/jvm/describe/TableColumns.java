@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions;
 import org.apache.spark.sql.jdbc.JdbcDialect;
 import org.apache.spark.sql.jdbc.JdbcDialects;
@@ -42,8 +43,8 @@ public final class TableColumns {
         }
     }
 
-    /** The columns of tables that a read names in its text, a list by table; a table that does not answer is left out. Never throws. */
-    public static Map of(String url, String dbtable, String query, String prepare, final List tables) {
+    /** The columns of tables that a read names in its text, a list by table; a table that does not answer is left out. Waits for `milliseconds` at most. Never throws. */
+    public static Map of(String url, String dbtable, String query, String prepare, final List tables, int milliseconds) {
         final JDBCOptions options;
         synchronized (READS) {
             options = (JDBCOptions) READS.get(key(url, dbtable, query, prepare));
@@ -51,11 +52,14 @@ public final class TableColumns {
         if (options == null || tables.isEmpty() || tables.size() > MOST_TABLES) {
             return new HashMap();
         }
-        Object found = ShortQuestion.answer(options.url(), Thread.currentThread().getContextClassLoader(), new Callable() {
+        final AtomicBoolean isOver = new AtomicBoolean(); // no interrupt: an embedded database may close its files at one
+        Callable question = new Callable() {
             public Object call() throws Exception {
-                return answer(options, tables);
+                return answer(options, tables, isOver);
             }
-        });
+        };
+        Object found = ShortQuestion.answer(options.url(), Thread.currentThread().getContextClassLoader(), question, milliseconds);
+        isOver.set(true);
         return found instanceof Map ? (Map) found : new HashMap();
     }
 
@@ -67,13 +71,13 @@ public final class TableColumns {
         return Arrays.asList(new Object[] {url, dbtable, query, prepare});
     }
 
-    private static Map answer(JDBCOptions options, List tables) throws Exception {
+    private static Map answer(JDBCOptions options, List tables, AtomicBoolean isOver) throws Exception {
         JdbcDialect dialect = JdbcDialects.get(options.url());
         Connection connection = (Connection) dialect.createConnectionFactory(options).apply(Integer.valueOf(-1));
         try {
             readOnly(connection);
             Map found = new LinkedHashMap();
-            for (int i = 0; i < tables.size(); i++) {
+            for (int i = 0; i < tables.size() && !isOver.get(); i++) {
                 List columns = columns(connection, dialect.getSchemaQuery((String) tables.get(i)));
                 if (columns != null) {
                     found.put(tables.get(i), columns);

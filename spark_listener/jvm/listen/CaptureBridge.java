@@ -160,8 +160,8 @@ public final class CaptureBridge {
     }
 
     /** The columns of the tables that a read by JDBC names in its text, as the database states them: JSON, a list by table. */
-    public String columns(String url, String dbtable, String query, String prepare, List tables) throws Exception {
-        return json.writeValueAsString(TableColumns.of(url, dbtable, query, prepare, tables));
+    public String columns(String url, String dbtable, String query, String prepare, List tables, int milliseconds) throws Exception {
+        return json.writeValueAsString(TableColumns.of(url, dbtable, query, prepare, tables, milliseconds));
     }
 
     /** What a query is that runs now (`plan`, without what only its end tells) and its `stages` so far, as JSON; null once it has ended. */

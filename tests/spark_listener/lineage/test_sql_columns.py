@@ -131,7 +131,7 @@ def test_a_statement_before_the_query_that_may_change_what_it_means_is_said(prep
 def test_tables_are_asked_once_for_a_text_and_only_where_the_text_leaves_a_column_open() -> None:
     asked: list[Sequence[str]] = []
 
-    def ask(jdbc: Mapping[str, Any], tables: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    def ask(jdbc: Mapping[str, Any], tables: Sequence[str], _: int) -> Mapping[str, Sequence[str]]:
         asked.append(tables)
         return SCHEMAS
 
@@ -143,8 +143,47 @@ def test_tables_are_asked_once_for_a_text_and_only_where_the_text_leaves_a_colum
     assert asked == [("users", "orders")]
 
 
+@pytest.mark.parametrize(("is_ending", "allowed"), [(False, [5000, 3000, 1000]), (True, [1000])])
+def test_all_questions_of_an_application_have_a_few_seconds_and_its_end_has_one(is_ending: bool, allowed: list[int]) -> None:
+    now, asked = 100.0, []
+
+    def ask(jdbc: Mapping[str, Any], tables: Sequence[str], milliseconds: int) -> Mapping[str, Sequence[str]]:
+        nonlocal now
+        asked.append(milliseconds)
+        now += min(milliseconds / 1000, 2.0)
+        return {}
+
+    tables = AskedTables(lambda: now)
+    for number in range(16):
+        plan = {"sources": [source(f"{QUERIES[0][0]} WHERE {number} = {number}", ["name", "total"], {})]}
+        tables.completed({"event": "query_end", "plan": plan}, ask, is_ending=is_ending)
+    assert asked == allowed
+
+
+def test_a_question_without_an_answer_is_asked_again_after_a_while() -> None:
+    now, answers = 0.0, [{"users": SCHEMAS["users"]}, SCHEMAS]
+
+    def ask(jdbc: Mapping[str, Any], tables: Sequence[str], milliseconds: int) -> Mapping[str, Sequence[str]]:
+        return answers.pop(0)
+
+    tables = AskedTables(lambda: now)
+
+    def unknown() -> list[Any]:
+        plan = {"sources": [source(QUERIES[0][0], ["name", "total"], {})]}
+        return list(unknown_datasets(tables.completed({"event": "query_end", "plan": plan}, ask)["plan"]))
+
+    unknown()
+    now = 59.0
+    unknown()
+    assert len(answers) == 1
+    now = 61.0
+    assert unknown() == []
+    now = 1000.0
+    assert unknown() == []
+
+
 def test_columns_of_a_database_that_does_not_answer_are_a_problem_of_the_ledger() -> None:
-    def fail(jdbc: Mapping[str, Any], tables: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    def fail(jdbc: Mapping[str, Any], tables: Sequence[str], _: int) -> Mapping[str, Sequence[str]]:
         raise OSError("no database")
 
     event = {"event": "query_end", "plan": {"sources": [source(QUERIES[0][0], ["name", "total"], {})]}}

@@ -26,9 +26,18 @@ public final class ShortQuestion {
     }
 
     /** What the question gives; else a String, the reason why not, without what others' errors say: their text may hold anything. */
-    public static Object answer(String address, final ClassLoader loader, final Callable question) {
+    public static Object answer(String address, ClassLoader loader, Callable question) {
+        return answer(address, loader, question, milliseconds);
+    }
+
+    /** The same, within `most` milliseconds at most. Whoever had less time than the settings allow may be asked again. */
+    public static Object answer(String address, final ClassLoader loader, final Callable question, int most) {
         if (milliseconds <= 0) {
             return "the settings ask nobody (HEADWATER_LOOK_SECONDS)";
+        }
+        int wait = Math.min(milliseconds, most);
+        if (wait <= 0) {
+            return "there is no time left for questions";
         }
         synchronized (SILENT) {
             Long until = (Long) SILENT.get(address);
@@ -50,16 +59,18 @@ public final class ShortQuestion {
         asking.setContextClassLoader(loader);
         asking.start();
         try {
-            asking.join(milliseconds);
+            asking.join(wait);
         } catch (InterruptedException cancelled) {
             Thread.currentThread().interrupt(); // the program's query is cancelled: it meets that by itself
         }
         if (found[0] != null) {
             return found[0];
         }
-        synchronized (SILENT) {
-            SILENT.put(address, Long.valueOf(System.nanoTime() + SILENCE));
+        if (wait == milliseconds) {
+            synchronized (SILENT) {
+                SILENT.put(address, Long.valueOf(System.nanoTime() + SILENCE));
+            }
         }
-        return "there was no answer within " + milliseconds / 1000.0 + " s";
+        return "there was no answer within " + wait / 1000.0 + " s";
     }
 }
