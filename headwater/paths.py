@@ -36,8 +36,14 @@ _OF_FOLDERS = {
 
 # A folder of a partition. Spark, Hive and Arrow escape in names and values what is left out here; a value may be a pattern.
 _PAIR = re.compile(r"""([^=/\\"'#?\[\]^\x00-\x1f\x7f]+)=([^=/\\"'#?^\x00-\x1f\x7f]+)""")
-# Names that Hadoop, Spark, Hive, Arrow, Flink and Dask give to the files in a dataset.
-_PART = re.compile(r"part-(?:[rm]-)?(?:\d{4,}(?:[-.].*)?|\d+\..*|[0-9a-f]{8}-[0-9a-f-]{27}-\d.*)|part\.\d+\..*|\d{6}_\d+", re.DOTALL)
+# Names that Spark, Hadoop, Hive, Arrow, Flink and Dask give to the files in a dataset. A name that a person may choose as well is none of
+# them: `part-2023.csv` and `part-10045.csv` are datasets. Spark writes five digits, and without a UUID no ending but that of a codec.
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_PART = re.compile(
+    rf"part-\d{{5,}}(?:-{_UUID}.*|-tid-\d+.*|\.c\d{{3}}.*|\.(?:gz|bz2|deflate|lz4|lzo|snappy|zst))?|part-0\d{{4,}}\..*"
+    rf"|part-[rm]-\d{{5,}}(?:[-.].*)?|part-\d{{1,3}}\.(?:parquet|orc|arrow|feather)|part-{_UUID}-\d.*|part\.\d+\..*|0\d{{5}}_\d+",
+    re.DOTALL,
+)
 # What is in a folder of a partition and has such a name is a file.
 _DATA_FILE = re.compile(
     r".+\.(?:parquet|orc|avro|csv|tsv|json|jsonl|ndjson|txt|text|xml|arrow|feather|log|gz|bz2|zst)(?:\.(?:gz|bz2|snappy|zst|lz4|deflate))?",

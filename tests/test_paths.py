@@ -142,6 +142,27 @@ def test_a_partition_folder_escapes_single_characters() -> None:
         ("/data/env=prod/orders/day=1", "/data/env=prod/orders", "day=1"),
         ("/lake/large.csv", "/lake/large.csv", ""),
         ("/lake/part-1", "/lake/part-1", ""),
+        ("/data/part-2023.csv", "/data/part-2023.csv", ""),
+        ("/data/part-1.csv", "/data/part-1.csv", ""),
+        ("/data/part-2023", "/data/part-2023", ""),
+        ("/erp/part-10045.csv", "/erp/part-10045.csv", ""),
+        ("/erp/part-10045-bolt.csv", "/erp/part-10045-bolt.csv", ""),
+        ("/erp/202301_1", "/erp/202301_1", ""),
+        *(
+            (f"/lake/copy/{file}", "/lake/copy", file)
+            for file in (
+                "part-00000-6f1c1a52-4d0e-4f6f-9c53-3a8f4a7f0001-c000.snappy.parquet",
+                "part-10045-6f1c1a52-4d0e-4f6f-9c53-3a8f4a7f0001_00003.c000.csv",
+                "part-100045-6f1c1a52-4d0e-4f6f-9c53-3a8f4a7f0001.c000.txt.gz",
+                "part-00000-tid-5821-6f1c1a52-4d0e-4f6f-9c53-3a8f4a7f0001-1-1-c000.json",
+                "part-00001.csv",
+                "part-10045.c000.csv",
+                "part-10045.gz",
+                "part-r-00000",
+                "part-m-00003.avro",
+                "part-r-00000-6f1c1a52-4d0e-4f6f-9c53-3a8f4a7f0001.gz.parquet",
+            )
+        ),
         ("/lake/what?x=1", "/lake/what?x=1", ""),
         ("/lake/aGVsbG8=", "/lake/aGVsbG8=", ""),
         ("/day=1", "/", "day=1"),

@@ -83,7 +83,7 @@ async def find_dataset(session: Session, graph: GraphStore | None, text: str) ->
         return await _find(session, graph, text)
     except NotFoundError:
         for whole, within in wholes(text):
-            with suppress(HeadwaterError):
+            with suppress(NotFoundError):
                 return replace(await _find(session, graph, whole), within=within)
         # What a person may call a dataset in another command, he may call it here.
         named = await nodes_named(graph, session.tenant, text, [NodeKind.DATASET]) if graph is not None else []

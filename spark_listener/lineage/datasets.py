@@ -26,7 +26,7 @@ from headwater.spark_listener.lineage.facets import FIELD_ACCESS, Facet, facet
 from headwater.spark_listener.lineage.naming import Name, address_of, dataset_at
 from headwater.spark_listener.lineage.nested import fields_of
 from headwater.spark_listener.lineage.sqltext import Read
-from headwater.spark_listener.lineage.tables import database_hierarchy, table_facets, table_name
+from headwater.spark_listener.lineage.tables import database_hierarchy, format_at, table_facets, table_name
 from headwater.spark_listener.redact import redact_address
 from headwater.spark_listener.secrets import name_without_secrets
 
@@ -257,6 +257,8 @@ def named_dataset(namespace: str, name: str) -> Dataset:
     """A dataset of which only the name is known. Its author may have taken an address with a token for one."""
     namespace, named = (name_without_secrets(redact_address(part)) for part in (namespace, name))
     _, name = dataset_root(namespace, named)
+    if named != name and (format_ := format_at(namespace, named)):  # a table of its own under the name of a partition
+        return Dataset(namespace=namespace, name=named, facets=_common(namespace, named, {"format": format_}))
     within = _place(path_of_dataset(namespace, named), namespace, name) if named != name else []
     return Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}), within=within)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +14,11 @@ from headwater.spark_listener.redact import redact, redact_address
 
 _SESSION = "spark_catalog"
 _FRAMEWORKS = ("iceberg", "delta", "hudi")
+_METADATA = {
+    "delta": "_delta_log",
+    "iceberg": "metadata",
+    "hudi": ".hoodie",
+}  # the folder of a table's metadata, in the folder of the table
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 
 
@@ -81,3 +87,10 @@ def _parts(name: str) -> list[str]:
     """The parts of a name that dots join; those in quotes or backticks may hold dots themselves."""
     found = re.findall(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|([^.]+)', name)
     return [(quoted or ticked or plain).replace('""', '"').replace("``", "`") for quoted, ticked, plain in found]
+
+
+def format_at(namespace: str, name: str) -> str:
+    """Return the format of the table whose metadata are in a folder of this machine; empty if there are none."""
+    if namespace != "file":
+        return ""
+    return next((format_ for format_, metadata in _METADATA.items() if os.path.isdir(os.path.join(name, metadata))), "")

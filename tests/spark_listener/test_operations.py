@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from headwater.backend.projection.dataset_names import name_of
 from headwater.spark_listener.operation_blocks import Operation
 from headwater.spark_listener.operations import DeclaredOperation, declared, of_configuration
 
@@ -196,3 +197,14 @@ def test_a_name_that_is_an_address_keeps_no_secret() -> None:
     (written,) = operation.written()
     assert "hunter2" not in str(written)
     assert written.name == "https://h/a?token=[redacted]&b=1"
+
+
+@pytest.mark.parametrize(("metadata", "within"), [("_delta_log", None), ("metadata", None), ("files", "day=1")])
+def test_a_table_that_is_called_like_a_partition_is_a_dataset_of_its_own(tmp_path: Path, metadata: str, within: str | None) -> None:
+    (tmp_path / "hr" / "day=1" / metadata).mkdir(parents=True)
+    operation = declared("train", [str(tmp_path / "hr" / "day=1")], [], None)
+    assert operation is not None
+    (read,) = operation.read()
+    assert read.name == str(tmp_path / "hr" if within else tmp_path / "hr" / "day=1")
+    assert read.within == ([within] if within else [])
+    assert name_of({"namespace": read.namespace, "name": read.name, "facets": read.facets}, "$") == ("file", read.name)

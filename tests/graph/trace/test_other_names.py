@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.errors import InvalidQueryError
 from headwater.graph.records import AssociationStore
 from tests.graph.jobs import TENANT, Job, write_csv
 from tests.graph.trace.conftest import records
@@ -56,3 +57,10 @@ async def test_a_trace_with_a_target_goes_by_the_file(store: AssociationStore, a
     ]
     assert records(await ask(dataset=raw, where="v = 2", to=f"{mid}/k=a", forward=True)) == set()
     assert all(answer.exact for answer in (*back.values(), *onward.values()))
+
+
+async def test_a_partition_of_one_of_two_datasets_is_not_taken_for_unknown(store: AssociationStore, ask, lake: Path) -> None:
+    job = Job(store, "copy2", 2, part="p2")
+    job.write(job.scan(lake / "raw" / "t.csv", "csv", COLUMNS, RAW), lake / "other" / "mid", "parquet", list(COLUMNS), files=1)
+    with pytest.raises(InvalidQueryError, match="2 datasets are called mid"):
+        await ask(dataset="mid/k=a", where="v = 1")
