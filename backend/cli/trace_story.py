@@ -52,7 +52,9 @@ def _question(request: TraceRequest) -> Text:
     asked = Text.assemble(("What became of " if request.forward else "Where does ", "dim"))
     if request.column and not request.forward:
         asked.append(request.column, "bold cyan").append(" of ", "dim")
-    asked.append(dataset_of(request.dataset), "bold").append(" where " if request.where else " row ", "dim").append(which, "cyan")
+    asked.append(dataset_of(request.dataset), "bold")
+    if which:  # else the question is about all records of a run, a task or an actor
+        asked.append(" where " if request.where else " row ", "dim").append(which, "cyan")
     if not request.forward:
         asked.append(" come from", "dim")
     return asked.append("?", "dim")
