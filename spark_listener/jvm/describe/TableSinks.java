@@ -26,6 +26,7 @@ import org.apache.spark.sql.catalyst.plans.logical.V2CreateTableAsSelectPlan;
 import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation;
 import org.apache.spark.sql.sources.DataSourceRegister;
 
 /** What commands on tables of table formats write to or change; null for commands that do neither. */
@@ -59,6 +60,9 @@ final class TableSinks {
         }
         if (command instanceof InsertIntoDataSourceCommand) {
             InsertIntoDataSourceCommand insert = (InsertIntoDataSourceCommand) command;
+            if (insert.logicalRelation().relation() instanceof JDBCRelation) {
+                return null; // it runs a SaveIntoDataSourceCommand, which is told
+            }
             Map sink = SourceList.table(insert.logicalRelation());
             sink.put("mode", insert.overwrite() ? "overwrite" : "append");
             return with(sink, byPlace(insert.logicalRelation(), insert.query()));
