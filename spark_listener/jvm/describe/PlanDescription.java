@@ -17,12 +17,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
@@ -41,6 +43,7 @@ public final class PlanDescription {
     private final Sources all;
     private final List caches = new ArrayList(); // of CachedPlans.Place, those met so far
     private SourceList sources; // of the plan that is described now
+    private Capture capture; // of that plan, or null
     private final ExpressionText expressions = new ExpressionText();
     private final Map references = new LinkedHashMap(); // Integer operator -> Long id of a common table expression
     private final Map defined = new LinkedHashMap(); // Long id -> Integer operator
@@ -55,6 +58,7 @@ public final class PlanDescription {
     private PlanDescription(Capture capture) {
         this.all = new Sources(capture);
         this.sources = all.of(capture);
+        this.capture = capture;
     }
 
     /** The description of a plan; `capture` is that of its query, or null. */
@@ -117,6 +121,14 @@ public final class PlanDescription {
         return result;
     }
 
+    private String behaviour(LogicalPlan node, Family family) {
+        if (capture != null && node instanceof Window) {
+            NamedExpression column = (NamedExpression) ((Window) node).windowExpressions().apply(0);
+            return capture.limitsForEachRow.contains(column.exprId()) ? Behaviour.PASSES : family.behaviour(node);
+        }
+        return family.behaviour(node);
+    }
+
     private static void state(Map operator, String behaviour) {
         if (behaviour != null) {
             operator.put("behaviour", behaviour);
@@ -144,7 +156,7 @@ public final class PlanDescription {
             if (node instanceof LogicalRDD && OwnRows.are(((LogicalRDD) node).rdd())) {
                 operator.put("own", Boolean.TRUE);
             }
-            state(operator, operator.containsKey("source") ? Behaviour.SOURCE : family == null ? null : family.behaviour(node));
+            state(operator, operator.containsKey("source") ? Behaviour.SOURCE : family == null ? null : behaviour(node, family));
             expressions.count(columns(operator));
             leftOut += whole && expressions.affords(0L) ? 0 : 1; // also one that is the first to be too large
             if (Materialized.reads(node)) {
@@ -243,6 +255,7 @@ public final class PlanDescription {
             return; // only where the relation came from another JVM
         }
         sources = all.of(place.capture);
+        capture = place.capture;
         references.clear();
         defined.clear();
         expressions.find(plan);

@@ -16,10 +16,12 @@ import headwater.tap.SegmentSpec;
 import headwater.tap.TapSink;
 import headwater.write.iceberg.TableCommit;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
@@ -57,6 +59,8 @@ public final class Capture implements SessionOptions {
     private final Map keyed = new IdentityHashMap(); // leaf of the plan -> Map, what the manifest says of its source
     public final Map looks = new IdentityHashMap(); // options of a connector -> what its service said before the query ran
     private final Map numbered = new IdentityHashMap(); // RDD -> RDD
+    public final Set limitsForEachRow = new HashSet(); // of ExprId: columns of windows that are such a LIMIT, and pass rows of their input
+    public final Map passing = new IdentityHashMap(); // WindowGroupLimit -> Boolean: those below them
     private LocalRows localRows;
     private RepeatedSides repeatedSides;
     private final Map shared = new LinkedHashMap(); // List {index, format, options} -> SourceFiles
@@ -208,6 +212,7 @@ public final class Capture implements SessionOptions {
         }
         numbered.clear();
         looks.clear();
+        passing.clear();
         derived.clear();
         repeatedSides = null;
     }

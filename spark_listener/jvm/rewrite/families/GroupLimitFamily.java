@@ -101,6 +101,9 @@ public final class GroupLimitFamily extends Family {
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         WindowGroupLimit limit = (WindowGroupLimit) node;
         Rewriter.check(node);
+        if (rewriter.capture.passing.containsKey(node)) {
+            return LateralLimit.passed(node, rewriter.rewrite(limit.child()));
+        }
         if (rewriter.limited() != node) {
             throw new Refused(node.nodeName(), "it does not stand below the window that it was made for");
         }

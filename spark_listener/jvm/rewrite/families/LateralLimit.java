@@ -1,8 +1,11 @@
 package headwater.rewrite.families;
 
 import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
 import headwater.shim.Differences;
 import headwater.shim.Scala;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -10,18 +13,29 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.RowNumber;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Offset;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.catalyst.plans.logical.WindowGroupLimit;
 
 /**
- * The LIMIT of a query that is run for each row of another: Spark makes a row number of it, which the query as written has not. Told by
- * the number's column, which is new; but so are those of a query that is used twice, so this says no more than that it may be one.
+ * The LIMIT or OFFSET of a query that is run for each row of another. Spark makes a row number of it, which the query as written has not, under a new
+ * column. A query that is used twice gets new columns too, but its columns keep their names: a row number of another name is such a LIMIT.
  */
 final class LateralLimit {
     private LateralLimit() {}
 
+    /** Whether a window is nothing but that. */
+    static boolean is(Window window, Capture capture) {
+        LogicalPlan written = capture.writtenIfKnown();
+        return written != null && maybe(window, capture) && !numbersRows(written, columnOf(window).name());
+    }
+
+    /** Whether a window may be that. */
     static boolean maybe(Window window, Capture capture) {
         List columns = Scala.list(window.windowExpressions());
         if (columns.size() != 1 || !isRowNumber((Expression) columns.get(0))) {
@@ -32,6 +46,51 @@ final class LateralLimit {
             return isJoined(capture.original, false, window); // only a join could have put it there
         }
         return limitsForEachRow(written) && !defines(written, (NamedExpression) columns.get(0));
+    }
+
+    /** The window with its input's references: a row that it lets pass is a row of its input. */
+    static Rewritten rewrite(Window window, Rewriter rewriter) {
+        rewriter.capture.limitsForEachRow.add(columnOf(window).exprId());
+        addLimits(window.child(), rewriter.capture);
+        return passed(window, rewriter.rewrite(window.child()));
+    }
+
+    /** The limits that Spark puts below the window: one directly, and another below a filter that it then pushes between the two. */
+    private static void addLimits(LogicalPlan node, Capture capture) {
+        LogicalPlan below = node;
+        while (below instanceof WindowGroupLimit || below instanceof Filter || below instanceof Project) {
+            if (below instanceof WindowGroupLimit) {
+                capture.passing.put(below, Boolean.TRUE);
+            }
+            below = (LogicalPlan) below.children().apply(0);
+        }
+    }
+
+    /** A node of one input that passes its rows. */
+    static Rewritten passed(LogicalPlan node, Rewritten child) {
+        return new Rewritten((LogicalPlan) node.withNewChildren(Scala.seq((Object) child.plan)), child.hidden);
+    }
+
+    private static NamedExpression columnOf(Window window) {
+        return (NamedExpression) window.windowExpressions().apply(0);
+    }
+
+    /** Whether a plan has a window of its own with a row number of this name. */
+    private static boolean numbersRows(LogicalPlan node, String name) {
+        List columns = node instanceof Window ? Scala.list(((Window) node).windowExpressions()) : new ArrayList();
+        for (int i = 0; i < columns.size(); i++) {
+            if (isRowNumber((Expression) columns.get(i)) && ((NamedExpression) columns.get(i)).name().equals(name)) {
+                return true;
+            }
+        }
+        List inner = Scala.list(node.children());
+        inner.addAll(Scala.list(node.subqueries()));
+        for (int i = 0; i < inner.size(); i++) {
+            if (numbersRows((LogicalPlan) inner.get(i), name)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Whether a window stands below a join. */
@@ -53,7 +112,7 @@ final class LateralLimit {
         return bare instanceof WindowExpression && ((WindowExpression) bare).windowFunction() instanceof RowNumber;
     }
 
-    /** Whether a subquery that reads columns of the query around it has a limit. */
+    /** Whether a subquery that reads columns of the query around it has a limit, or an offset. */
     private static boolean limitsForEachRow(LogicalPlan node) {
         List expressions = Scala.list(node.expressions());
         for (int i = 0; i < expressions.size(); i++) {
@@ -88,7 +147,7 @@ final class LateralLimit {
     }
 
     private static boolean hasLimit(LogicalPlan node) {
-        if (node instanceof GlobalLimit) {
+        if (node instanceof GlobalLimit || node instanceof Offset) {
             return true;
         }
         List children = Scala.list(node.children());

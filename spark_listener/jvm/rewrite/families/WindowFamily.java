@@ -50,6 +50,9 @@ public final class WindowFamily extends Family {
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Window window = (Window) node;
         Rewriter.checkArguments(node);
+        if (LateralLimit.is(window, rewriter.capture)) {
+            return LateralLimit.rewrite(window, rewriter);
+        }
         Expression hash = KeyHash.of(window.partitionSpec(), "Window", rewriter.capture);
         Boundary boundary = rewriter.boundary(SegmentSpec.WINDOW, operator, node);
         if (LateralLimit.maybe(window, rewriter.capture)) {
