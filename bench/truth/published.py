@@ -26,6 +26,7 @@ def publish(store: AssociationStore, tenant: str, capture: Mapping[str, Any], se
         "application": {"id": "truth", "name": "truth", "spark": "4"},
         "sources": [_named(source) for source in capture["sources"]],
         "sink": _named(capture["sink"]),
+        "collectedFrom": [_named(source)["dataset"] for source in capture.get("collectedFrom") or ()],
     }  # fmt: skip
     for segment in capture["segments"]:
         store.stage_segment(tenant, name, segment["name"], segments / name / segment["name"])
