@@ -61,8 +61,7 @@ class Failures:
         if reference not in self._reasons and len(self._reasons) >= _MOST:
             self.left_out += 1
             return
-        kind = type(reason).__name__[:_LONGEST_TYPE] if isinstance(reason, BaseException) else _TEXT
-        text, is_cut = _text(reason)
+        kind, text, is_cut = _describe(reason)
         known = self._known.get((kind, text))
         if known is None:
             known = _OTHER
@@ -112,17 +111,18 @@ def name_of(job: str) -> str:
     return f"{job}{FAILED_INPUTS}"
 
 
-def _text(reason: object) -> tuple[str, bool]:
-    """The text of a reason, as far as it is searched, and whether it goes on. Never raises, whatever the program's own class does."""
-    name = type(reason).__name__
+def _describe(reason: object) -> tuple[str, str, bool]:
+    """The type of a reason, its text as far as it is searched, and whether the text goes on. Never raises, whatever the object does."""
+    kind, start = _TEXT, ""
     try:
-        text = "" if reason is None else str(reason)
-    except Exception:  # noqa: BLE001 - of the program's own `__str__`
-        text = "" if isinstance(reason, BaseException) else f"a {name} without a text"
-    text, is_cut = text[:_SEARCHED].strip(), len(text) > _SEARCHED
-    if isinstance(reason, BaseException):
-        text = f"{name}: {text}".strip()
-    return text or "no reason was given", is_cut
+        if isinstance(reason, BaseException):
+            kind = type(reason).__name__[:_LONGEST_TYPE]
+            start = f"{kind}: "
+        whole = "" if reason is None else str(reason)
+    except Exception:  # noqa: BLE001 - of the program's own class
+        whole = "" if start else f"a {type(reason).__name__} without a text"
+    text = f"{start}{whole[:_SEARCHED].strip()}".strip()
+    return kind, text or "no reason was given", len(whole) > _SEARCHED
 
 
 def _without_secrets(text: str, *, is_cut: bool) -> str:

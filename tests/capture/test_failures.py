@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -89,14 +90,28 @@ class _Odd:
     args = ()
 
 
+class _Proxy:
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        raise RuntimeError
+
+
 @pytest.mark.parametrize(
-    ("reason", "kept"),
-    [(_OddError("x"), "_OddError:"), (_Odd(), "a _Odd without a text"), ("half \ud800", "half ?"), (KeyError(), "KeyError:")],
+    ("make_reason", "kept"),
+    [
+        (lambda: _OddError("x"), "_OddError:"),
+        (_Proxy, "a _Proxy without a text"),
+        (_Odd, "a _Odd without a text"),
+        (lambda: "half \ud800", "half ?"),
+        (KeyError, "KeyError:"),
+    ],
 )
-def test_a_reason_of_any_kind_harms_neither_the_program_nor_other_reasons(tmp_path: Path, reason: object, kept: str) -> None:
+def test_a_reason_of_any_kind_harms_neither_the_program_nor_other_reasons(
+    tmp_path: Path, make_reason: Callable[[], object], kept: str
+) -> None:
     with Session("etl", home=tmp_path) as session:
         actor = session.register("map", "mapper")
-        actor.fail(session.stream("in")[1], reason)
+        actor.fail(session.stream("in")[1], make_reason())
         actor.fail(session.stream("in")[2], "plain")
     assert traced(tmp_path, "in", [("stream:in", 1)], forward=True).notes == [f"Failed in actor etl.map: {kept}"]
     assert traced(tmp_path, "in", [("stream:in", 2)], forward=True).notes == ["Failed in actor etl.map: plain"]
