@@ -22,7 +22,7 @@ def test_a_table_that_is_piped_breaks_no_name(monkeypatch: pytest.MonkeyPatch, c
 
 
 def test_a_tree_that_is_piped_cuts_no_name(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    ends = {"upstream": True, "downstream": False, "kind": "DATASET", "distance": 0, "focus": True, "members": 1}
+    ends = {"upstream": True, "downstream": False, "kind": "DATASET", "distance": 0, "focus": True, "members": 1, "unwritten": False}
     source = {**ends, "id": "dataset:file:/raw", "name": PATH, "distance": 1, "focus": False}
     shown = Shown(
         [{**ends, "id": "dataset:file:/out", "name": "/out"}, source],
