@@ -61,7 +61,7 @@ class World:
                     told.scribe.take(event)
         finally:
             bridge.close()
-        return [item.body for item in told.folder.pending() if item.body["eventType"] in ("COMPLETE", "ABORT", "FAIL")]
+        return [item.body for item in told.folder.pending() if item.body.get("eventType") in ("COMPLETE", "ABORT", "FAIL")]
 
 
 def columns(events: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
