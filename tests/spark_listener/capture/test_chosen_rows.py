@@ -79,6 +79,14 @@ def test_a_chosen_row_of_a_join_is_of_both_sides(written: Callable[[str], Captur
     assert any(w is None for _, w in expected)
 
 
+@pytest.mark.parametrize("counted", ["count(DISTINCT v) n", "count(DISTINCT v) n, count(DISTINCT e) m"])
+def test_distinct_values_next_to_it_change_no_choice(written: Callable[[str], Captured], traced: Any, counted: str) -> None:
+    captured = written(f"SELECT k, e, first(id) f, {counted} FROM rows GROUP BY ROLLUP (k, e)")
+    found = traced(captured, "f", semantics=Semantics.WITNESS, column="f")
+    assert found == ({(taken,): [frozenset({taken})] * len(rows) for (taken,), rows in found.ids.items()}, set())
+    assert sum(map(len, found.ids.values())) == 10
+
+
 def test_a_chosen_row_may_be_a_group(written: Callable[[str], Captured], traced: Any) -> None:
     captured = written("SELECT k, first(i) j FROM (SELECT k, v, first(id) i FROM rows GROUP BY k, v) GROUP BY k")
     found = traced(captured, "j", semantics=Semantics.WITNESS)

@@ -77,6 +77,11 @@ def test_a_limit_for_each_row_leaves_the_rows_that_it_passes_as_they_are(
     assert set(found.ids) == {(row["v"], w) for row in A for w in _least(row["k"])[:2]}
 
 
+def test_an_exists_with_a_limit_has_the_matches_that_pass_it(written: Callable[[str], Captured], traced: Any) -> None:
+    found = traced(written("SELECT v FROM a WHERE EXISTS (SELECT w FROM b WHERE b.k = a.k ORDER BY w LIMIT 2)"), "v")
+    assert found == ({(row["v"],): [frozenset().union(*(_of(row["v"], w) for w in _least(row["k"])[:2]))] for row in A}, set())
+
+
 def test_a_limit_of_groups_gives_the_rows_of_each_group(written: Callable[[str], Captured], traced: Any) -> None:
     captured = written(
         "SELECT v, h, n FROM a, LATERAL (SELECT w % 2 h, count(*) n FROM b WHERE b.k = a.k GROUP BY w % 2 ORDER BY h LIMIT 1)"
