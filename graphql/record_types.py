@@ -140,6 +140,7 @@ class Hop:
     grain: Grain
     expressions: list[Step]
     recaptured: str | None
+    tasks: list[strawberry.ID] = strawberry.field(description="The tasks that wrote these records, as far as they are known; at most 20.")
 
     @classmethod
     def of(cls, hop: DomainHop) -> Hop:
@@ -161,6 +162,7 @@ class Hop:
                 for step in hop.expressions
             ],
             recaptured=hop.recaptured,
+            tasks=[strawberry.ID(task) for task in hop.tasks],
         )
 
 

@@ -69,7 +69,8 @@ class Hop:
     """One run on the path of a trace: the dataset that it wrote (`output`), of which `records` are part of the trace, and what it read.
 
     `grain` is `RECORD` where the trace followed records through it. `recaptured` (ISO 8601, in UTC) is when its program was run again to
-    find this, and wrote the same files; None where the run recorded it itself.
+    find this, and wrote the same files; None where the run recorded it itself. `tasks` are the ids of the tasks that wrote the records, as
+    far as they are known (at most 20).
     """
 
     job: str
@@ -80,6 +81,7 @@ class Hop:
     records: int
     grain: str = "RECORD"
     recaptured: str | None = None
+    tasks: Sequence[str] = ()
 
 
 class _Records:

@@ -68,7 +68,7 @@ _FINAL = {"COMPLETE", "FAILED"}
 _RUNNING = {"QUEUED", "RUNNING"}
 _CONNECTION = f"{{ nodes {{ {NODE} }} pageInfo {{ hasNextPage endCursor }} }}"
 _RECORD = "dataset file row line grain values"
-_HOP = "job run output inputs operations records grain recaptured"
+_HOP = "job run output inputs operations records grain recaptured tasks"
 
 
 class Client:

@@ -37,7 +37,7 @@ _ANSWER = f"""fragment answer on Trace {{
     semantics exact total elapsedMs records {{ ...record }} selected {{ ...record }} incomplete {{ what reason effect }} notes
     foundAgain {{ capture operator estimatedMs tookMs }} storageRequests storageBytes
     path {{ job run output inputs operations records grain expressions {{ operator made {{ column expression }} by }}
-        recaptured }} }} {_RECORD}"""
+        recaptured tasks }} }} {_RECORD}"""
 _TRACE = f"query ({_ARGUMENTS}) {{ trace({_ASKED}) {{ ...answer }} }} {_ANSWER}"
 _START = f"mutation ({_ARGUMENTS}) {{ startTrace({_ASKED}) {{ id }} }}"
 _JOB = "query ($id: ID!) { traceJob(id: $id) { state progress error } }"

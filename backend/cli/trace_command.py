@@ -140,6 +140,7 @@ def as_json(answer: TraceAnswer) -> dict[str, Any]:
                 "records": hop.records,
                 "grain": hop.grain.value,
                 "recaptured": hop.recaptured,
+                "tasks": list(hop.tasks),
             }
             for hop in answer.path
         ],

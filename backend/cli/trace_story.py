@@ -20,6 +20,7 @@ from headwater.graph.model.instants import shown_instant
 from headwater.graph.trace import Grain, Hop, Semantics, TraceAnswer, TracedRecord, TraceRequest
 
 _SHOWN = 20  # records a dataset: more is for --format csv or json
+_MOST_TASKS = 5  # of a hop
 _CELL = 28
 
 
@@ -163,7 +164,8 @@ def _path(answer: TraceAnswer) -> Tree:
         known = _count(hop.records, "record") if hop.grain is Grain.RECORD else f"known by {hop.grain.value} only"
         head.append(f"  {known}", "dim")
         branch = tree.add(head)
-        branch.add(Text.assemble(("made ", "dim"), dataset_of(dataset_name(hop.output))))
+        by = f"  by {_tasks(hop.tasks)}" if hop.tasks else ""
+        branch.add(Text.assemble(("made ", "dim"), dataset_of(dataset_name(hop.output)), (by, "dim")))
         for operation in _operations(hop):
             branch.add(Text(operation, "cyan"))
         for source in hop.inputs:
@@ -174,6 +176,13 @@ def _path(answer: TraceAnswer) -> Tree:
             when = shown_instant(hop.recaptured)
             branch.add(Text(f"found by running the program again on {when}, which wrote the same files", "dim"))
     return tree
+
+
+def _tasks(tasks: Sequence[str]) -> str:
+    """The tasks of a hop, by the ids that Spark gave their attempts."""
+    attempts = [task.rpartition(":")[2] for task in tasks]
+    more = f" and {len(attempts) - _MOST_TASKS} more" if len(attempts) > _MOST_TASKS else ""
+    return f"task{'s' if len(attempts) > 1 else ''} {', '.join(attempts[:_MOST_TASKS])}{more}"
 
 
 def _is_made(hop: Hop) -> bool:

@@ -104,6 +104,7 @@ class Hop:
 
     `records` counts the distinct output records of this run that are part of the trace. `expressions` are those behind the column that was
     asked for (behind all, where none was), through every run. `recaptured`: when its program ran again for this, and wrote the same files.
+    `tasks` are the ids of the tasks that wrote these records, if the capture knows them; at most `MOST_TASKS`.
     """
 
     job: str
@@ -115,6 +116,7 @@ class Hop:
     grain: Grain
     expressions: Sequence[Step] = ()
     recaptured: str | None = None
+    tasks: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ _OWN_ROWS = "local:"  # begins the path of rows that a program made itself, with
 _MOST_NAMED = 5  # datasets in a sentence
 _FAILED = "Failed in actor "  # begins a note
 _MOST_FAILURES = 20  # that are noted; all are among the records
+MOST_TASKS = 20  # that a hop names
 
 
 @dataclass
@@ -158,4 +159,18 @@ def _hop(session: Session, visit: Visit, names: Names) -> Hop:
         grain=Grain.RECORD,
         expressions=steps_of(visit.capture, operators, names),
         recaptured=manifest.recaptured.ended if manifest.recaptured is not None else None,
+        tasks=_tasks(session, visit),
     )
+
+
+def _tasks(session: Session, visit: Visit) -> list[str]:
+    """Return the tasks that wrote the files of the visited records."""
+    attempts: set[int] = set()
+    for number in sorted(session.files_of(visit.records)):
+        place = visit.capture.files.place_of(session.files[number].block)
+        attempt = visit.capture.files[place].attempt if place is not None else None
+        if attempt is not None:
+            attempts.add(attempt)
+        if len(attempts) == MOST_TASKS:
+            break
+    return [node_id(NodeKind.TASK, visit.capture.id, str(attempt)) for attempt in sorted(attempts)]

@@ -63,13 +63,21 @@ def test_json_has_the_form_that_scripts_rely_on():
             {
                 "job": "job:local:report", "run": "run:0198a1b2-0000", "output": "/data/out/report", "inputs": ["/data/raw/weather.csv"],
                 "operations": ["max(wind_speed)", "group by origin, month"], "expressions": [], "records": 1, "grain": "record",
-                "recaptured": None,
+                "recaptured": None, "tasks": [],
             }
         ],
         "incomplete": [],
         "found_again": [{"operator": "Aggregate [shop], sum(price)", "estimated_ms": 12.3, "took_ms": 40.0}],
         "storage": {"requests": 0, "bytes": 0},
     }  # fmt: skip
+
+
+def test_the_tasks_of_a_hop_are_named():
+    first = answer([raw(1009)])
+    tasks = tuple(f"task:0198a1b2-0000:{attempt}" for attempt in range(7))
+    several = replace(first, path=[replace(first.path[0], tasks=tasks)])
+    assert "made out/report  by tasks 0, 1, 2, 3, 4 and 2 more" in story(several).replace("/data/", "")
+    assert as_json(several)["path"][0]["tasks"] == list(tasks)
 
 
 def test_json_says_what_the_limit_kept_out():

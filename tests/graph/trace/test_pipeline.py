@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.graph.model import parse_id, run_key
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TraceRequest, trace
 from headwater.graph.trace.tracer import _TRACERS, Tracer
@@ -135,3 +136,13 @@ async def test_values_are_read_from_the_source_files(pipeline) -> None:
     for record in answer.records:
         assert dict(record.values) == oracle.weather[record.row or 0]
         assert record.line == (record.row or 0) + 2
+
+
+async def test_each_hop_names_the_tasks_that_wrote_its_records(pipeline) -> None:
+    store, oracle = pipeline
+    answer = await _ask(store, dataset=str(oracle.root / "report"), where="origin = 'A'")
+    for hop in answer.path:
+        ids = [parse_id(task)[1] for task in hop.tasks]
+        (capture,) = {capture for capture, _ in ids}
+        assert {attempt for _, attempt in ids} <= {str(file.attempt) for file in store.files(TENANT, capture)}
+        assert run_key(store.manifest(TENANT, capture).run.run_id) == parse_id(hop.run)[1][0]
