@@ -50,11 +50,11 @@ async def test_runs_are_read_a_few_at_a_time_and_too_many_operations_are_refused
 
         monkeypatch.setattr(store, "latest", counted)
         ask = Asked(store, "t", "n", "out", Window(0, 1 << 36))
-        found = await operations._recorded(ask, _JOB, "a", incoming=True)
+        found = await operations.recorded_by(ask, _JOB, "a", incoming=True)
         assert len(found) == _RUNS
         assert asked == [10, 10, 10]
         monkeypatch.setattr(operations, "_MOST_OPERATIONS", 2 * _RUNS - 1)
         with pytest.raises(InvalidQueryError, match="recorded more than 49 operations"):
-            await operations._recorded(ask, _JOB, "a", incoming=True)
+            await operations.recorded_by(ask, _JOB, "a", incoming=True)
     finally:
         await store.close()

@@ -262,6 +262,6 @@ def test_a_bad_message_ends_its_connection_with_a_code_and_a_line(service: Servi
         _, code = _rest(ws)
     assert code == expected or (code == 0 and len(data) > 1_000_000), "what comes behind may end the connection before the code is read"
     began = time.monotonic()
-    assert client.get("/readyz").status_code == 200
+    assert client.get("/healthz").status_code == 200
     assert time.monotonic() - began < 20, "others are answered"
     assert "Traceback" not in service.log.read_text().removeprefix(before)

@@ -10,6 +10,12 @@ from tests.stated import CLEAN, REPORT, event
 RUNS = ((CLEAN, "clean", 1, "/data/raw/weather.csv", "/data/out/clean"), (REPORT, "report", 3, "/data/out/clean", "/data/out/report"))
 
 
+@pytest.fixture(autouse=True)
+def whole_width(monkeypatch):
+    """No width of a terminal: pytest-xdist sets one, at which tables would be cut."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture(scope="session")
 def lived_in(tmp_path_factory):
     """A home that took in the events of two jobs; commands that only ask may share it."""

@@ -41,7 +41,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> str:
         async with await Workspace.open(load_settings(home=home)) as workspace:
             events = [
                 _event(1, "load", SOURCE, "price", ("s3://lake", "warehouse/sales/year=2026/month=5")),
-                _event(2, "report", ("s3://lake", "warehouse/sales/part-00000-7c3e.parquet"), "amount", REPORT),
+                _event(
+                    2,
+                    "report",
+                    ("s3://lake", "warehouse/sales/part-00000-7c3e1f0a-5b6c-4d2e-9f80-1a2b3c4d5e6f-c000.snappy.parquet"),
+                    "amount",
+                    REPORT,
+                ),
             ]
             for event in events:
                 assert not workspace.events.submit("default", json.dumps(event).encode()).result().rejected
@@ -57,7 +63,7 @@ def _ask(home: str, *arguments: str) -> Any:
 
 SALES_NAMES = [
     "s3://lake/warehouse/sales", "s3a://lake/warehouse/sales", "s3n://lake/warehouse/sales/", "warehouse/sales", "lake/warehouse/sales",
-    "s3://lake/warehouse/sales/year=2026/month=5", "s3://lake/warehouse/sales/part-00000-7c3e.parquet",
+    "s3://lake/warehouse/sales/year=2026/month=5", "s3://lake/warehouse/sales/part-00000-7c3e1f0a-5b6c-4d2e-9f80-1a2b3c4d5e6f-c000.snappy.parquet",
     "dataset:s3%3A//lake:warehouse/sales",
 ]  # fmt: skip
 
