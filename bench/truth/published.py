@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore
+from headwater.spark_listener.lineage.datasets import source_datasets
 
 _MOMENT = "2026-01-01T00:00:00Z"
 
@@ -26,7 +27,11 @@ def publish(store: AssociationStore, tenant: str, capture: Mapping[str, Any], se
         "application": {"id": "truth", "name": "truth", "spark": "4"},
         "sources": [_named(source) for source in capture["sources"]],
         "sink": _named(capture["sink"]),
-        "collectedFrom": [_named(source)["dataset"] for source in capture.get("collectedFrom") or ()],
+        "collectedFrom": [
+            {"namespace": namespace, "name": name}
+            for source in capture.get("collectedFrom") or ()
+            for namespace, name in source_datasets(source)
+        ],
     }  # fmt: skip
     for segment in capture["segments"]:
         store.stage_segment(tenant, name, segment["name"], segments / name / segment["name"])
