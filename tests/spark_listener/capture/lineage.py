@@ -34,7 +34,7 @@ class Lineage:
         self.capture = capture
         self._operators = {operator["id"]: operator for operator in capture["operators"]}
         self._boundaries = {
-            boundary["operator"]: boundary for boundary in capture["boundaries"] if boundary["kind"] not in ("semi", "check")
+            boundary["operator"]: boundary for boundary in capture["boundaries"] if boundary["kind"] not in ("semi", "check", "chosen")
         }
         self._segments = defaultdict(list)
         for segment in capture["segments"]:

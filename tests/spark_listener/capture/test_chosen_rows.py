@@ -53,6 +53,11 @@ def test_the_row_that_first_took_is_the_witness(written: Callable[[str], Capture
     assert len(found.ids) == len({tuple(row[key] for key in keys.split(", ")) for row in ROWS})
 
 
+def test_all_rows_of_the_key_are_the_influence(written: Callable[[str], Captured], traced: Any) -> None:
+    found = traced(written("SELECT k, first(id) f FROM rows GROUP BY k"), "k")
+    assert found.ids == {(k,): [frozenset(row["id"] for row in ROWS if row["k"] == k)] for k in range(3)}
+
+
 def test_each_way_to_choose_has_its_own_row(written: Callable[[str], Captured], traced: Any) -> None:
     by_text = {row["s"]: row["id"] for row in ROWS if row["s"]}
     captured = written(
