@@ -7,7 +7,13 @@ import { heightOf, keysFirst, type Line, withRoom } from './scene';
 
 /** A visible node, as the service gives it. */
 export interface ShownNode {
-  node: { id: string; kind: NodeKind; name: string; containers: readonly { kind: NodeKind; name: string }[]; unwritten?: boolean };
+  node: {
+    id: string;
+    kind: NodeKind;
+    name: string;
+    containers: readonly { kind: NodeKind; name: string }[];
+    unwritten?: boolean;
+  };
   members: number;
   focus: boolean;
   wholly: boolean;
