@@ -338,6 +338,7 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
         },
         Node: {
           containers: ({ id }: WorldNode) => ancestors(id),
+          unwritten: () => false,
           children: ({ id }: WorldNode, { kinds, first }: { kinds?: string[]; first: number }) => {
             const found = NODES.filter((each) => each.parent === id && (!kinds || kinds.includes(each.kind)));
             return { nodes: found.slice(0, first), cursor: null, total: found.length };
