@@ -16,7 +16,7 @@ ARGS ?=
 SUITE ?= figures
 PLANS ?= 100000
 
-.PHONY: help demo test quick torture audit lint types format bench readme schema docs page bootstrap clean
+.PHONY: help demo test test-more quick torture audit lint types format bench readme schema docs page bootstrap clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,9 +27,13 @@ demo: bootstrap ## Install what is missing, then run the demo and serve its page
 	page=$$!; set +m; trap 'kill -- -$$page 2>/dev/null || true' EXIT; \
 	.venv/bin/headwater demo $(ARGS) && wait $$page
 
-test: ## Everything: lint, types, unit, Neo4j, Spark, the page, end to end (ARGS="unit spark": those steps alone).
+test: ## Lint, types, and tests of every part: unit, Neo4j, Spark, servers, the page (ARGS="unit spark": those steps alone).
 	@scripts/bootstrap test
 	@. .tools/env && $(PYTHON) scripts/check.py $(ARGS)
+
+test-more: ## The long tests that `make test` leaves out (ARGS=spark-more: that step alone).
+	@scripts/bootstrap test
+	@. .tools/env && $(PYTHON) scripts/check.py --more $(ARGS)
 
 quick: bootstrap ## The unit tests alone (PATHS=tests/graph: those of that folder).
 	@$(PYTHON) -m pytest -q -n 2 -m "$(UNIT)" $(PATHS)

@@ -1,18 +1,21 @@
 """Run every check of the repository, as `make test` does: steps side by side where cores allow, one closing line for all.
 
-python scripts/check.py [STEP …]     those steps alone, in their order; --list names them
+python scripts/check.py [STEP …]          some steps; --list prints their names
+python scripts/check.py --more [STEP …]   the long tests, as `make test-more` does
 
-A step is a command with a log of its own under build/test/. Nothing stops at the first failure: all steps run, and the log of each
-that failed is printed. What a failed step was needed for is not run and counts as failed too. The exit code is 1 if anything failed.
+A step is a command with a log of its own in build/test. A failure stops nothing: all steps run, and the log of each failed step is printed.
+A step whose needed steps failed does not run and counts as failed. The exit code is 1 if anything failed. The durations of all tests go to
+build/test/durations.json, and the slowest tests are printed.
 
-Up to five tests that fail in a step of pytest run once more, when all steps are done and nothing else runs. What passes then is unsteady: a
-race in a test or, worse, in what it tests. It is named in the last lines, for somebody to mend, and fails nothing.
+If at most five tests of a step of pytest fail, they run once more when all steps are done and nothing else runs. A test that passes then is
+unsteady: there is a race in the test or, worse, in the code. The last lines name its log, and the run does not fail for it.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shlex
 import shutil
 import signal
@@ -20,13 +23,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-ROOT = Path(__file__).resolve().parent.parent
+import check_durations
+from check_steps import MORE_STEPS, ROOT, STEPS, Step
+
 LOGS = ROOT / "build" / "test"
 _PLENTY = 8 << 30  # bytes of memory that are free
 COMPILED = ROOT / "build" / "compiled"
@@ -35,95 +40,14 @@ _STILL_RUNNING_SECONDS = 120
 _ENDING_SECONDS = 10.0  # that a step has to end by itself
 _TESTS_FAILED = 1  # what pytest exits with where that is all; else it was ended early, and tests of which nobody heard have not run
 _MOST_AGAIN = 5  # failed tests of a step: more than these are no chance
-_AGAIN = "-n 0 --last-failed --last-failed-no-failures=none"
-# of what Spark 4.0 has otherwise (spark_listener/jvm/shim/v40, the worker of PySpark): a test of capture or two for each
-_OF_SHIMS = (
-    "test_repartition.py::test_rows_come_to_the_partition_that_they_come_to_without_capture[placed-True]",
-    "test_repartition.py::test_rows_come_to_the_partition_that_they_come_to_without_capture[placed-False]",
-    "test_subqueries.py::test_correlated_ones",
-    "test_subqueries.py::test_grouped_lateral_ones_whose_rows_have_a_subquery_of_their_own",
-    "test_checkpoints.py::test_rows[checkpoint]",
-    "test_python_sources.py::test_the_source_is_asked_as_often_as_without_capture",
-    "test_group_functions.py::test_a_row_of_two_groups_is_made_of_all_rows_of_both[applyInArrow-_both_in_arrow-keys1]",
-    "test_refusals.py::test_xml_by_spark_s_older_parser_which_takes_other_elements_for_records[session]",
-)
-_UNIT = "not (spark or cluster or neo4j or lake or e2e or slow)"
-
-
-@dataclass(frozen=True)
-class Step:
-    """A command. `after` names the steps that must have passed; `{junit}` in the command is where its results are written.
-
-    What `waits`, for the network more than for a core, runs beside the others. `again` is appended to run what has failed alone.
-    """
-
-    name: str
-    command: str
-    after: tuple[str, ...] = ()
-    waits: bool = False
-    again: str = ""
-
-    @property
-    def log(self) -> Path:
-        """Where its output goes."""
-        return LOGS / f"{self.name}.log"
-
-    @property
-    def junit(self) -> Path:
-        """Where its results go, if it writes any."""
-        return LOGS / f"{self.name}.xml"
-
-
-def _tests(name: str, marks: str, options: str = "", after: tuple[str, ...] = ()) -> Step:
-    marks = f"({marks}) and not torture"
-    command = f'. .tools/env && .venv/bin/python -m pytest -q -m "{marks}" {options} --junit-xml={{junit}} -o cache_dir={{junit}}.cache'
-    return Step(name, command, after, again=_AGAIN)
-
-
-def _with_spark(line: str) -> str:
-    """Some tests of capture, with another line of Spark than the lock's; `make torture ARGS="--modes spark-4.0"` runs all."""
-    tests = " ".join(f"'tests/spark_listener/capture/{test}'" for test in _OF_SHIMS)
-    options = "-q --timeout=1200 --junit-xml={junit} -o cache_dir={junit}.cache"
-    return f". .tools/env && .venv/bin/python -m tests.other_sparks {line} -m pytest {options} {tests}"
-
-
-# In the order in which they start, two at a time on two cores: what takes a moment first, then the longest first, so that the lines end
-# about together. The tests of one session of Spark and those that start programs of their own are two steps, for the same reason.
-STEPS = (
-    Step("quick-spark", "make --no-print-directory .tools/spark.jsa"),
-    Step("lint", ".venv/bin/ruff check . && .venv/bin/ruff format --check ."),
-    Step("page-install", "make --no-print-directory ui/node_modules/.package-lock.json", waits=True),
-    Step("neo4j-install", '[ -n "${{NEO4J_URI:-}}" ] || .venv/bin/python -m tests.neo4j_server', waits=True),
-    Step(
-        "lake-install",
-        "for part in lake azure_server databases kafka_server; do .venv/bin/python -m tests.$part || exit 1; done",
-        waits=True,
-    ),
-    Step("sparks-install", ".venv/bin/python -m tests.other_sparks", waits=True),
-    Step("types", ".venv/bin/mypy"),
-    Step("page-build", "make --no-print-directory backend/page/index.html", ("page-install",)),
-    _tests("lake", "lake and not e2e", "--timeout=1200", after=("lake-install", "neo4j-install", "quick-spark")),
-    _tests("spark", "spark and not (slow or cluster or lake or e2e)", "--timeout=1200", after=("quick-spark",)),
-    _tests("unit", _UNIT, "-n 2"),
-    _tests("programs", "spark and slow and not (cluster or lake or e2e)", "--timeout=1200", after=("quick-spark",)),
-    _tests("e2e", "e2e", "--timeout=1800", after=("page-build", "quick-spark")),
-    _tests("neo4j", "neo4j and not (spark or cluster or lake or e2e)", after=("neo4j-install",)),
-    _tests("cluster", "cluster and not (lake or e2e)", "--timeout=1200", after=("quick-spark",)),
-    Step("spark-4.0", _with_spark("4.0"), after=("sparks-install",), again=_AGAIN),
-    _tests("slow", "slow and not (spark or cluster or neo4j or lake or e2e)", "--timeout=1200"),
-    Step(
-        "page-unit",
-        "scripts/npm run --silent test -- --reporter=default --reporter=junit --outputFile.junit={junit}",
-        ("page-install",),
-    ),
-    Step("page-lint", "scripts/npm run --silent lint && scripts/npm run --silent typecheck", ("page-install",)),
-    Step("page-schema", "scripts/npm run --silent codegen:check", ("page-install",)),
-)
 
 
 @dataclass
 class Outcome:
-    """How a step ended, with the counts of its tests. A step without results of its own counts as one check."""
+    """How a step ended, with the counts of its tests. A step without results of its own counts as one check.
+
+    `tests`: the seconds of each test.
+    """
 
     step: Step
     seconds: float
@@ -131,6 +55,8 @@ class Outcome:
     failed: int = 0
     skipped: int = 0
     unsteady: int = 0
+    processor_seconds: float = 0.0
+    tests: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -139,6 +65,14 @@ class _Running:
     process: subprocess.Popen[bytes]
     since: float
     first: Outcome | None = None  # of the run that failed, where this is the second
+    processor_seconds: float = 0.0
+
+    def has_ended(self) -> bool:
+        """Whether the process has ended. Its processor time is added to that of all children at this moment."""
+        before = _processor_seconds()
+        ended = self.process.poll() is not None
+        self.processor_seconds += _processor_seconds() - before
+        return ended
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -147,14 +81,16 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("steps", nargs="*", metavar="STEP", help="steps to run; all without")
     usual = os.cpu_count() or 1  # one more was tried: tests that hold a service to its times became unsteady
     parser.add_argument("--jobs", type=int, default=usual, help=f"steps at a time (default {usual}: one for each core)")
+    parser.add_argument("--more", action="store_true", help="the steps of `make test-more`")
     parser.add_argument("--list", action="store_true", help="list the steps and exit")
     options = parser.parse_args(arguments)
+    steps = MORE_STEPS if options.more else STEPS
     if options.list:
-        print("\n".join(step.name for step in STEPS))
+        print("\n".join(step.name for step in steps))
         return 0
-    if unknown := set(options.steps) - {step.name for step in STEPS}:
-        parser.error(f"no step {', '.join(sorted(unknown))}; there are: {', '.join(step.name for step in STEPS)}")
-    chosen = [step for step in STEPS if not options.steps or step.name in options.steps]
+    if unknown := set(options.steps) - {step.name for step in steps}:
+        parser.error(f"no step {', '.join(sorted(unknown))}; there are: {', '.join(step.name for step in steps)}")
+    chosen = [step for step in steps if not options.steps or step.name in options.steps]
     start = time.monotonic()
     before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what runs is ended, and the folder removed
     try:
@@ -162,7 +98,21 @@ def main(arguments: Sequence[str]) -> int:
             outcomes = _run(chosen, jobs=options.jobs, shell=_shell(scratch), environment=_environment(scratch))
     finally:
         signal.signal(signal.SIGTERM, before)
-    return _close(outcomes, time.monotonic() - start)
+    return _close(outcomes, time.monotonic() - start, more=options.more)
+
+
+def _log(step: Step) -> Path:
+    return LOGS / f"{step.name}.log"
+
+
+def _junit(step: Step) -> Path:
+    return LOGS / f"{step.name}.xml"
+
+
+def _processor_seconds() -> float:
+    """Of all processes that were started here and have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _shell(scratch: str) -> tuple[str, ...]:
@@ -212,7 +162,7 @@ def _run(steps: list[Step], *, jobs: int, shell: Sequence[str], environment: dic
                 waiting.remove(step)
                 running.append(_start(step, shell, environment))
             time.sleep(_POLL_SECONDS)
-            for run in [run for run in running if run.process.poll() is not None]:
+            for run in [run for run in running if run.has_ended()]:
                 running.remove(run)
                 outcome = _finish(run)
                 if _is_to_run_again(run, outcome):
@@ -242,13 +192,13 @@ def _end(running: Sequence[_Running]) -> None:
 
 
 def _start(step: Step, shell: Sequence[str], environment: dict[str, str], first: Outcome | None = None) -> _Running:
-    step.junit.unlink(missing_ok=True)
+    _junit(step).unlink(missing_ok=True)
     if first is None:
-        shutil.rmtree(f"{step.junit}.cache", ignore_errors=True)  # what failed at another time
+        shutil.rmtree(f"{_junit(step)}.cache", ignore_errors=True)  # what failed at another time
     command = step.command if first is None else f"{step.command} {step.again}"
-    with step.log.open("wb" if first is None else "ab") as log:
+    with _log(step).open("wb" if first is None else "ab") as log:
         process = subprocess.Popen(
-            [*shell, command.format(junit=step.junit)],
+            [*shell, command.format(junit=_junit(step))],
             cwd=ROOT,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -260,13 +210,16 @@ def _start(step: Step, shell: Sequence[str], environment: dict[str, str], first:
 
 
 def _is_to_run_again(run: _Running, outcome: Outcome) -> bool:
-    few = 0 < outcome.failed <= _MOST_AGAIN and run.step.junit.exists()
+    few = 0 < outcome.failed <= _MOST_AGAIN and _junit(run.step).exists()
     return bool(run.step.again) and run.first is None and few and run.process.returncode == _TESTS_FAILED
 
 
 def _finish(run: _Running) -> Outcome:
     seconds, code = time.monotonic() - run.since, run.process.returncode
-    outcome = Outcome(run.step, seconds, *_counts(run.step.junit)) if run.step.junit.exists() else Outcome(run.step, seconds)
+    outcome = Outcome(run.step, seconds, processor_seconds=run.processor_seconds)
+    if (junit := _junit(run.step)).exists():
+        outcome.passed, outcome.failed, outcome.skipped = _counts(junit)
+        outcome.tests = check_durations.read_tests(junit)
     if code or outcome.failed:
         outcome.failed = outcome.failed or 1
     elif run.first is None:
@@ -277,11 +230,15 @@ def _finish(run: _Running) -> Outcome:
         counts = f"{outcome.passed} passed" + "".join(
             f", {count} {name}" for name in ("skipped", "unsteady") if (count := getattr(outcome, name))
         )
-        print(f"✓ {run.step.name:<13} {counts if run.step.junit.exists() else 'ok'} in {outcome.seconds:.0f} s", flush=True)
+        print(f"✓ {run.step.name:<13} {counts if _junit(run.step).exists() else 'ok'} in {_seconds(outcome)}", flush=True)
         return outcome
-    print(f"✗ {run.step.name:<13} failed (exit code {code}) in {seconds:.0f} s; its log, also in {run.step.log.relative_to(ROOT)}:")
-    print(run.step.log.read_text(errors="replace"), flush=True)
+    print(f"✗ {run.step.name:<13} failed (exit code {code}) in {_seconds(outcome)}; its log, also in {_log(run.step).relative_to(ROOT)}:")
+    print(_log(run.step).read_text(errors="replace"), flush=True)
     return outcome
+
+
+def _seconds(outcome: Outcome) -> str:
+    return f"{outcome.seconds:.0f} s ({outcome.processor_seconds:.0f} s of processor time)"
 
 
 def _of_both(first: Outcome, again: Outcome) -> Outcome:
@@ -289,7 +246,14 @@ def _of_both(first: Outcome, again: Outcome) -> Outcome:
     steady = again.failed or again.passed != first.failed  # not each of them passed
     passed = 0 if steady else first.failed
     failed = first.failed - passed
-    return Outcome(first.step, first.seconds + again.seconds, first.passed + passed, failed, first.skipped, unsteady=passed)
+    return replace(
+        first,
+        seconds=first.seconds + again.seconds,
+        processor_seconds=first.processor_seconds + again.processor_seconds,
+        passed=first.passed + passed,
+        failed=failed,
+        unsteady=passed,
+    )
 
 
 def _counts(junit: Path) -> tuple[int, int, int]:
@@ -303,17 +267,31 @@ def _counts(junit: Path) -> tuple[int, int, int]:
     return total - failed - skipped, failed, skipped
 
 
-def _close(outcomes: list[Outcome], seconds: float) -> int:
+def _close(outcomes: list[Outcome], seconds: float, *, more: bool) -> int:
+    _report_durations(outcomes, LOGS / ("durations-more.json" if more else "durations.json"))
+    command = "make test-more" if more else "make test"
     failed = [outcome.step.name for outcome in outcomes if outcome.failed]
     counts = {name: sum(getattr(outcome, name) for outcome in outcomes) for name in ("failed", "passed", "skipped", "unsteady")}
     summary = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     minutes, rest = divmod(int(seconds), 60)
-    if unsteady := [str(outcome.step.log.relative_to(ROOT)) for outcome in outcomes if outcome.unsteady]:
+    if unsteady := [str(_log(outcome.step).relative_to(ROOT)) for outcome in outcomes if outcome.unsteady]:
         print(f"\nUnsteady: what failed passed when it ran once more, alone. Mend it: {', '.join(unsteady)}")
     if failed:
-        print(f"\nFailed: {', '.join(failed)}. One alone: make test ARGS={failed[0]}")
+        print(f"\nFailed: {', '.join(failed)}. One alone: {command} ARGS={failed[0]}")
     print(f" {summary} in {seconds:.2f}s ({minutes // 60}:{minutes % 60:02}:{rest:02}) ".center(100, "="), flush=True)
     return 1 if failed else 0
+
+
+def _report_durations(outcomes: list[Outcome], path: Path) -> None:
+    tests = {name: seconds for outcome in outcomes for name, seconds in outcome.tests.items()}
+    steps = {
+        outcome.step.name: {"seconds": round(outcome.seconds, 1), "processor_seconds": round(outcome.processor_seconds, 1)}
+        for outcome in outcomes
+    }
+    check_durations.write(path, steps, tests)
+    if tests:
+        print(f"\nSlowest tests; all are in {path.relative_to(ROOT)}:")
+        print("\n".join(check_durations.slowest(tests)))
 
 
 if __name__ == "__main__":

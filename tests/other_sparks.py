@@ -1,6 +1,6 @@
 """Other lines of Spark than that of the lock, each with a Python of its own: what is captured there is tested by the same tests.
 
-    python -m tests.other_sparks                            # fetches them, as the step `sparks-install` of `make test` does
+    python -m tests.other_sparks                            # fetches them, as the step `sparks-install` of `make test-more` does
     python -m tests.other_sparks 4.0 -m pytest tests/…      # runs the Python of one
 
 Fetched once, by uv, into .tools. Such a Python has the pyspark of its line, and all else from the environment of the lock.

@@ -65,7 +65,7 @@ _TESTS = {
         "spark and not (cluster or lake or e2e or torture)",
         "tests/spark_listener/capture",
         "tests/oracle",
-    ],  # what `make test` does with the lock's Spark, and random programs
+    ],  # what `make test` and `make test-more` do with the lock's Spark, and random programs
 }
 _LINES = {"spark-4.0": "4.0"}  # of Spark: modes that run with another one than the lock's
 _COSTLY = {

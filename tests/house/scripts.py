@@ -10,6 +10,8 @@ from types import ModuleType
 
 def load_script(root: Path, name: str) -> ModuleType:
     """The module that `scripts/<name>.py` is."""
+    if (scripts := str(root / "scripts")) not in sys.path:
+        sys.path.append(scripts)  # a script imports its neighbours
     specification = importlib.util.spec_from_file_location(f"scripts_{name}", root / "scripts" / f"{name}.py")
     assert specification
     assert specification.loader

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from _pytest.mark.expression import Expression
@@ -25,21 +28,36 @@ def checks(root: Path) -> ModuleType:
     return load_script(root, "check")
 
 
+def _expressions(steps: Iterable[Any]) -> dict[str, str]:
+    """The marks of each step of pytest."""
+    return {step.name: marks[1] for step in steps if (marks := re.search(r'-m "(.*?)"', step.command))}
+
+
+def _selecting(steps: Iterable[Any], chosen: Collection[str]) -> list[str]:
+    """The names of the steps that run a test with these marks."""
+    expressions = {name: Expression.compile(marks) for name, marks in _expressions(steps).items()}
+    return [name for name, expression in expressions.items() if expression.evaluate(lambda mark, **_: mark in chosen)]
+
+
 def test_every_combination_of_marks_is_in_exactly_one_step(checks: ModuleType):
-    expressions = {step.name: Expression.compile(marks[1]) for step in checks.STEPS if (marks := re.search(r'-m "(.*?)"', step.command))}
-    names = ("spark", "cluster", "neo4j", "lake", "e2e", "slow")
+    names = ("spark", "cluster", "neo4j", "lake", "e2e")
     for chosen in (set(some) for count in range(len(names) + 1) for some in itertools.combinations(names, count)):
-        steps = [name for name, expression in expressions.items() if expression.evaluate(lambda mark, chosen=chosen, **_: mark in chosen)]
-        assert len(steps) == 1, f"a test marked {chosen or 'with nothing'} is in {steps}"
-    assert not [name for name, expression in expressions.items() if expression.evaluate(lambda mark, **_: mark in ("spark", "torture"))]
+        for quick, long, marks in (
+            (1, 0, chosen),
+            (0, 1, chosen | {"slow"}),
+            (0, 0, chosen | {"torture"}),
+            (0, 0, chosen | {"slow", "torture"}),
+        ):
+            assert len(_selecting(checks.STEPS, marks)) == quick, f"a test marked {marks or 'with nothing'}"
+            assert len(_selecting(checks.MORE_STEPS, marks)) == long, f"a test marked {marks or 'with nothing'}"
 
 
 @pytest.mark.parametrize(
     ("text", "selected"),
     [
         ("def test_one(): ...", {"unit"}),
-        ("pytestmark = [pytest.mark.spark, pytest.mark.slow]", {"programs"}),
-        ("pytestmark = pytest.mark.spark\n@pytest.mark.slow\ndef test_one(): ...", {"spark", "programs"}),
+        ("pytestmark = [pytest.mark.spark, pytest.mark.slow]", {"spark-more"}),
+        ("pytestmark = pytest.mark.spark\n@pytest.mark.slow\ndef test_one(): ...", {"spark", "spark-more"}),
         ("@pytest.mark.cluster\ndef test_one(): ...", {"unit", "cluster"}),
         ('def test_one(): "pytest.mark.spark is only spoken of"', {"unit"}),
     ],
@@ -47,7 +65,7 @@ def test_every_combination_of_marks_is_in_exactly_one_step(checks: ModuleType):
 def test_a_step_looks_into_the_files_that_may_have_tests_of_it(checks: ModuleType, tmp_path: Path, text: str, selected: set[str]):
     file = tmp_path / "test_file.py"
     file.write_text(text)
-    marks = {step.name: named[1] for step in checks.STEPS if (named := re.search(r'-m "(.*?)"', step.command))}
+    marks = _expressions((*checks.STEPS, *checks.MORE_STEPS))
     assert {name for name, expression in marks.items() if collected.may_hold(file, expression)} == selected
     assert {name for name, expression in marks.items() if collected.may_hold(tmp_path, expression)} == selected
 
@@ -63,10 +81,34 @@ def test_a_mark_that_comes_from_elsewhere_is_an_error(root: Path, tmp_path: Path
     assert "name the mark slow" in done.stderr + done.stdout
 
 
-def test_a_step_comes_after_what_it_needs(checks: ModuleType):
-    names = [step.name for step in checks.STEPS]
-    for step in checks.STEPS:
+@pytest.mark.parametrize("which", ["STEPS", "MORE_STEPS"])
+def test_a_step_comes_after_what_it_needs(checks: ModuleType, which: str):
+    steps = getattr(checks, which)
+    names = [step.name for step in steps]
+    for step in steps:
         assert all(names.index(needed) < names.index(step.name) for needed in step.after)
+
+
+def test_the_slowest_tests_are_shown_and_all_durations_are_kept(checks, monkeypatch, tmp_path, capfd):
+    cases = "".join(f'<testcase classname="tests.some" name="test_{number}" time="{number}.5"/>' for number in range(12))
+    junit = f'<testsuite tests="12" failures="0" errors="0" skipped="0">{cases}</testsuite>'
+    assert _report(checks, monkeypatch, tmp_path, ("good", f"echo '{junit}' > {{junit}}"), ("lint", "true")) == 0
+    lines = [line.split() for line in capfd.readouterr().out.splitlines()]
+    assert [line for line in lines if line[-1:] and "tests.some" in line[-1]] == [
+        [f"{number}.5", "s", f"tests.some::test_{number}"] for number in range(11, 1, -1)
+    ]
+    kept = json.loads((tmp_path / "durations.json").read_text())
+    assert kept["tests"] == {f"tests.some::test_{number}": number + 0.5 for number in range(12)}
+    assert kept["steps"].keys() == {"good", "lint"}
+
+
+def test_the_processor_time_of_a_step_is_its_own(checks, monkeypatch, tmp_path):
+    """Of two steps at the same time, one works and one sleeps."""
+    monkeypatch.setattr(checks.os, "cpu_count", lambda: 2)
+    works = f"{sys.executable} -c 'import time\nwhile time.process_time() < 0.5: pass'"
+    assert _report(checks, monkeypatch, tmp_path, ("works", works), ("sleeps", "sleep 0.5")) == 0
+    steps = json.loads((tmp_path / "durations.json").read_text())["steps"]
+    assert steps["works"]["processor_seconds"] >= 0.5 > steps["sleeps"]["processor_seconds"]
 
 
 def _report(checks: ModuleType, monkeypatch: pytest.MonkeyPatch, folder: Path, *steps: tuple) -> int:
@@ -221,12 +263,17 @@ def test_no_more_steps_run_at_a_time_than_there_are_cores(checks, monkeypatch, t
     assert not (tmp_path / "many").exists()
 
 
-def test_continuous_integration_shows_known_faults_and_runs_make_test(root: Path, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("code", "commands"),
+    [(0, ["make audit", "make test", "make test-more"]), (7, ["make audit", "make test"])],
+    ids=["that pass", "that fail"],
+)
+def test_continuous_integration_shows_known_faults_and_runs_the_tests(root: Path, tmp_path: Path, code: int, commands: list[str]):
     make = tmp_path / "make"
-    make.write_text('#!/bin/sh\necho "make $* CI=$CI in $(pwd)"; cat; exit 7\n')
+    make.write_text(f'#!/bin/sh\necho "make $* CI=$CI in $(pwd)"; cat; exit {code}\n')
     make.chmod(0o755)
     done = subprocess.run(
         [str(root / ".ci" / "run")], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, input="not read", capture_output=True, text=True
     )
-    shown = f"make audit CI=true in {root}\nmake audit: see above.\n"  # whatever it says
-    assert (done.returncode, done.stdout) == (7, f"{shown}make test CI=true in {root}\n")
+    shown = [line for line in done.stdout.splitlines() if line != "make audit: see above."]  # an audit that fails stops nothing
+    assert (done.returncode, shown) == (code, [f"{command} CI=true in {root}" for command in commands])
