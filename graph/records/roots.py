@@ -1,8 +1,9 @@
 """Data roots: which files may be read as data, of this machine and of remote storage.
 
 Paths come from events, manifests, declarations and provenance, so from whoever may write to the service. A file is read only if it lies
-below a root once every link of its path is followed; never what lies in a folder of `never`, nor in `/proc`, `/sys` and `/dev`. Every
-reader of a source asks here first. What is refused tells nothing of the file, not even whether it exists.
+below a root once every link of its path is followed; never what lies in a folder of `never`, nor in `/proc`, `/sys` and `/dev`, except for
+`/dev/shm` if a root lies in it. Every reader of a source asks here first. What is refused tells nothing of the file, not even whether
+it exists.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from headwater.graph.storage.tables import StoredTable
 
 _FEW = 3  # files of one folder of remote storage that are looked at one by one
 _NEVER = ("/proc", "/sys", "/dev")
+_MEMORY = "/dev/shm"  # noqa: S108  files in memory are data like others, but other programs keep secrets there: only a root in it covers them
 _OUTSIDE = "it lies outside of the data roots"
 _LED_OUT = "a link in its path leads out of the data roots"
 _HINT = "Add its folder to HEADWATER_DATA_ROOTS, or run the program that reads or writes it with `headwater run` on this home."
@@ -53,14 +55,17 @@ class DataRoots:
 
     def forbidden(self, real: str) -> str | None:
         """Why what lies at a path without links is never read; None where nothing forbids it."""
-        folder = next((folder for folder in self._never if real == folder or real.startswith(f"{folder}/")), None)
-        if folder is None:
+        folder = next((folder for folder in self._never if _is_in(real, folder)), None)
+        if folder is None or (folder == "/dev" and _is_in(real, _MEMORY)):
             return None
         return f"it lies in {folder if folder in _NEVER else 'the home of Headwater'}, which is never read as data"
 
     def cover(self, real: str) -> bool:
         """Whether a path without links is a root, or lies below one."""
-        return self._is_root is None or self._is_root([real, *map(str, Path(real).parents)])
+        if self._is_root is None:
+            return True
+        paths = [real, *map(str, Path(real).parents)]
+        return self._is_root([path for path in paths if _is_in(path, _MEMORY)] if _is_in(real, _MEMORY) else paths)
 
 
 ANYWHERE = DataRoots(None)  # for a user's own process, which may read what the user may
@@ -248,6 +253,10 @@ class Look:
         if self._covered[folder] or self._roots.cover(real):  # the path may be a root itself
             return None
         return _LED_OUT if real != path and self._roots.cover(os.path.normpath(path)) else _OUTSIDE
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
 
 
 def _is_path(text: str) -> bool:

@@ -2,11 +2,12 @@
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from headwater.errors import UnsupportedError
-from headwater.graph.records import AssociationStore, DataRoots, uri_of
+from headwater.graph.records import ANYWHERE, AssociationStore, DataRoots, uri_of
 from headwater.graph.storage import open_resolved
 from headwater.graph.trace import TraceRequest, trace
 from headwater.graph.trace.preview import preview
@@ -72,11 +73,24 @@ def test_what_is_never_read_is_not_read_below_a_root_either(tmp_path: Path) -> N
     home = tmp_path / "home"
     home.mkdir()
     (home / "key").write_text("hw_secret")
-    look = DataRoots.of(["/"], never=[home]).look()
+    look = DataRoots.of(["/", tmp_path], never=[home]).look()
     for path in (f"{home}/key", f"{home}", "/proc/self/environ", "/dev/zero", "/sys/kernel/notes", f"{tmp_path}/home/../home/key"):
         with pytest.raises(UnsupportedError, match="never read as data"):
             look.path(path)
     assert look.path(str(tmp_path)) == tmp_path
+
+
+def test_files_in_memory_are_read_below_a_root_that_lies_there() -> None:
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        file = Path(folder, "part-0.txt")
+        file.write_text("harmless\n")
+        assert DataRoots.of([folder]).look().path(str(file)) == file
+        assert ANYWHERE.look().path(str(file)) == file
+        for root in ("/", "/dev", f"{folder}x"):
+            with pytest.raises(UnsupportedError, match="outside of the data roots"):
+                DataRoots.of([root]).look().path(str(file))
+        with pytest.raises(UnsupportedError, match="home of Headwater"):
+            DataRoots.of([folder], never=[folder]).look().path(str(file))
 
 
 def test_a_refusal_does_not_tell_whether_the_file_exists(data: Path, secret: Path) -> None:
