@@ -18,11 +18,14 @@ from fastapi.requests import HTTPConnection
 from starlette.types import ASGIApp
 
 import headwater
+from headwater.backend.access.keys import ring_of
+from headwater.backend.access.masks import Masks
+from headwater.backend.access.people.directory import People
+from headwater.backend.access.people.ended_sessions import ended_of
 from headwater.backend.api import (
     audit_log,
     captures,
     catalogs,
-    cdap,
     columns,
     declarations,
     errors,
@@ -30,22 +33,13 @@ from headwater.backend.api import (
     impact,
     lineage,
     login,
-    marquez,
     page,
     provenance,
     sessions,
 )
 from headwater.backend.api.administration import PermittedAdministration
-from headwater.backend.api.attended import Attended
 from headwater.backend.api.audit import auditor, note_refusal
-from headwater.backend.api.audit_reading import PermittedAudit
-from headwater.backend.api.context import Service, graph_of, principal
-from headwater.backend.api.credentials import Credentials, Principal
-from headwater.backend.api.direct_events import DirectEvents
-from headwater.backend.api.guard import Guard
-from headwater.backend.api.marquez.names import EncodedNames
-from headwater.backend.api.metrics import Metrics
-from headwater.backend.api.permitted import (
+from headwater.backend.api.authorization import (
     PermittedDeclarations,
     PermittedRecaptures,
     PermittedRegistrations,
@@ -54,37 +48,42 @@ from headwater.backend.api.permitted import (
     questions_of,
     tells_values,
 )
+from headwater.backend.api.caller_audit_log import PermittedAudit
+from headwater.backend.api.cancellation import Attended
+from headwater.backend.api.context import Service, graph_of, principal
+from headwater.backend.api.credentials import Credentials, Principal
+from headwater.backend.api.direct_events import DirectEvents
+from headwater.backend.api.graph_changes import Live
+from headwater.backend.api.guard import Guard
 from headwater.backend.api.requests import RequestLog
 from headwater.backend.api.tickets import OwnTickets, SharedTickets, Tickets
 from headwater.backend.audit.log import AuditLog
-from headwater.backend.audit.reading import audit_of
-from headwater.backend.audit.shared.copying import copier_of
-from headwater.backend.bodies.readers import Readers
-from headwater.backend.connections import Direct
-from headwater.backend.intake.body_budget import BodyBudget
-from headwater.backend.intake.declarations import DeclarationIntake
-from headwater.backend.intake.documents import read_document
-from headwater.backend.intake.scan import QUERY
+from headwater.backend.audit.reader import audit_of
+from headwater.backend.audit.shared.copier import copier_of
+from headwater.backend.compat import cdap, marquez
+from headwater.backend.compat.marquez.names import EncodedNames
+from headwater.backend.home.settings import DEFAULT_TENANT, Settings
+from headwater.backend.http.application_loop import OwnLoop
+from headwater.backend.http.connections import Direct
+from headwater.backend.ingest.bodies.readers import Readers
+from headwater.backend.ingest.intake.body_budget import BodyBudget
+from headwater.backend.ingest.intake.declarations import DeclarationIntake
+from headwater.backend.ingest.intake.documents import read_document
+from headwater.backend.ingest.intake.scan import QUERY
 from headwater.backend.intakes import Intakes
-from headwater.backend.keys import ring_of
-from headwater.backend.live import Live
-from headwater.backend.masks import Masks
-from headwater.backend.own_loop import OwnLoop
-from headwater.backend.people.ended import ended_of
-from headwater.backend.people.people import People
+from headwater.backend.operate.soundness.watch import Watch
+from headwater.backend.operate.upkeep.pruning import policy_of
+from headwater.backend.process.metrics import Metrics
 from headwater.backend.questions import QuestionPool, TraceJobs
-from headwater.backend.recapture.jobs import RecaptureJobs
-from headwater.backend.recapture.places import sweep
-from headwater.backend.settings import DEFAULT_TENANT, Settings
-from headwater.backend.soundness.watch import Watch
-from headwater.backend.upkeep.pruning import policy_of
+from headwater.backend.rerun.recapture.jobs import RecaptureJobs
+from headwater.backend.rerun.recapture.shadow_folder import sweep
 from headwater.backend.worker import ServiceWorker
 from headwater.backend.worker.process import WorkerProcess
 from headwater.backend.worker.thread import Worker
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError, InvalidQueryError
+from headwater.graph.access.scopes import Scope
 from headwater.graph.index import source_of
-from headwater.graphql.access import Scope
 from headwater.graphql.context import Context
 from headwater.graphql.router import RequestContext, build_router
 
@@ -215,7 +214,7 @@ def credentials_of(settings: Settings) -> Credentials:
 def _tickets(settings: Settings) -> Tickets:
     if settings.ingest_log is None:
         return OwnTickets()
-    from headwater.backend.ingest_log.postgres.log import address_of
+    from headwater.backend.ingest.log.postgres.log import address_of
 
     return SharedTickets(address_of(settings))
 

@@ -23,20 +23,20 @@ import uvicorn
 from starlette.types import Scope as Request
 
 import headwater
-from headwater.backend import tracing
 from headwater.backend.api.credentials import READING
 from headwater.backend.app import create_app, credentials_of
-from headwater.backend.connections import Answered, Limits, bounded_by
-from headwater.backend.home import ServiceRecord
-from headwater.backend.ingest_log.registry import open_log
-from headwater.backend.memory import settle
-from headwater.backend.settings import Settings
-from headwater.backend.sharing import require_shared
-from headwater.backend.web_sockets import BoundedSocket
+from headwater.backend.home.folder import ServiceRecord
+from headwater.backend.home.replica_checks import require_shared
+from headwater.backend.home.settings import Settings
+from headwater.backend.http.connections import Answered, Limits, bounded_by
+from headwater.backend.http.web_sockets import BoundedSocket
+from headwater.backend.ingest.log.registry import open_log
+from headwater.backend.process import tracing
+from headwater.backend.process.garbage_collection import settle
 from headwater.errors import ConfigurationError, UnavailableError
+from headwater.graph.access.scopes import Scope
 from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.layout import CATALOG
-from headwater.graphql.access import Scope
 
 _log = logging.getLogger("headwater.serving")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")

@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from headwater.backend.home import Home
-from headwater.backend.home_settings import DEFAULT_TENANT, settings_of
-from headwater.backend.ingest_log import IngestLog
-from headwater.backend.ingest_log.registry import open_log
-from headwater.backend.intake.staging_quota import StagingQuota
-from headwater.backend.soundness.catalog_age import fill_older_copy
-from headwater.backend.tracing.log import traced
-from headwater.backend.worker.pending import pending
-from headwater.backend.worker.role import ProjectorRole, Role
+from headwater.backend.home.folder import Home
+from headwater.backend.home.quick_settings import DEFAULT_TENANT, settings_of
+from headwater.backend.ingest.intake.staging_quota import StagingQuota
+from headwater.backend.ingest.log import IngestLog
+from headwater.backend.ingest.log.registry import open_log
+from headwater.backend.ingest.log.span_log import traced
+from headwater.backend.projector.catalog_age import fill_older_copy
+from headwater.backend.projector.pending_entries import pending
+from headwater.backend.projector.role import ProjectorRole, Role
 from headwater.errors import DamagedError, HeadwaterError, UnavailableError
 from headwater.graph.records import AssociationStore, DataRoots
 from headwater.graph.storage import NOWHERE, Remote, read_roots
@@ -38,14 +38,14 @@ from headwater.spark_listener.spool import applications
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from headwater.backend.home_settings import HomeSettings
-    from headwater.backend.intake.captures import CaptureIntake
-    from headwater.backend.intake.prov import ProvIntake
-    from headwater.backend.intake.receive import EventIntake
-    from headwater.backend.recapture.service import Recaptures
-    from headwater.backend.replay import Replays
-    from headwater.backend.replay.service import Tracer
-    from headwater.backend.worker.projector import Projector
+    from headwater.backend.home.quick_settings import HomeSettings
+    from headwater.backend.ingest.intake.captures import CaptureIntake
+    from headwater.backend.ingest.intake.prov import ProvIntake
+    from headwater.backend.ingest.intake.receive import EventIntake
+    from headwater.backend.projector.projector import Projector
+    from headwater.backend.rerun.recapture.service import Recaptures
+    from headwater.backend.rerun.replay import Replays
+    from headwater.backend.rerun.replay.service import Tracer
 
 T = TypeVar("T")
 _POLL = 0.1
@@ -125,28 +125,28 @@ class Workspace:
     @cached_property
     def projector(self) -> Projector:
         """Projects the log."""
-        from headwater.backend.worker.projector import Projector
+        from headwater.backend.projector.projector import Projector
 
         return Projector(self.log, self.graph, self.records)
 
     @cached_property
     def events(self) -> EventIntake:
         """Takes events."""
-        from headwater.backend.intake.receive import EventIntake
+        from headwater.backend.ingest.intake.receive import EventIntake
 
         return EventIntake(self.log)
 
     @cached_property
     def captures(self) -> CaptureIntake:
         """Takes segments and manifests."""
-        from headwater.backend.intake.captures import CaptureIntake
+        from headwater.backend.ingest.intake.captures import CaptureIntake
 
         return CaptureIntake(self.log, self.records)
 
     @cached_property
     def prov(self) -> ProvIntake:
         """Takes PROV documents."""
-        from headwater.backend.intake.prov import ProvIntake
+        from headwater.backend.ingest.intake.prov import ProvIntake
 
         return ProvIntake(self.log)
 
@@ -157,7 +157,7 @@ class Workspace:
         """
         if not applications(self.home.spool):
             return Delivered()
-        from headwater.backend.delivery import LogDelivery
+        from headwater.backend.ingest.spool_delivery import LogDelivery
 
         delivery = LogDelivery(tenant, self.events, self.captures, self.home.associations, self.records.sources.remote)
         delivered = deliver_leftovers(self.home.spool, delivery, patience=patience)
@@ -192,20 +192,20 @@ class Workspace:
         """
         from headwater.graph.trace import trace
         from headwater.graph.trace.on_spark.connection import SparkConnection
-        from headwater.graph.trace.on_spark.walking import walking
+        from headwater.graph.trace.on_spark.walk import walking
 
         return await trace(self.graph, self.records, tenant, request, elsewhere=partial(walking, SparkConnection(spark), say=say))
 
     def replays(self, trace: Tracer | None = None, turn: asyncio.Lock | None = None) -> Replays:
         """The replays of this home; `trace` answers their questions, where it is not this process that does; `turn` is whose turn it is."""
-        from headwater.backend.replay import Replays  # DuckDB loads with it
+        from headwater.backend.rerun.replay import Replays  # DuckDB loads with it
 
         return Replays(self.home.replays, self.graph, trace or self.trace, self.registry, self.records.sources, turn)
 
     def recaptures(self, tenant: str = DEFAULT_TENANT) -> Recaptures:
         """What runs programs of this home again for the lineage of their records, and takes that in."""
-        from headwater.backend.delivery import LogDelivery
-        from headwater.backend.recapture.service import Recaptures
+        from headwater.backend.ingest.spool_delivery import LogDelivery
+        from headwater.backend.rerun.recapture.service import Recaptures
 
         delivery = LogDelivery(tenant, self.events, self.captures, self.home.associations, self.records.sources.remote)
         return Recaptures(self.home.replays, self.graph, self.registry, self.records, delivery)
@@ -224,7 +224,7 @@ class Workspace:
 
 async def _note_absent_captures(log: IngestLog, graph: GraphStore, records: AssociationStore) -> None:
     """A catalog that was made anew of what is kept cannot know of captures that the log has and that are not kept any more."""
-    from headwater.backend.soundness.absence import note_absent_captures
+    from headwater.backend.projector.missing_captures import note_absent_captures
 
     for tenant in log.tenants():
         projected = 0  # without the graph it is known of captures with segments alone that they were published
@@ -237,9 +237,9 @@ def role_of(settings: HomeSettings, log: IngestLog) -> Role:
     """The right to project a log: one process of a home has it, or all replicas of a shared log together."""
     if settings.ingest_log is None:
         return ProjectorRole(settings.folder.projector_lock)
-    from headwater.backend.ingest_log.postgres import PostgresLog
-    from headwater.backend.ingest_log.postgres.presence import SharedRole
-    from headwater.backend.sharing import alike
+    from headwater.backend.home.replica_checks import alike
+    from headwater.backend.ingest.log.postgres import PostgresLog
+    from headwater.backend.ingest.log.postgres.presence import SharedRole
 
     assert isinstance(log, PostgresLog)  # noqa: S101 - the settings name it
     return SharedRole(log, alike(settings))
@@ -263,7 +263,7 @@ def association_store(settings: HomeSettings, registry: Registry, *, tenant: str
     if place is None:
         return AssociationStore(settings.folder.associations, sources=sources)
     from headwater.graph.records.archive import Archive
-    from headwater.graph.records.shared import SharedAssociationStore
+    from headwater.graph.records.shared_store import SharedAssociationStore
 
     cache_bytes = settings.associations_cache_bytes
     return SharedAssociationStore(settings.folder.associations, sources=sources, archive=Archive(place), cache_bytes=cache_bytes)

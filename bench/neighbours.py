@@ -26,9 +26,9 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from bench.service import Service
-from headwater.backend.home import Home
-from headwater.backend.keys import KeyRing
-from headwater.graphql.access import Scope
+from headwater.backend.access.keys import KeyRing
+from headwater.backend.home.folder import Home
+from headwater.graph.access.scopes import Scope
 
 _JSON, _PROVN = {"Content-Type": "application/json"}, {"Content-Type": "text/provenance-notation"}
 _HANGS_UP = 3.0  # seconds

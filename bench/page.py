@@ -21,9 +21,9 @@ from tempfile import TemporaryDirectory
 from bench.data.cache import kept
 from bench.graphs.lake import Lake
 from bench.results import ROOT
-from headwater.backend.logs import configure
+from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
+from headwater.backend.process.logs import configure
 from headwater.backend.serving import LocalService
-from headwater.backend.settings import DEFAULT_TENANT, load_settings
 from headwater.graph.stores import open_store
 
 _REACHED, _HOPS = 1_200, 6

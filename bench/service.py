@@ -24,8 +24,8 @@ class Service:
     def __init__(
         self, home: Path, *, settings: Mapping[str, str] | None = None, log: Path | None = None, python: str = sys.executable
     ) -> None:
-        from headwater.backend.client import GraphQLClient
-        from headwater.backend.home import Home
+        from headwater.backend.cli.service_client import GraphQLClient
+        from headwater.backend.home.folder import Home
 
         command = [python, "-P", "-m", "headwater", "serve", "--home", str(home), "--port", "0"]
         environment = os.environ | {"PYTHONUNBUFFERED": "1"} | dict(settings or {})
@@ -101,7 +101,7 @@ def _megabytes(process: int) -> float:
 
 
 def _address(home: Path, service: subprocess.Popen[bytes]) -> str:
-    from headwater.backend.home import Home
+    from headwater.backend.home.folder import Home
 
     until = time.monotonic() + _START_SECONDS
     while time.monotonic() < until and service.poll() is None:

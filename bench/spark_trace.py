@@ -93,9 +93,9 @@ def _asked(folder: Path, place: str) -> dict[str, Any]:
             answer = asyncio.run(trace(None, store, "default", request))
             driver: dict[str, int] = {}
         else:
-            from headwater.backend.traces.on_spark import spark_session
+            from headwater.backend.traces.spark_session import spark_session
             from headwater.graph.trace.on_spark.connection import SparkConnection
-            from headwater.graph.trace.on_spark.walking import walking
+            from headwater.graph.trace.on_spark.walk import walking
 
             spark = stack.enter_context(spark_session(place))
             connection = SparkConnection(spark, shares_files=True)

@@ -18,9 +18,9 @@ from typing import Any, Protocol
 import strawberry
 
 from headwater.errors import UnsupportedError
-from headwater.graphql.access import ROLES
+from headwater.graph.access.rights import Rights
+from headwater.graph.access.scopes import ROLES
 from headwater.graphql.limits import MAX_PAGE, bounded
-from headwater.graphql.rights import Rights
 
 
 @strawberry.enum(description="Whether a named key opens anything.")

@@ -16,7 +16,7 @@ from strawberry import UNSET
 from headwater.errors import InvalidInputError, InvalidQueryError
 from headwater.graph import model
 from headwater.graph.model import NodeKind, Stamp, node_id, parse_id
-from headwater.graph.stores.written import with_ends
+from headwater.graph.stores.write_times import with_ends
 from headwater.graphql.connections import NodeConnection, place_of
 from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.types import Info

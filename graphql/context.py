@@ -10,12 +10,12 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
+from headwater.graph.access.scopes import Scope, unrestricted
 from headwater.graph.model import Edge, EdgeKind, Node
 from headwater.graph.quality import outcome_of, without_values
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.questions import DirectQuestions, Questions
-from headwater.graphql.access import Scope, unrestricted
 from headwater.graphql.administration import AdminService
 from headwater.graphql.audit import Act, Auditor, Unaudited, audited
 from headwater.graphql.audit_log import AuditReader

@@ -11,8 +11,8 @@ from strawberry.dataloader import DataLoader
 
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.stores.protocol import GraphStore, Page
-from headwater.graph.stores.written import with_ends
-from headwater.graph.views import unwritten
+from headwater.graph.stores.write_times import with_ends
+from headwater.graph.views import find_failed_writes
 from headwater.graphql.limits import Budget
 
 
@@ -48,7 +48,7 @@ class Loaders:
         return [list(ancestors.get(identifier, ())) for identifier in ids]
 
     async def _unwritten(self, ids: list[str]) -> Sequence[bool]:
-        found = await unwritten(self._graph, self._tenant, ids)
+        found = await find_failed_writes(self._graph, self._tenant, ids)
         return [identifier in found for identifier in ids]
 
     async def _children(self, keys: list[ChildrenKey]) -> Sequence[Page]:

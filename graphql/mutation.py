@@ -13,14 +13,14 @@ from strawberry import UNSET
 from strawberry.scalars import JSON
 
 from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
+from headwater.graph.access.rights import rights_of
+from headwater.graph.access.scopes import ROLES, Scope
 from headwater.graph.trace.answer import Semantics
-from headwater.graphql.access import ROLES, Scope
 from headwater.graphql.administration import KeyWanted, NamedKey, NewKey, administration
 from headwater.graphql.audit import subjects_of
 from headwater.graphql.recaptures import Recapture, recapture_service
 from headwater.graphql.record_types import RowRef, references, trace_request
 from headwater.graphql.replays import Replay, ReplayService
-from headwater.graphql.rights import rights_of
 from headwater.graphql.trace_jobs import TraceJob, trace_job_service
 from headwater.graphql.types import Info
 

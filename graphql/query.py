@@ -30,7 +30,7 @@ from headwater.graphql.recaptures import Recapture, recapture_service
 from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, trace_request
 from headwater.graphql.registrations import Registration, registration_service
 from headwater.graphql.replays import Replay, ReplayView
-from headwater.graphql.selected import asks, selects
+from headwater.graphql.selection import asks, selects
 from headwater.graphql.trace_jobs import TraceJob, trace_job_service
 from headwater.graphql.types import Info, LineageGraph, Node, NodePage, Service
 from headwater.graphql.version_query import VersionQuery

@@ -16,7 +16,7 @@ from headwater.graph.trace.answer import Hop as DomainHop
 from headwater.graph.trace.answer import Row as DomainRow
 from headwater.graph.trace.answer import RowPage as DomainRowPage
 from headwater.graph.trace.answer import TracedRecord as DomainRecord
-from headwater.graph.trace.path import path_graph
+from headwater.graph.trace.lineage_path import path_graph
 from headwater.graph.views.request import at_most
 from headwater.graphql.limits import MAX_RECORDS, MAX_ROWS, bounded
 from headwater.graphql.row_numbers import RowNumber

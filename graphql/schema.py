@@ -15,8 +15,8 @@ from strawberry.types.execution import PreExecutionError
 from strawberry.types.graphql import OperationType
 
 from headwater.errors import HeadwaterError
-from headwater.graphql.access import close_mutations, close_queries, close_subscriptions
 from headwater.graphql.audit import Act, Decision
+from headwater.graphql.authorization import close_mutations, close_queries, close_subscriptions
 from headwater.graphql.context import Context
 from headwater.graphql.document import DocumentLimits
 from headwater.graphql.errors import DomainErrors, graphql_error, is_internal, logger

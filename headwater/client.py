@@ -44,7 +44,7 @@ from headwater.following import AsyncFollowing, Following
 from headwater.subscriptions import NODE, RECAPTURE, REPLAY, Subscriptions
 
 if TYPE_CHECKING:
-    from headwater.backend.client import GraphQLClient
+    from headwater.backend.cli.service_client import GraphQLClient
 
 __all__ = [
     "AsyncClient",
@@ -91,7 +91,7 @@ class Client:
         Raises:
             HeadwaterError: what the service says was wrong.
         """
-        from headwater.backend.client import GraphQLClient
+        from headwater.backend.cli.service_client import GraphQLClient
 
         client: GraphQLClient | None = getattr(self._own, "client", None)
         if client is None:
@@ -399,7 +399,7 @@ async def _each(nodes: Iterator[Node]) -> AsyncIterator[Node]:
 
 def _service(url: str | None, key: str | None) -> tuple[str, str | None]:
     """Where the service is, and the key to it."""
-    from headwater.backend.home import Home
+    from headwater.backend.home.folder import Home
 
     stated, shown = url or os.environ.get("HEADWATER_URL"), key or os.environ.get("HEADWATER_API_KEY")
     if stated:

@@ -76,7 +76,7 @@ class _State(Generic[T]):
         Raises:
             HeadwaterError: it says what was wrong.
         """
-        from headwater.backend.client import error_of
+        from headwater.backend.cli.service_client import error_of
 
         message = json.loads(text)
         if message["type"] == "ping":
@@ -237,7 +237,7 @@ class AsyncFollowing(Generic[T]):
 
 def _refusal(error: Any, url: str) -> HeadwaterError:
     """What the service said instead of opening a connection."""
-    from headwater.backend.client import refusal_of
+    from headwater.backend.cli.service_client import refusal_of
 
     try:
         body = json.loads(error.response.body or b"")

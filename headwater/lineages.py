@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pyspark import RDD
     from pyspark.sql import DataFrame
 
-    from headwater.backend.shell.frames import FrameLineage
-    from headwater.backend.shell.rdds import LineageRDD
+    from headwater.backend.cli.shell.frames import FrameLineage
+    from headwater.backend.cli.shell.rdds import LineageRDD
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -68,7 +68,7 @@ def lineage(frame: Any = None, *, of: Any = None, check: int = 0, **options: Any
     if frame is None:
         raise TypeError("headwater.lineage needs a DataFrame, an RDD, or of=….")
     try:
-        from headwater.backend.shell.frames import lineage as asked
+        from headwater.backend.cli.shell.frames import lineage as asked
     except ModuleNotFoundError as error:
         raise MissingExtraError("headwater.lineage", extra="server") from error
     return asked(frame, **options)

@@ -35,7 +35,7 @@ def record_operations(operations: Iterable[Any]) -> None:
         MissingExtraError: the packages that validate them are not installed.
     """
     try:
-        from headwater.backend.intake.recorded_operations import event_of, read_recording
+        from headwater.backend.ingest.intake.recorded_operations import event_of, read_recording
     except ModuleNotFoundError as error:
         raise MissingExtraError("headwater.record_operations", extra="server") from error
     from headwater.spark_listener.attach import recorder

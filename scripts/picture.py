@@ -10,9 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from headwater.backend.logs import configure
+from headwater.backend.home.settings import load_settings
+from headwater.backend.process.logs import configure
 from headwater.backend.serving import LocalService
-from headwater.backend.settings import load_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 

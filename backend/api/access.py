@@ -1,7 +1,7 @@
 """Which endpoint needs what: one table of all of them, for the guard.
 
 An endpoint that the table does not name does not exist for anybody, whatever routes the application has: one that is added later is closed
-until somebody writes down who may call it. What a mutation of GraphQL needs stands in `headwater.graphql.access`.
+until somebody writes down who may call it. What a mutation of GraphQL needs stands in `headwater.graphql.authorization`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from starlette.routing import compile_path
 
+from headwater.graph.access.scopes import Answering, Scope
 from headwater.graph.prov import NOTATIONS
-from headwater.graphql.access import Answering, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ _JSON = frozenset({"application/json"})
 _BYTES = frozenset({"application/octet-stream"})
 _PROV = _BYTES | {notation.media_type for notation in NOTATIONS.values()}
 
-# Marquez's read API (headwater.backend.api.marquez).
+# Marquez's read API (headwater.backend.compat.marquez).
 _MARQUEZ = tuple(
     ("GET", f"/api/v1/{path}")
     for path in (
@@ -64,7 +64,7 @@ _MARQUEZ_TAGS = tuple(
     for method in ("POST", "DELETE")
 )
 
-# CDAP's lineage API (headwater.backend.api.cdap).
+# CDAP's lineage API (headwater.backend.compat.cdap).
 _CDAP = tuple(
     ("GET", f"/v3/namespaces/{{namespace}}/datasets/{{dataset}}/lineage{path}")
     for path in ("", "/fields", "/fields/{field}", "/fields/{field}/operations")

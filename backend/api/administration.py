@@ -9,14 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from headwater.backend.administration import Administered
+from headwater.backend.access.administration import Administered
+from headwater.backend.access.keys import NamedKey as KeptKey
+from headwater.backend.access.keys import ring_of
 from headwater.backend.api.context import Service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import ForbiddenError
-from headwater.backend.keys import NamedKey as KeptKey
-from headwater.backend.keys import ring_of
 from headwater.errors import NotFoundError
-from headwater.graphql.access import Scope
+from headwater.graph.access.scopes import Scope
 from headwater.graphql.administration import KeyWanted, NamedKey, NewKey, People, Tenant
 
 _DAY = 86_400.0

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
 
 from headwater.backend.api.audit import RequestAuditor, auditor
-from headwater.backend.api.audit_reading import tenant_of
+from headwater.backend.api.caller_audit_log import tenant_of
 from headwater.backend.api.context import Service, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.audit.lines import Entry, Wanted

@@ -9,8 +9,8 @@ from fastapi import Request
 
 from headwater.backend.api.context import Service
 from headwater.backend.api.credentials import Principal
-from headwater.backend.intake.bodies import unpack
-from headwater.backend.processes.turns import Caller
+from headwater.backend.ingest.intake.bodies import unpack
+from headwater.backend.process.turns import Caller
 from headwater.errors import InvalidInputError
 
 SMALL = 4 * 1024  # bytes of a body that is read at once: a millisecond

@@ -14,9 +14,9 @@ from starlette.responses import JSONResponse, Response
 from headwater.backend.api.bodies import SMALL, read_body
 from headwater.backend.api.context import Service, principal, service, tenant
 from headwater.backend.api.credentials import Principal
-from headwater.backend.ingest_log.on_loop import on_loop
-from headwater.backend.intake.captures import MissingSegmentsError, read_packed_manifest
-from headwater.backend.intake.receive import Refused
+from headwater.backend.ingest.intake.captures import MissingSegmentsError, read_packed_manifest
+from headwater.backend.ingest.intake.receive import Refused
+from headwater.backend.ingest.log.loop_futures import on_loop
 from headwater.errors import InvalidCaptureError
 from headwater.graph.records.store import INCOMING
 

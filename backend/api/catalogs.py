@@ -10,8 +10,8 @@ from starlette.responses import Response, StreamingResponse
 from headwater.backend.api.audit import RequestAuditor, auditor, logged
 from headwater.backend.api.context import Service, graph_of, principal, service
 from headwater.backend.api.credentials import Principal
-from headwater.backend.catalogs import SYSTEMS, CatalogRequest, System, open_catalog
-from headwater.graphql.access import Scope
+from headwater.backend.exports import SYSTEMS, CatalogRequest, System, open_catalog
+from headwater.graph.access.scopes import Scope
 from headwater.graphql.audit import Act, audited
 
 router = APIRouter(prefix="/api/v1/export", tags=["export"])

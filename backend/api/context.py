@@ -11,24 +11,24 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.requests import HTTPConnection
 
+from headwater.backend.access.masks import Masks
 from headwater.backend.api.credentials import Credentials, Principal
-from headwater.backend.api.metrics import Metrics
+from headwater.backend.api.graph_changes import Live
 from headwater.backend.audit.log import AuditLog
-from headwater.backend.audit.reading import AuditLines
-from headwater.backend.audit.shared.copying import AuditCopier
-from headwater.backend.bodies.readers import Readers
+from headwater.backend.audit.reader import AuditLines
+from headwater.backend.audit.shared.copier import AuditCopier
+from headwater.backend.home.settings import Settings
+from headwater.backend.ingest.bodies.readers import Readers
 from headwater.backend.intakes import Intakes
-from headwater.backend.live import Live
-from headwater.backend.masks import Masks
+from headwater.backend.operate.soundness.watch import Watch
+from headwater.backend.process.metrics import Metrics
 from headwater.backend.questions import QuestionPool
-from headwater.backend.settings import Settings
-from headwater.backend.soundness.watch import Watch
 from headwater.backend.worker import ServiceWorker
 from headwater.backend.workspace import Workspace
 from headwater.errors import KeyRequiredError
+from headwater.graph.access.restricted_store import StoreWithin
+from headwater.graph.access.scopes import Scope
 from headwater.graph.stores import GraphStore
-from headwater.graph.within.store import StoreWithin
-from headwater.graphql.access import Scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,18 +22,18 @@ from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 
+from headwater.backend.access.keys import KeyRing, NamedKey
+from headwater.backend.access.people.directory import People, is_token
+from headwater.backend.access.people.ended_sessions import EndedSessions
+from headwater.backend.access.people.grants import Person, Rules, name_of
 from headwater.backend.api.errors import ForbiddenError
 from headwater.backend.api.tickets import OwnTickets, Ticket, Tickets
-from headwater.backend.keys import KeyRing, NamedKey
-from headwater.backend.people.ended import EndedSessions
-from headwater.backend.people.grants import Person, Rules, name_of
-from headwater.backend.people.people import People, is_token
 from headwater.errors import ConfigurationError, NotFoundError, UnavailableError
-from headwater.graphql.access import NOT_OPEN, Scope
-from headwater.graphql.rights import Rights, Within, kept_rights
+from headwater.graph.access.rights import Rights, Within, kept_rights
+from headwater.graph.access.scopes import NOT_OPEN, Scope
 
 if TYPE_CHECKING:
-    from headwater.backend.people.issuer import Issuer
+    from headwater.backend.access.people.issuer import Issuer
 
 _TOKEN = "x-headwater-token"  # noqa: S105 - the name of a header
 READING = frozenset({Scope.READ, Scope.RECORDS, Scope.UNMASKED, Scope.EXPORT})

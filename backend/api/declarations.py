@@ -9,16 +9,16 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from headwater.backend.api.audit import RequestAuditor, auditor
+from headwater.backend.api.authorization import PermittedDeclarations
 from headwater.backend.api.bodies import SMALL, read_body
 from headwater.backend.api.context import Service, graph, graph_of, principal, service, tenant
 from headwater.backend.api.credentials import Principal
-from headwater.backend.api.permitted import PermittedDeclarations
-from headwater.backend.intake.declarations import DeclarationIntake, read_packed_declaration
-from headwater.backend.intake.scan import DECLARATION
+from headwater.backend.ingest.intake.declarations import DeclarationIntake, read_packed_declaration
+from headwater.backend.ingest.intake.scan import DECLARATION
 from headwater.errors import NotFoundError
+from headwater.graph.access.scopes import Scope
 from headwater.graph.model.descriptions import descriptions_of
 from headwater.graph.stores import GraphStore
-from headwater.graphql.access import Scope
 from headwater.graphql.audit import audited, subjects_of
 
 router = APIRouter(prefix="/api/v1", tags=["descriptions"])

@@ -19,16 +19,16 @@ from starlette.types import Scope
 from headwater.backend.api.context import Service
 from headwater.backend.api.errors import error_response
 from headwater.backend.api.guard import RESPONSE_HEADERS, Guard
-from headwater.backend.api.heads import head_of
+from headwater.backend.api.headers import head_of
 from headwater.backend.api.lineage import ARRAY_INLINE
 from headwater.backend.api.requests import note_request, request_id_of
-from headwater.backend.connections import Answered
-from headwater.backend.ingest_log import Receipt
-from headwater.backend.ingest_log.on_loop import on_loop
-from headwater.backend.intake.body_budget import BodyShare
-from headwater.backend.tracing.spans import is_on
+from headwater.backend.http.connections import Answered
+from headwater.backend.ingest.intake.body_budget import BodyShare
+from headwater.backend.ingest.log import Receipt
+from headwater.backend.ingest.log.loop_futures import on_loop
+from headwater.backend.process.tracing.spans import is_on
 from headwater.errors import HeadwaterError
-from headwater.graphql.access import Scope as Right
+from headwater.graph.access.scopes import Scope as Right
 
 _SMALL = 8 * 1024  # bytes: checked in half a millisecond; in 50 ms at most, where a text is made of names of secrets
 _PATHS = frozenset({"/api/v1/lineage", "/api/v1/lineage/batch"})

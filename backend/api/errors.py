@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
-from headwater.backend.intake.bodies import BodyTooLargeError
-from headwater.backend.intake.captures import MissingSegmentsError
+from headwater.backend.ingest.intake.bodies import BodyTooLargeError
+from headwater.backend.ingest.intake.captures import MissingSegmentsError
 from headwater.backend.questions import QuestionEndedError, TooManyQuestionsError
 from headwater.errors import (
     DamagedError,

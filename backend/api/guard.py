@@ -26,15 +26,15 @@ from headwater.backend.api.errors import (
     UnsupportedMediaTypeError,
     error_response,
 )
-from headwater.backend.api.heads import head_of
+from headwater.backend.api.headers import head_of
 from headwater.backend.api.sockets import PATH, Sockets
 from headwater.backend.audit.log import AuditLog
-from headwater.backend.connections import HEAD_BYTES
-from headwater.backend.intake.bodies import BodyTooLargeError
-from headwater.backend.intake.body_budget import BodiesInFlightError, BodyBudget, BodyShare
-from headwater.backend.own_loop import ServiceEndingError
+from headwater.backend.http.application_loop import ServiceEndingError
+from headwater.backend.http.connections import HEAD_BYTES
+from headwater.backend.ingest.intake.bodies import BodyTooLargeError
+from headwater.backend.ingest.intake.body_budget import BodiesInFlightError, BodyBudget, BodyShare
 from headwater.errors import HeadwaterError, InvalidInputError, KeyRequiredError, NotFoundError
-from headwater.graphql.access import Answering
+from headwater.graph.access.scopes import Answering
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 RESPONSE_HEADERS = [

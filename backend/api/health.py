@@ -15,10 +15,10 @@ from starlette.responses import JSONResponse, Response
 
 import headwater
 from headwater.backend.api.context import Service, service
-from headwater.backend.ingest_log import Stage
-from headwater.backend.settings import DEFAULT_TENANT
-from headwater.backend.soundness.fault import Fault
-from headwater.backend.worker.projector import Projector
+from headwater.backend.home.file_fault import Fault
+from headwater.backend.home.settings import DEFAULT_TENANT
+from headwater.backend.ingest.log import Stage
+from headwater.backend.projector.projector import Projector
 from headwater.errors import DamagedError, HeadwaterError
 
 router = APIRouter(tags=["health"])

@@ -10,9 +10,9 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response, StreamingResponse
 
 from headwater.backend.api.audit import RequestAuditor, auditor
+from headwater.backend.api.authorization import questions_of
 from headwater.backend.api.context import Service, graph, principal, service
 from headwater.backend.api.credentials import Principal
-from headwater.backend.api.permitted import questions_of
 from headwater.errors import InvalidQueryError
 from headwater.graph.stores import Direction, GraphStore
 from headwater.graph.trace import TraceRequest

@@ -11,11 +11,11 @@ from starlette.responses import JSONResponse, Response
 from headwater.backend.api.bodies import read_body, small_body
 from headwater.backend.api.context import Service, principal, service
 from headwater.backend.api.credentials import Principal
-from headwater.backend.ingest_log.on_loop import on_loop
-from headwater.backend.intake.bodies import BodyTooLargeError
-from headwater.backend.intake.receive import Refused, Submission, read_packed_events
-from headwater.backend.intake.within import EventsWithin, check_of, read_runs
-from headwater.graphql.access import Scope
+from headwater.backend.ingest.intake.bodies import BodyTooLargeError
+from headwater.backend.ingest.intake.event_namespaces import EventsWithin, check_of, read_runs
+from headwater.backend.ingest.intake.receive import Refused, Submission, read_packed_events
+from headwater.backend.ingest.log.loop_futures import on_loop
+from headwater.graph.access.scopes import Scope
 
 _INLINE, ARRAY_INLINE = 16 * 1024, 4 * 1024  # smaller bodies are read on the event loop: in 50 ms, where a text is made of names of secrets
 

@@ -22,12 +22,12 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
+from headwater.backend.access.people.grants import Rules
 from headwater.backend.api.audit import RequestAuditor
 from headwater.backend.api.context import Service, service
 from headwater.backend.api.credentials import Principal, granted
 from headwater.backend.api.errors import status_of
 from headwater.backend.api.page import by_tls, notice
-from headwater.backend.people.grants import Rules
 from headwater.errors import HeadwaterError, InvalidInputError, UnavailableError
 from headwater.graphql.audit import Act, Decision
 

@@ -12,21 +12,21 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from headwater.backend.api.audit import RequestAuditor, auditor, logged
+from headwater.backend.api.authorization import questions_of
 from headwater.backend.api.bodies import read_body
 from headwater.backend.api.context import Service, graph_of, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import NotAcceptableError
-from headwater.backend.api.permitted import questions_of
 from headwater.backend.api.view_options import view_options
-from headwater.backend.ingest_log.on_loop import on_loop
-from headwater.backend.intake.prov import read_packed_provenance
-from headwater.backend.intake.receive import Refused
-from headwater.backend.provenance import Exported, chunks_of, open_export
+from headwater.backend.exports.provenance import Exported, chunks_of, open_export
+from headwater.backend.ingest.intake.prov import read_packed_provenance
+from headwater.backend.ingest.intake.receive import Refused
+from headwater.backend.ingest.log.loop_futures import on_loop
 from headwater.errors import InvalidQueryError
+from headwater.graph.access.scopes import Scope
 from headwater.graph.prov import NOTATIONS, Export, ProvFormat
 from headwater.graph.trace import Semantics, TraceRequest
 from headwater.graph.views import ViewOptions
-from headwater.graphql.access import Scope
 from headwater.graphql.audit import Act, audited
 
 router = APIRouter(prefix="/api/v1", tags=["provenance"])

@@ -14,10 +14,10 @@ from random import Random
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headwater.backend.api.heads import head_of
-from headwater.backend.api.metrics import Metrics
-from headwater.backend.logs import REQUESTS, write_request
-from headwater.backend.tracing import request_span
+from headwater.backend.api.headers import head_of
+from headwater.backend.process.logs import REQUESTS, write_request
+from headwater.backend.process.metrics import Metrics
+from headwater.backend.process.tracing import request_span
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})

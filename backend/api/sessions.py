@@ -15,7 +15,7 @@ from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import ForbiddenError
 from headwater.backend.api.login import sign_out_address
 from headwater.errors import InvalidInputError
-from headwater.graphql.access import Scope
+from headwater.graph.access.scopes import Scope
 from headwater.graphql.audit import audited
 
 router = APIRouter(prefix="/api/v1", tags=["session"])

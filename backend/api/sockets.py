@@ -17,7 +17,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.backend.api.credentials import Principal
-from headwater.backend.processes.errors import TooManyQuestionsError
+from headwater.backend.process.child_errors import TooManyQuestionsError
 from headwater.errors import HeadwaterError
 
 PATH = "/graphql"

@@ -8,10 +8,10 @@ from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
-from headwater.graphql.access import Scope
+from headwater.graph.access.scopes import Scope
 
 if TYPE_CHECKING:
-    from headwater.backend.ingest_log.postgres.address import Address
+    from headwater.backend.ingest.log.postgres.address import Address
 
 _MOST = 64  # of one owner
 
@@ -61,7 +61,7 @@ class SharedTickets:
     """Tickets in the database of a shared log, as digests."""
 
     def __init__(self, address: Address) -> None:
-        from headwater.backend.ingest_log.postgres.address import Questions
+        from headwater.backend.ingest.log.postgres.address import Questions
 
         self._questions = Questions(address)
 

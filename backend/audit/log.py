@@ -24,8 +24,8 @@ from threading import Lock, Thread
 from typing import Any
 
 from headwater.backend.audit.chain import digest_of_end
+from headwater.backend.audit.current_file import WrittenFile
 from headwater.backend.audit.lines import earlier_files, name_of_full
-from headwater.backend.audit.written import WrittenFile
 from headwater.errors import UnavailableError
 
 VERSION = 1

@@ -7,7 +7,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line."""
-    from headwater.backend.cli.brief import collect_rarely, end_at_once
+    from headwater.backend.cli.quick_exit import collect_rarely, end_at_once
 
     collect_rarely(sys.argv[1:])
     if sys.argv[1:2] == ["run"]:

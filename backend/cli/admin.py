@@ -7,11 +7,11 @@ from typing import Any
 import typer
 
 from headwater.backend.cli import audit, keys
-from headwater.backend.cli.administered import told_of
-from headwater.backend.cli.lazy import NamingGroup
+from headwater.backend.cli.admin_client import told_of
+from headwater.backend.cli.lazy_group import NamingGroup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
-from headwater.graphql.access import ROLES
+from headwater.graph.access.scopes import ROLES
 
 app = typer.Typer(
     cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Administer keys, roles, tenants and people, and read the audit log."

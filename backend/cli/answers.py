@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwater.backend.cli.names import dataset_of
+from headwater.backend.cli.display_names import dataset_of
 from headwater.backend.cli.output import note
-from headwater.backend.home_settings import DEFAULT_TENANT, settings_of
+from headwater.backend.home.quick_settings import DEFAULT_TENANT, settings_of
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.names import MOST_NAMED, nodes_named
@@ -27,8 +27,8 @@ from headwater.graph.trace import TraceAnswer, TraceRequest
 if TYPE_CHECKING:
     from graphql import GraphQLError
 
-    from headwater.backend.catalogs import CatalogRequest, System
-    from headwater.backend.provenance import Exported
+    from headwater.backend.exports import CatalogRequest, System
+    from headwater.backend.exports.provenance import Exported
     from headwater.backend.workspace import Workspace
     from headwater.graph.prov import GraphReader, ProvFormat
 
@@ -119,7 +119,7 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
     url = os.environ.get("HEADWATER_URL")
     if url and home is None:
         from headwater.backend.cli.remote import RemoteGraph
-        from headwater.backend.client import GraphQLClient, RestClient
+        from headwater.backend.cli.service_client import GraphQLClient, RestClient
 
         remote = RemoteGraph(GraphQLClient(url, shown_key(), timeout=_TIMEOUT))
         rest = RestClient(url, shown_key(), timeout=_TIMEOUT)
@@ -157,12 +157,12 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
             await workspace.settle()
 
         async def trace_on_spark(request: TraceRequest, master: str) -> TraceAnswer:
-            from headwater.backend.traces.on_spark import spark_session
+            from headwater.backend.traces.spark_session import spark_session
 
             with spark_session(master) as spark:
                 return await workspace.trace_on_spark(DEFAULT_TENANT, request, spark, _say)
 
-        from headwater.backend.traces.large import TracesBySize
+        from headwater.backend.traces.large_traces import TracesBySize
 
         trace = partial(TracesBySize(workspace.settings, workspace.graph, workspace.records, _say).trace, DEFAULT_TENANT)
         provenance, catalog = _exports_of(workspace)
@@ -186,14 +186,14 @@ def _exports_of(workspace: Workspace) -> tuple[Exporter, CatalogExporter]:
     """The exports of an opened home."""
 
     async def provenance(request: Exported, format: ProvFormat) -> AsyncIterator[bytes]:
-        from headwater.backend.provenance import chunks_of, open_export
+        from headwater.backend.exports.provenance import chunks_of, open_export
 
         async with open_export(workspace.graph, workspace.records, DEFAULT_TENANT, request) as export:
             async for chunk in chunks_of(export, format):
                 yield chunk
 
     async def catalog(system: System, request: CatalogRequest) -> AsyncIterator[bytes]:
-        from headwater.backend.catalogs import open_catalog
+        from headwater.backend.exports import open_catalog
 
         async for chunk in (await open_catalog(workspace.graph, DEFAULT_TENANT, system, request)).chunks:
             yield chunk
@@ -212,8 +212,8 @@ def _ask_here(workspace: Workspace) -> Ask:
     """Answers the documents that a service would, without one: a command then asks in one way wherever the answer is kept."""
 
     async def ask(document: str, **variables: Any) -> dict[str, Any]:
-        from headwater.backend.intake.declarations import DeclarationIntake
-        from headwater.graphql.access import unrestricted
+        from headwater.backend.ingest.intake.declarations import DeclarationIntake
+        from headwater.graph.access.scopes import unrestricted
         from headwater.graphql.context import Context
         from headwater.graphql.schema import schema
 
@@ -237,14 +237,14 @@ def _say(line: str) -> None:
 
 def _error(error: GraphQLError) -> HeadwaterError:
     """The error as the service's client would raise it."""
-    from headwater.backend.client import error_of
+    from headwater.backend.cli.service_client import error_of
 
     return error_of({"message": error.message, "extensions": error.extensions})
 
 
 def shown_key() -> str | None:
     """The key to show: HEADWATER_API_KEY, else that of the home folder where there is one already."""
-    from headwater.backend.settings import load_settings
+    from headwater.backend.home.settings import load_settings
 
     settings = load_settings()
     if settings.api_key is not None:

@@ -10,11 +10,11 @@ import typer
 
 from headwater.backend.audit.chain import ChainHead, Verified
 from headwater.backend.audit.lines import Entry, Wanted
-from headwater.backend.audit.reading import AuditLines, audit_of
-from headwater.backend.cli.administered import ServiceAudit, service_named
+from headwater.backend.audit.reader import AuditLines, audit_of
+from headwater.backend.cli.admin_client import ServiceAudit, service_named
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note
-from headwater.backend.home_settings import settings_of
+from headwater.backend.home.quick_settings import settings_of
 from headwater.errors import InvalidQueryError
 
 app = typer.Typer(add_completion=False)

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from headwater.backend.cli.answers import Answers, open_answers
-from headwater.backend.cli.lazy import NamingGroup
-from headwater.backend.cli.names import job_of, shown_name
+from headwater.backend.cli.display_names import job_of, shown_name
+from headwater.backend.cli.lazy_group import NamingGroup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
 from headwater.backend.cli.view_options import Since, Until

@@ -8,8 +8,8 @@ import typer
 
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import ExitCode, Format, emit
-from headwater.backend.diagnosis import diagnose
-from headwater.backend.service_diagnosis import diagnose_service
+from headwater.backend.operate.machine_diagnosis import diagnose
+from headwater.backend.operate.service_diagnosis import diagnose_service
 
 app = typer.Typer(add_completion=False)
 

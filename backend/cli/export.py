@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from headwater.backend.cli.answers import Answers, open_answers
+from headwater.backend.cli.document_output import put_out
 from headwater.backend.cli.export_catalogs import datahub, openmetadata
-from headwater.backend.cli.lazy import NamingGroup
+from headwater.backend.cli.lazy_group import NamingGroup
 from headwater.backend.cli.options import Home
 from headwater.backend.cli.output import note
 from headwater.backend.cli.view_options import (
@@ -27,8 +28,7 @@ from headwater.backend.cli.view_options import (
     find_target,
     with_ids,
 )
-from headwater.backend.cli.written import put_out
-from headwater.backend.provenance import Exported
+from headwater.backend.exports.provenance import Exported
 from headwater.errors import HeadwaterError, InvalidQueryError
 from headwater.graph.prov import ProvFormat
 from headwater.graph.stores import Direction

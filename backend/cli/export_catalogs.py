@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from headwater.backend.catalogs.request import CatalogRequest
-from headwater.backend.catalogs.systems import System
 from headwater.backend.cli.answers import open_answers
+from headwater.backend.cli.document_output import put_out
 from headwater.backend.cli.options import Home
-from headwater.backend.cli.written import put_out
+from headwater.backend.exports.request import CatalogRequest
+from headwater.backend.exports.systems import System
 
 Namespaces = Annotated[
     list[str] | None,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from headwater.backend.cli.answers import Answers, open_answers
-from headwater.backend.cli.names import shown_name
+from headwater.backend.cli.display_names import shown_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
 from headwater.backend.cli.view_options import find_target

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from headwater.backend.cli.lazy import NamingGroup
+from headwater.backend.cli.lazy_group import NamingGroup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
 from headwater.errors import InvalidInputError, NotFoundError
 from headwater.spark_listener.invocation import environment_of, script_sha256
 from headwater.spark_listener.registry import Program

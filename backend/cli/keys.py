@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.backend.cli.administered import keys_of
-from headwater.backend.cli.lazy import NamingGroup
+from headwater.backend.access.keys import NamedKey
+from headwater.backend.cli.admin_client import keys_of
+from headwater.backend.cli.lazy_group import NamingGroup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
-from headwater.backend.keys import NamedKey
 from headwater.errors import InvalidQueryError
-from headwater.graphql.access import ROLES, Scope
-from headwater.graphql.rights import rights_of
+from headwater.graph.access.rights import rights_of
+from headwater.graph.access.scopes import ROLES, Scope
 
 app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Give others a key to the service, and take it back.")
 _COLUMNS = ("name", "id", "tenant", "may", "state", "created", "expires", "used")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from headwater.backend.cli.names import dataset_of, job_of, shown_name
+from headwater.backend.cli.display_names import dataset_of, job_of, shown_name
 from headwater.backend.cli.output import Format, emit, emit_json, note, whole_lines
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.views import UNWRITTEN

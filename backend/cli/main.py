@@ -12,13 +12,13 @@ from typing import Annotated
 import typer
 
 from headwater.backend.cli.completion import PROGRAM, ready_to_complete
-from headwater.backend.cli.lazy import LazyCommand, LazyGroup
+from headwater.backend.cli.lazy_group import LazyCommand, LazyGroup
 from headwater.backend.cli.output import telling_errors
 
 _COMMANDS = {
     "run": LazyCommand("headwater.backend.cli.run", "Run a PySpark program and capture its lineage.", extra=None),
     "serve": LazyCommand("headwater.backend.cli.serve", "Start the service and the page on one home folder."),
-    "demo": LazyCommand("headwater.backend.cli.demo", "Run the flight-delay pipeline and trace a wrong number to its record."),
+    "demo": LazyCommand("headwater.backend.cli.demo.command", "Run the flight-delay pipeline and trace a wrong number to its record."),
     "trace": LazyCommand("headwater.backend.cli.trace", "Find the records that a record came from, or went into."),
     "lineage": LazyCommand("headwater.backend.cli.lineage", "Show the jobs and datasets around one of them."),
     "impact": LazyCommand("headwater.backend.cli.impact", "List what is affected by something, or its causes."),
@@ -30,7 +30,7 @@ _COMMANDS = {
     "export": LazyCommand(
         "headwater.backend.cli.export", "Write provenance as W3C PROV, or what is known for DataHub and OpenMetadata.", group=True
     ),
-    "import": LazyCommand("headwater.backend.cli.imports", "Import OpenLineage events and W3C PROV of other tools.", group=True),
+    "import": LazyCommand("headwater.backend.cli.import_documents", "Import OpenLineage events and W3C PROV of other tools.", group=True),
     "prov": LazyCommand("headwater.backend.cli.prov", "Check PROV documents against the W3C's constraints.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),
     "recapture": LazyCommand("headwater.backend.cli.recapture", "Find record lineage after the fact: run a program again, and compare."),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headwater.backend.cli.lazy import NamingGroup
+from headwater.backend.cli.lazy_group import NamingGroup
 from headwater.backend.cli.options import OutputFormat
 from headwater.backend.cli.output import ExitCode, Format, emit, note
 from headwater.errors import ConfigurationError

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.backend.cli.output import Format
-from headwater.backend.without_pandas import without_pandas
+from headwater.backend.process.pandas_guard import without_pandas
 
 VALUES = {
     "--where": "where", "--row": "rows", "--column": "column", "--semantics": "semantics", "--to": "to",

@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from headwater.backend.cli.answers import open_answers, shown_key
-from headwater.backend.cli.names import dataset_name
+from headwater.backend.cli.display_names import dataset_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note, progress
-from headwater.backend.recapture.service import Recaptured
-from headwater.backend.replay.places import place_named
-from headwater.backend.settings import DEFAULT_TENANT, load_settings
+from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
+from headwater.backend.rerun.recapture.service import Recaptured
+from headwater.backend.rerun.replay.replayed_places import place_named
 from headwater.backend.workspace import Workspace
 from headwater.client import Client
 from headwater.errors import HeadwaterError

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from headwater.backend.cli.output import note
-from headwater.backend.client import GraphQLClient
+from headwater.backend.cli.service_client import GraphQLClient
 from headwater.errors import HeadwaterError, LargeTraceError, UnavailableError
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
 from headwater.graph.stores import Direction, Page, Subgraph

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.backend.cli.names import dataset_name, dataset_of
+from headwater.backend.cli.display_names import dataset_name, dataset_of
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note, progress
 from headwater.backend.cli.trace_command import reference
-from headwater.backend.replay import Replay, ReplayState
-from headwater.backend.settings import DEFAULT_TENANT, load_settings
+from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
+from headwater.backend.rerun.replay import Replay, ReplayState
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError, UnsupportedError
 

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from headwater.backend.api.credentials import ADMINISTERING, READING, WRITING
-from headwater.backend.cli.brief import end_at_once
 from headwater.backend.cli.options import Home
 from headwater.backend.cli.output import note
-from headwater.backend.logs import configure
+from headwater.backend.cli.quick_exit import end_at_once
+from headwater.backend.home.settings import load_settings
+from headwater.backend.process.logs import configure
 from headwater.backend.serving import LocalService, link_to
-from headwater.backend.settings import load_settings
 
 app = typer.Typer(add_completion=False)
 

@@ -9,17 +9,17 @@ from typing import Annotated
 
 import typer
 
-from headwater.backend.cli.lazy import NamingGroup
+from headwater.backend.cli.lazy_group import NamingGroup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import ExitCode, Format, emit, note
-from headwater.backend.repair import repair as mend
-from headwater.backend.settings import DEFAULT_TENANT, Settings, load_settings
-from headwater.backend.soundness.store import Finding, check_home
-from headwater.backend.upkeep.backup import Kept, back_up
-from headwater.backend.upkeep.backup import restore as restore_backup
-from headwater.backend.upkeep.graph_file import export_graph, import_graph
-from headwater.backend.upkeep.pruning import policy_of, prune_home, report_rows
-from headwater.backend.worker.taking_again import retry_set_aside
+from headwater.backend.home.settings import DEFAULT_TENANT, Settings, load_settings
+from headwater.backend.operate.repair import repair as mend
+from headwater.backend.operate.soundness.store import Finding, check_home
+from headwater.backend.operate.upkeep.backup import Kept, back_up
+from headwater.backend.operate.upkeep.backup import restore as restore_backup
+from headwater.backend.operate.upkeep.graph_file import export_graph, import_graph
+from headwater.backend.operate.upkeep.pruning import policy_of, prune_home, report_rows
+from headwater.backend.worker.retry import retry_set_aside
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import UnavailableError
 from headwater.graph.stores.portable import Tail

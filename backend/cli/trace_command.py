@@ -13,10 +13,10 @@ from typing import Any
 
 import duckdb  # noqa: F401 - traces run on it: where it is missing, the command line says which extra to install
 
+from headwater.backend.cli.actor_trace import begins_at_actor, trace_handled
 from headwater.backend.cli.answers import Answers, open_answers
-from headwater.backend.cli.names import dataset_name
+from headwater.backend.cli.display_names import dataset_name
 from headwater.backend.cli.output import Format, emit, emit_json, note
-from headwater.backend.cli.trace_handled import begins_at_actor, trace_handled
 from headwater.errors import InvalidQueryError
 from headwater.graph.model.instants import instant_of
 from headwater.graph.trace import AsOf, Grain, Semantics, TraceAnswer, TracedRecord, TraceRequest
@@ -70,7 +70,7 @@ def answer_and_print(
 
         print_story(request, answer)
     if home is not None or not os.environ.get("HEADWATER_URL"):
-        from headwater.backend.keeping import keep_what_may_be_lost
+        from headwater.backend.cli.group_keeper import keep_what_may_be_lost
 
         sys.stdout.flush()
         keep_what_may_be_lost(home)
@@ -103,8 +103,8 @@ async def _hint(answers: Answers, answer: TraceAnswer, home: Path | None) -> Non
     coarse = [hop.output for hop in answer.path if hop.grain is Grain.DATASET]
     if not coarse:
         return
-    from headwater.backend.home import Home
-    from headwater.backend.recapture.prospects import recapturable
+    from headwater.backend.home.folder import Home
+    from headwater.backend.rerun.recapture.candidates import recapturable
 
     with closing(Home.at(home).registry) as registry:
         where = "" if home is None else f" --home {quote(str(home))}"

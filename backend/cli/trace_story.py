@@ -14,7 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from headwater.backend.cli.conditions import plain_condition
-from headwater.backend.cli.names import OWN_ROWS, dataset_name, dataset_of, job_of
+from headwater.backend.cli.display_names import OWN_ROWS, dataset_name, dataset_of, job_of
 from headwater.backend.cli.output import screen
 from headwater.graph.model.instants import shown_instant
 from headwater.graph.trace import Grain, Hop, Semantics, TraceAnswer, TracedRecord, TraceRequest

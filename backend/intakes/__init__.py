@@ -6,7 +6,7 @@ An intake delivers at least once: progress is noted after documents are durable,
 
 from __future__ import annotations
 
-from headwater.backend.intakes.running import Intakes
+from headwater.backend.intakes.runner import Intakes
 from headwater.backend.intakes.settings import read_intakes
 
 __all__ = ["Intakes", "read_intakes"]

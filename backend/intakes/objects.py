@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from headwater.backend.intakes.protocol import IntakeSettings, Surroundings
 from headwater.backend.intakes.settings import require_known, text_of
 from headwater.errors import ConfigurationError, HeadwaterError, UnavailableError
+from headwater.graph.storage.object_folder import Place
 from headwater.graph.storage.protocol import Stat
-from headwater.graph.storage.writing import Place
 
 _LEASE = 60.0  # seconds
 _PART = 4 << 20

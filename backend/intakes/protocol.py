@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
-from headwater.backend.ingest_log import IngestLog
+from headwater.backend.ingest.log import IngestLog
 
 if TYPE_CHECKING:
-    from headwater.backend.intakes.door import Door
+    from headwater.backend.intakes.entrance import Door
     from headwater.graph.storage import Remote
 
 

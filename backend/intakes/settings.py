@@ -23,9 +23,9 @@ import tomllib
 from importlib import import_module
 from pathlib import Path
 
-from headwater.backend.home_settings import DEFAULT_TENANT
+from headwater.backend.access.keys import is_tenant
+from headwater.backend.home.quick_settings import DEFAULT_TENANT
 from headwater.backend.intakes.protocol import Intake, IntakeSettings
-from headwater.backend.keys import is_tenant
 from headwater.errors import ConfigurationError
 
 # The module and the class of each kind.

@@ -8,8 +8,8 @@ that that run wrote) `link_versions` adds. Nothing that an entry states is dropp
 from headwater.backend.projection.capture import WrittenFile, capture_stamp, project_capture
 from headwater.backend.projection.declaration import declaration_stamp, project_declaration
 from headwater.backend.projection.event import event_stamp, project_event
+from headwater.backend.projection.file_moves import project_moves
 from headwater.backend.projection.fold import fold, link_versions
-from headwater.backend.projection.moved import project_moves
 
 __all__ = [
     "WrittenFile", "capture_stamp", "declaration_stamp", "event_stamp", "fold", "link_versions", "project_capture", "project_declaration",

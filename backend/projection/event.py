@@ -19,8 +19,8 @@ from headwater.backend.projection.statement import Statement
 from headwater.backend.projection.tasks import STAGES, state_stages
 from headwater.errors import InvalidEventError, InvalidInputError
 from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id, run_key
-from headwater.graph.stores.written import BARE_END
-from headwater.graph.views.recorded import RECORDED
+from headwater.graph.stores.write_times import BARE_END
+from headwater.graph.views.recorded_steps import RECORDED
 
 _STATE_RANK = {"START": 1, "RUNNING": 2, "COMPLETE": 3, "FAIL": 3, "ABORT": 3}
 _ENDED = 3

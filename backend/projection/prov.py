@@ -13,7 +13,7 @@ from typing import Any
 from headwater.backend.projection.prov_names import Names
 from headwater.backend.projection.statement import Statement as Stated
 from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, kind_of, parse_id
-from headwater.graph.prov.imported import PROVENANCE, kept_attributes
+from headwater.graph.prov.import_properties import PROVENANCE, kept_attributes
 from headwater.graph.prov.model import PROV, SHAPES, Document, Kind, Literal, Name, Statement
 from headwater.graph.prov.terms import LABEL, NODE, TERM, TYPE, term
 

@@ -19,15 +19,15 @@ from typing import Any, BinaryIO, cast
 
 import duckdb
 
-from headwater.backend.messages import packed, read
-from headwater.backend.processes.errors import QuestionEndedError
-from headwater.backend.processes.process import Part, Reply, limit_memory
-from headwater.backend.provenance import chunks_of, open_export
-from headwater.backend.questions.masked import MaskedQuestions
-from headwater.backend.questions.wire import JOB, Ask, Cancel, ExportRequest, JobRequest, MaskRequest
-from headwater.backend.settings import DEFAULT_TENANT, Settings
-from headwater.backend.traces.large import TracesBySize, refusing_large
-from headwater.backend.without_pandas import without_pandas
+from headwater.backend.exports.provenance import chunks_of, open_export
+from headwater.backend.home.settings import DEFAULT_TENANT, Settings
+from headwater.backend.process.child_errors import QuestionEndedError
+from headwater.backend.process.child_process import Part, Reply, limit_memory
+from headwater.backend.process.messages import packed, read
+from headwater.backend.process.pandas_guard import without_pandas
+from headwater.backend.questions.masked_answers import MaskedQuestions
+from headwater.backend.questions.messages import JOB, Ask, Cancel, ExportRequest, JobRequest, MaskRequest
+from headwater.backend.traces.large_traces import TracesBySize, refusing_large
 from headwater.backend.workspace import association_store, graph_store
 from headwater.errors import HeadwaterError
 from headwater.graph.prov.model import Kind, Statement

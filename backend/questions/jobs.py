@@ -18,13 +18,13 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from uuid import uuid4
 
-from headwater.backend.masks import Mask
-from headwater.backend.processes.errors import QuestionEndedError, TooManyQuestionsError
-from headwater.backend.processes.process import Part
-from headwater.backend.processes.turns import Caller, Turns
+from headwater.backend.access.masks import Mask
+from headwater.backend.home.settings import Settings
+from headwater.backend.process.child_errors import QuestionEndedError, TooManyQuestionsError
+from headwater.backend.process.child_process import Part
+from headwater.backend.process.turns import Caller, Turns
+from headwater.backend.questions.messages import JOB, JobRequest
 from headwater.backend.questions.process import QuestionProcess
-from headwater.backend.questions.wire import JOB, JobRequest
-from headwater.backend.settings import Settings
 from headwater.errors import ConfigurationError, HeadwaterError, UnsupportedError
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.graph.trace.on_spark.errors import SparkJobError

@@ -13,16 +13,16 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any, cast
 
-from headwater.backend.masks import Mask
-from headwater.backend.processes.errors import QuestionEndedError
-from headwater.backend.processes.pool import ProcessPool
-from headwater.backend.processes.process import Part, Reply
-from headwater.backend.processes.turns import Caller, Turns
+from headwater.backend.access.masks import Mask
+from headwater.backend.home.settings import DEFAULT_TENANT, Settings
+from headwater.backend.process.child_errors import QuestionEndedError
+from headwater.backend.process.child_pool import ProcessPool
+from headwater.backend.process.child_process import Part, Reply
+from headwater.backend.process.tracing import span
+from headwater.backend.process.turns import Caller, Turns
+from headwater.backend.questions.answer_buffer import WaitingAnswer, WaitingAnswers
+from headwater.backend.questions.messages import ExportRequest, MaskRequest
 from headwater.backend.questions.process import QuestionProcess
-from headwater.backend.questions.waiting_answers import WaitingAnswer, WaitingAnswers
-from headwater.backend.questions.wire import ExportRequest, MaskRequest
-from headwater.backend.settings import DEFAULT_TENANT, Settings
-from headwater.backend.tracing import span
 from headwater.backend.worker import WantsTables
 from headwater.graph.prov import ProvFormat
 from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest

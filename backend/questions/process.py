@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator, Sequence
 from itertools import count
 from typing import Self
 
-from headwater.backend.masks import Mask
-from headwater.backend.processes.process import ChildProcess, Part, Reply
-from headwater.backend.questions.wire import Ask, Asked, Cancel, ExportRequest, JobRequest, MaskRequest
-from headwater.backend.settings import Settings
+from headwater.backend.access.masks import Mask
+from headwater.backend.home.settings import Settings
+from headwater.backend.process.child_process import ChildProcess, Part, Reply
+from headwater.backend.questions.messages import Ask, Asked, Cancel, ExportRequest, JobRequest, MaskRequest
 from headwater.graph.trace.answer import TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 

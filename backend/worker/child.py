@@ -12,14 +12,14 @@ import signal
 from threading import Lock, Thread
 from typing import BinaryIO
 
-from headwater.backend import tracing
-from headwater.backend.logs import configure
-from headwater.backend.memory import settle
-from headwater.backend.messages import packed, read
-from headwater.backend.processes.process import give_way
-from headwater.backend.upkeep.pruning import policy_of
+from headwater.backend.operate.upkeep.pruning import policy_of
+from headwater.backend.process import tracing
+from headwater.backend.process.child_process import give_way
+from headwater.backend.process.garbage_collection import settle
+from headwater.backend.process.logs import configure
+from headwater.backend.process.messages import packed, read
+from headwater.backend.worker.messages import Begin, End, Linked, Report, Wake
 from headwater.backend.worker.thread import Worker
-from headwater.backend.worker.wire import Begin, End, Linked, Report, Wake
 from headwater.backend.workspace import Workspace
 from headwater.graph.records import Wanted
 

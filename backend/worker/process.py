@@ -18,15 +18,15 @@ from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
-from headwater.backend import tracing
-from headwater.backend.ingest_log import IngestLog
-from headwater.backend.logs import configured
-from headwater.backend.messages import packed, read
-from headwater.backend.settings import Settings
-from headwater.backend.worker.at_work import Patience
-from headwater.backend.worker.suspects import end_of
+from headwater.backend.home.settings import Settings
+from headwater.backend.ingest.log import IngestLog
+from headwater.backend.process import tracing
+from headwater.backend.process.logs import configured
+from headwater.backend.process.messages import packed, read
+from headwater.backend.projector.current_entries import Patience
+from headwater.backend.worker.messages import LINKED, MOST_BYTES, Begin, End, Linked, Report, Wake
+from headwater.backend.worker.poison_entries import end_of
 from headwater.backend.worker.trials import too_long
-from headwater.backend.worker.wire import LINKED, MOST_BYTES, Begin, End, Linked, Report, Wake
 from headwater.graph.records import Wanted
 from headwater.graph.records.batches import batched
 

@@ -19,16 +19,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Event, Thread
 
-from headwater.backend.settings import DEFAULT_TENANT
-from headwater.backend.upkeep.pruning import prune_audited
-from headwater.backend.worker.at_work import AtWork
-from headwater.backend.worker.projector import Projector
+from headwater.backend.home.settings import DEFAULT_TENANT
+from headwater.backend.operate.upkeep.pruning import prune_audited
+from headwater.backend.projector.current_entries import AtWork
+from headwater.backend.projector.projector import Projector
 from headwater.backend.worker.trials import Trials
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import DamagedError, HeadwaterError
 from headwater.graph.records import Wanted
 from headwater.graph.records.prune import Policy
-from headwater.graph.records.wanted import WantedTables
+from headwater.graph.records.slow_tables import WantedTables
 from headwater.graph.stores import GraphStore
 
 _TURN = 5.0  # seconds of projection until all other work, and new tenants, have a turn
@@ -297,7 +297,7 @@ class Worker:
     def _keep_groups(self, number: int, capture: str) -> None:
         """Keep groups that traces could not compute after their source is rewritten."""
         # This import loads DuckDB: a service that only answers health checks does without it.
-        from headwater.graph.trace.recomputed.keep import keep_groups
+        from headwater.graph.trace.recompute.group_keeper import keep_groups
 
         try:
             records = self._workspace.records
@@ -313,7 +313,7 @@ class Worker:
 
     def _keep_wanted(self, wanted: Wanted) -> None:
         """Keep a table that a trace computed slowly, so that the next trace need not."""
-        from headwater.graph.trace.recomputed.keep import keep_wanted
+        from headwater.graph.trace.recompute.group_keeper import keep_wanted
 
         what = f"boundary {wanted.boundary} of capture {wanted.capture}"
         try:

@@ -13,12 +13,12 @@ import signal
 import sys
 from threading import Thread
 
-from headwater.backend.ingest_log import Stage
-from headwater.backend.logs import configure
-from headwater.backend.messages import read
-from headwater.backend.worker.at_work import AtWork
-from headwater.backend.worker.projector import Projector
-from headwater.backend.worker.wire import Trial
+from headwater.backend.ingest.log import Stage
+from headwater.backend.process.logs import configure
+from headwater.backend.process.messages import read
+from headwater.backend.projector.current_entries import AtWork
+from headwater.backend.projector.projector import Projector
+from headwater.backend.worker.messages import Trial
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError
 

@@ -14,14 +14,14 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from headwater.backend.home_settings import HomeSettings
-from headwater.backend.ingest_log import IngestLog
-from headwater.backend.logs import configured
-from headwater.backend.messages import packed
-from headwater.backend.worker.at_work import Patience, left_in
-from headwater.backend.worker.suspects import Suspect, Suspects, end_of
+from headwater.backend.home.quick_settings import HomeSettings
+from headwater.backend.ingest.log import IngestLog
+from headwater.backend.process.logs import configured
+from headwater.backend.process.messages import packed
+from headwater.backend.projector.current_entries import Patience, left_in
+from headwater.backend.worker.messages import Trial
+from headwater.backend.worker.poison_entries import Suspect, Suspects, end_of
 from headwater.backend.worker.trial import LATER, PASSED, STAYS
-from headwater.backend.worker.wire import Trial
 
 _LOOK = 5.0  # seconds between two checks for suspects of other replicas
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds after a trial that did not pass

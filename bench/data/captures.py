@@ -57,9 +57,9 @@ def lake() -> Path:
 
 def make(home: Path, captures: int) -> None:
     """Fill a new home: its associations, log and graph."""
-    from headwater.backend.ingest_log import Draft, EntryKind
+    from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
+    from headwater.backend.ingest.log import Draft, EntryKind
     from headwater.backend.projection import capture_stamp, fold, project_capture
-    from headwater.backend.settings import DEFAULT_TENANT, load_settings
     from headwater.backend.workspace import Workspace
     from headwater.graph.records.batches import batched
 

@@ -35,7 +35,7 @@ def home_of(count: int) -> Path:
 
 
 async def _fill(home: Path, count: int) -> None:
-    from headwater.backend.settings import DEFAULT_TENANT, load_settings
+    from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
     from headwater.backend.workspace import Workspace
 
     async with await Workspace.open(load_settings(home=home)) as workspace:

@@ -24,7 +24,7 @@ from bench.service import Service
 from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic
 
 if TYPE_CHECKING:
-    from headwater.backend.client import GraphQLClient
+    from headwater.backend.cli.service_client import GraphQLClient
 
 _MODES = ("active", "auto")
 _TENTH = "a tenth"

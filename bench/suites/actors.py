@@ -57,7 +57,7 @@ class ActorsSuite:
 class _ActorsArm:
     def __init__(self, folder: Path, scale: float) -> None:
         from bench.service import Service
-        from headwater.backend.home import Home
+        from headwater.backend.home.folder import Home
 
         folder.mkdir()
         self._folder = folder

@@ -103,7 +103,7 @@ class CapturesSuite:
 
 class _TracesArm:
     def __init__(self, sizes: tuple[int, ...], folder: Path, *, is_measured: bool) -> None:
-        from headwater.backend.memory import settle
+        from headwater.backend.process.garbage_collection import settle
 
         self._folder = folder
         self._constant: dict[str, float] = {}
@@ -168,7 +168,7 @@ class Home:
 
     def ask(self, case: str, turn: int) -> None:
         """Put a question about one record; each turn about another."""
-        from headwater.backend.settings import DEFAULT_TENANT
+        from headwater.backend.home.settings import DEFAULT_TENANT
         from headwater.graph.trace import TraceRequest, trace
 
         lake = captures.lake()
@@ -187,9 +187,9 @@ class Home:
 
     def publish(self, scratch: Path) -> float:
         """Publish a new capture of the asked pipeline's first job; the milliseconds that its files alone take to be written."""
-        from headwater.backend.settings import DEFAULT_TENANT
+        from headwater.backend.home.settings import DEFAULT_TENANT
         from headwater.graph.associations import Manifest
-        from headwater.graph.records.files import write_durably
+        from headwater.graph.records.atomic_files import write_durably
 
         asked, _ = next(captures.pipeline(captures.lake()))
         file = asked["sources"][0]["files"][0]
@@ -210,7 +210,7 @@ class Home:
 
     def strike(self) -> None:
         """Take the published capture back."""
-        from headwater.backend.settings import DEFAULT_TENANT
+        from headwater.backend.home.settings import DEFAULT_TENANT
 
         self._records.drop(DEFAULT_TENANT, self._published)
 

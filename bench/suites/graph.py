@@ -22,7 +22,7 @@ from bench.graphs.events import tpcds_events
 from bench.graphs.filled import TENANT, foci, neo4j_lake, sqlite_lake, started, whole_foci
 from bench.rest import rest
 from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic, Suite
-from headwater.backend.memory import settle
+from headwater.backend.process.garbage_collection import settle
 from headwater.graph.index import IndexedStore, open_indexed
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.stores import Direction, GraphStore, open_store
@@ -173,7 +173,7 @@ class _StoreArm:
         Each round they are of another job: what projection remembers of an event must not be that of the round before.
         """
         from headwater.backend.projection import event_stamp, fold, project_event
-        from headwater.backend.worker.projector import BATCH
+        from headwater.backend.projector.projector import BATCH
 
         self._events = self._events or [json.loads(line) for line in tpcds_events()]
         chosen = self._events if turn % 10 == 0 else self._events[: len(self._events) // 3]

@@ -163,7 +163,7 @@ async def take_in(home: Path, manifest: dict[str, Any], segments: Mapping[str, b
     """Put a capture into a home, as delivery does."""
     from hashlib import sha256
 
-    from headwater.backend.settings import DEFAULT_TENANT, load_settings
+    from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
     from headwater.backend.workspace import Workspace
 
     entries = [{**entry, "sha256": sha256(segments[entry["name"]]).hexdigest()} for entry in manifest["segments"]]

@@ -173,10 +173,10 @@ class _ServiceArm:
     def _lake(self) -> Service:
         """A service over the lake, asked by a key of the lake's tenant."""
         from bench.graphs.filled import TENANT, foci, sqlite_lake
-        from headwater.backend.client import GraphQLClient
-        from headwater.backend.home import Home
-        from headwater.backend.keys import KeyRing
-        from headwater.graphql.access import ROLES
+        from headwater.backend.access.keys import KeyRing
+        from headwater.backend.cli.service_client import GraphQLClient
+        from headwater.backend.home.folder import Home
+        from headwater.graph.access.scopes import ROLES
 
         home = Home.at(self._folder / "view").create()
         shutil.copyfile(sqlite_lake(self._nodes) / "graph.db", home.graph)

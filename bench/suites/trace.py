@@ -43,8 +43,8 @@ class TraceSuite:
 
     def prepare(self, folder: Path) -> None:
         """Run the demo's pipeline under capture."""
-        from headwater.backend.demo.data import prepare
-        from headwater.backend.demo.pipeline import run_pipeline
+        from headwater.backend.cli.demo.data import prepare
+        from headwater.backend.cli.demo.pipeline import run_pipeline
 
         prepare(folder / "raw")
         run_pipeline(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bench.truth.replay import Record
 from headwater.graph.trace import Semantics
-from headwater.graph.trace.files.places import placed
+from headwater.graph.trace.record_places import placed
 from headwater.graph.trace.step.backward import Backward
 from headwater.graph.trace.tracer import tracer_of
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))  # the server that the tests start
 import obstore  # noqa: E402 - the path above is for those below
 from obstore.store import S3Store  # noqa: E402
 
-from headwater.backend.demo.data import prepare  # noqa: E402
+from headwater.backend.cli.demo.data import prepare  # noqa: E402
 from tests.lake import KEY, SECRET, S3Server, s3, table_jars  # noqa: E402
 
 ROW = "origin = 'EWR' AND month = 2"

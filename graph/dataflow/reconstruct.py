@@ -13,7 +13,7 @@ from headwater.graph.dataflow.versions import versions_read
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, kind_of
 from headwater.graph.model.declaration import ACTOR_TYPE, ACTORS, type_of
 from headwater.graph.stores import Direction, GraphStore
-from headwater.graph.stores.written import with_ends
+from headwater.graph.stores.write_times import with_ends
 
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES, EdgeKind.LINKS)
 _PAGE = 1_000

@@ -24,7 +24,7 @@ from headwater.graph.model.bulk import edges_of, nodes_of
 from headwater.graph.model.changes import Changes
 from headwater.graph.stores.columns import by_columns
 from headwater.graph.stores.indexable import NOT_INDEXED, IndexableStore, Rows, UnindexableError
-from headwater.graph.stores.numbered import cone
+from headwater.graph.stores.numbered_cones import cone
 from headwater.graph.stores.protocol import Cone, Direction, GraphStore, IdRange, Listing, Moment, Page, Portion, Subgraph
 from headwater.graph.stores.registry import open_store
 

@@ -13,7 +13,7 @@ from headwater.graph.index.edges import far_of, kind_of, near_of, turned
 from headwater.graph.model import EdgeKind, Node, NodeKind
 from headwater.graph.model.bulk import nodes_of
 from headwater.graph.stores.indexable import CODES, KINDS, NOT_INDEXED
-from headwater.graph.stores.numbered import NO_EDGES, ROW, distinct
+from headwater.graph.stores.numbered_cones import NO_EDGES, ROW, distinct
 from headwater.graph.stores.protocol import COUNTED, Direction
 
 _NODE_KINDS = {kind.value: kind for kind in NodeKind}

@@ -2,7 +2,7 @@
 
 from headwater.graph.prov.export import Export, export_column, export_dataset, export_records, export_run, export_view
 from headwater.graph.prov.reader import GraphReader
-from headwater.graph.prov.shown import export_shown
+from headwater.graph.prov.view_document import export_shown
 from headwater.graph.prov.write import NOTATIONS, ProvFormat, write
 
 __all__ = [

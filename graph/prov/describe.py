@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from headwater.graph.model import Node, NodeKind, bare_name, kind_of, node_id, parse_id
-from headwater.graph.prov.imported import PROVENANCE, imported_attributes
+from headwater.graph.prov.import_properties import PROVENANCE, imported_attributes
 from headwater.graph.prov.statements import Statements
 from headwater.graph.prov.terms import instant
 

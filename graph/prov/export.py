@@ -18,13 +18,13 @@ from headwater import __version__
 from headwater.errors import NotFoundError
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id, parse_id
 from headwater.graph.prov.describe import describe
-from headwater.graph.prov.imported import namespaces_of
+from headwater.graph.prov.import_properties import namespaces_of
 from headwater.graph.prov.lineage import Flows, describe_flows, unversioned_inputs
 from headwater.graph.prov.model import PROV, Closed, Item, Kind, Name, Opened, Statement
 from headwater.graph.prov.reader import GraphReader
 from headwater.graph.prov.statements import Statements
+from headwater.graph.prov.subgraph import describe_containment, describe_view
 from headwater.graph.prov.terms import LABEL, TYPE, instant, iri, term
-from headwater.graph.prov.view import describe_containment, describe_view
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Direction, GraphStore, Subgraph
@@ -143,7 +143,7 @@ async def export_records(graph: GraphStore, store: AssociationStore, tenant: str
     The items are to be read before the context ends. Raises whatever the trace raises.
     """
     from headwater.graph.prov.records import RecordStatements  # DuckDB loads with it: other exports do without
-    from headwater.graph.trace.pairs import trace_pairs
+    from headwater.graph.trace.record_pairs import trace_pairs
 
     async with trace_pairs(graph, store, tenant, request) as traced:
         runs = sorted({hop.run for hop in traced.path if hop.run})

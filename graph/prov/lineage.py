@@ -26,7 +26,7 @@ from headwater.graph.prov.statements import Statements
 from headwater.graph.prov.terms import instant
 from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Subgraph
-from headwater.graph.stores.written import with_ends
+from headwater.graph.stores.write_times import with_ends
 
 _INPUT = "input:"
 _PATH_FORMATS = frozenset({"avro", "csv", "json", "orc", "parquet", "text"})  # where what is overwritten is gone

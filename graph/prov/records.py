@@ -17,7 +17,7 @@ from headwater.graph.prov.model import Kind, Name, Statement
 from headwater.graph.prov.statements import Statements
 from headwater.graph.prov.terms import LABEL, TYPE, instant, iri, term
 from headwater.graph.records import uri_of
-from headwater.graph.trace.pairs import TracedPairs
+from headwater.graph.trace.record_pairs import TracedPairs
 
 _RECORD = (TYPE, Name(term("Record")))
 _FILE, _ROW, _LINE = term("file"), term("row"), term("line")

@@ -1,12 +1,12 @@
 """The kept associations: what tasks wrote as segments, sorted and catalogued so that a trace finds its few rows."""
 
 from headwater.graph.records.catalog import CaptureEntry, Catalog, DatasetEntry
-from headwater.graph.records.known import KnownDataset
+from headwater.graph.records.dataset_index import KnownDataset
 from headwater.graph.records.layout import KeptFile
-from headwater.graph.records.names import FileBlock, block_at, block_of, uri_of
 from headwater.graph.records.roots import ANYWHERE, DataRoots, Look
+from headwater.graph.records.safe_names import FileBlock, block_at, block_of, uri_of
+from headwater.graph.records.slow_tables import Wanted
 from headwater.graph.records.store import AssociationStore
-from headwater.graph.records.wanted import Wanted
 
 __all__ = [
     "ANYWHERE",

@@ -24,9 +24,9 @@ from headwater.errors import DamagedError, InvalidCaptureError, UnavailableError
 from headwater.graph.associations import Manifest
 from headwater.graph.records.digests import DIGESTS
 from headwater.graph.records.layout import FILES, MANIFEST, manifest_text
-from headwater.graph.records.names import checked_capture, checked_tenant
-from headwater.graph.records.pruned import Pruned
-from headwater.graph.storage.writing import Place
+from headwater.graph.records.prune_note import Pruned
+from headwater.graph.records.safe_names import checked_capture, checked_tenant
+from headwater.graph.storage.object_folder import Place
 
 KEPT = "kept.json"
 JOURNAL = "journal"

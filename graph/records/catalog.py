@@ -17,15 +17,15 @@ from typing import Any
 
 from headwater.graph.associations import Manifest
 from headwater.graph.damage import damaged, translated
-from headwater.graph.records import known, moved, schema
-from headwater.graph.records.at_rest import FileAtRest
+from headwater.graph.records import dataset_index, moved_files, schema
 from headwater.graph.records.batches import batched
-from headwater.graph.records.known import KnownDatasets
+from headwater.graph.records.dataset_index import KnownDatasets
+from headwater.graph.records.file_digest import FileAtRest
 from headwater.graph.records.layout import KeptFile, files_text, manifest_text
-from headwater.graph.records.moved import KnownMoves, name_key
-from headwater.graph.records.names import FileBlock, block_at
-from headwater.graph.records.prunable import Prunable
-from headwater.graph.records.replacing import Replaces, instant, replaced_by
+from headwater.graph.records.moved_files import KnownMoves, name_key
+from headwater.graph.records.overwrites import Replaces, instant, replaced_by
+from headwater.graph.records.prune_candidates import Prunable
+from headwater.graph.records.safe_names import FileBlock, block_at
 from headwater.graph.records.versions import KnownVersions
 
 _WHAT = "The catalog of captures"
@@ -139,7 +139,7 @@ class Catalog:
             names = [tenant, run.namespace, run.job]
             database.execute("INSERT OR IGNORE INTO job (tenant, namespace, name) VALUES (?, ?, ?)", names)
             ((job,),) = database.execute("SELECT number FROM job WHERE tenant = ? AND namespace = ? AND name = ?", names)
-            uses, output = known.enter(database, tenant, manifest, known.uses_of(manifest), job)
+            uses, output = dataset_index.enter(database, tenant, manifest, dataset_index.uses_of(manifest), job)
             recomputed = any(boundary.recomputed is not None for boundary in manifest.boundaries)
             replaces = replaced_by(manifest.sink) if manifest.sink is not None else Replaces.NOTHING
             at = instant(manifest.ended)
@@ -178,8 +178,8 @@ class Catalog:
                 "INSERT INTO consumed SELECT number, ?, ?, ?, ?, ? FROM path WHERE tenant = ? AND uri = ?",
                 [(*block[1:], output, ended, number, tenant, block.path) for block in sorted(read)],
             )
-            moved.enter_read(database, tenant, sorted(read_as))
-            moved.enter_handed(database, number, output)
+            moved_files.enter_read(database, tenant, sorted(read_as))
+            moved_files.enter_handed(database, number, output)
             if recomputed and not pruned:
                 database.execute("INSERT INTO unkept (tenant, capture) VALUES (?, ?)", [tenant, manifest.capture])
             # Whoever read these files before it was known that a run wrote them: what was left to be found again may get lost after all.
@@ -420,7 +420,7 @@ class Catalog:
             return
         chosen = "SELECT number, bytes FROM capture WHERE tenant = ? AND capture = ?"
         for number, size in database.execute(chosen, [tenant, capture]).fetchall():
-            known.strike(database, number)
+            dataset_index.strike(database, number)
             database.execute("UPDATE capture SET held = 0 WHERE held = ? AND held <> 0", [number])
             for table in ("written", "consumed", "capture"):
                 column = "number" if table == "capture" else "capture"

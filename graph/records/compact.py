@@ -23,15 +23,15 @@ import pyarrow.parquet as pq
 from headwater.errors import HeadwaterError, InvalidCaptureError
 from headwater.graph.associations import NONE, Boundary, Manifest, SegmentEntry
 from headwater.graph.associations.segment import Segment
+from headwater.graph.records.atomic_files import sync, write_durably
 from headwater.graph.records.decode import Longs, arrow_of, longs_of
 from headwater.graph.records.digests import seal
-from headwater.graph.records.files import sync, write_durably
-from headwater.graph.records.grouping import GroupedRows
+from headwater.graph.records.disk_sort import TooMuchError, spilling
+from headwater.graph.records.group_numbers import Numbering
+from headwater.graph.records.group_rows import GroupedRows
 from headwater.graph.records.layout import FILES, MANIFEST, KeptFile, boundary_name, files_text, manifest_text
 from headwater.graph.records.lists import keep_lists
-from headwater.graph.records.numbering import Numbering
-from headwater.graph.records.ordering import collided, in_order, ordered
-from headwater.graph.records.spilling import TooMuchError, spilling
+from headwater.graph.records.row_order import collided, in_order, ordered
 from headwater.graph.records.tables import batches, files_written, order_of, parts_of, schema_of
 
 _ROW_GROUP = 32_768

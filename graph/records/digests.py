@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headwater.graph.damage import damaged
-from headwater.graph.records.files import write_durably
+from headwater.graph.records.atomic_files import write_durably
 
 DIGESTS = "digests.json"
 _WHAT = "The association file"

@@ -12,7 +12,7 @@ from headwater.errors import InvalidInputError, UnavailableError
 from headwater.graph.associations import Manifest
 from headwater.graph.damage import damaged
 from headwater.graph.records.digests import read_checked
-from headwater.graph.records.names import FileBlock, uri_of
+from headwater.graph.records.safe_names import FileBlock, uri_of
 
 _WHAT = "The association file"
 MANIFEST = "manifest.json"

@@ -22,10 +22,10 @@ from headwater.errors import DamagedError
 from headwater.graph.associations import Manifest, Source
 from headwater.graph.associations.parts import SourceFile, Split
 from headwater.graph.damage import damaged
+from headwater.graph.records.atomic_files import sync, write_durably
 from headwater.graph.records.digests import changing, check_file
-from headwater.graph.records.files import sync, write_durably
 from headwater.graph.records.layout import BRIEF, LISTS, KeptFile, manifest_text, read_manifest
-from headwater.graph.records.names import FileBlock, block_at, uri_of
+from headwater.graph.records.safe_names import FileBlock, block_at, uri_of
 from headwater.graph.storage.addresses import other_spellings
 
 _ROWS = "rows"  # of a boundary in a brief manifest

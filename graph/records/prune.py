@@ -15,8 +15,8 @@ from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 
 from headwater.errors import InvalidQueryError
-from headwater.graph.records.prunable import Candidate
-from headwater.graph.records.pruned import Pruned
+from headwater.graph.records.prune_candidates import Candidate
+from headwater.graph.records.prune_note import Pruned
 from headwater.graph.records.store import AssociationStore
 
 _PAGE = 500

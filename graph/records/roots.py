@@ -16,10 +16,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from headwater.errors import SourceChangedError, SourceUnavailableError, UnsupportedError
-from headwater.graph.records.names import FileBlock, block_at, uri_of
+from headwater.graph.records.safe_names import FileBlock, block_at, uri_of
 from headwater.graph.storage import NOWHERE, Identity, LocalFile, OpenedFiles, Remote, RemoteFile, StoredFile
 from headwater.graph.storage.addresses import is_remote
-from headwater.graph.storage.keyed import is_keyed
+from headwater.graph.storage.key_places import is_keyed
 from headwater.graph.storage.tables import StoredTable
 
 _FEW = 3  # files of one folder of remote storage that are looked at one by one

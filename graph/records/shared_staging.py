@@ -17,9 +17,9 @@ from pathlib import Path
 
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import SegmentEntry
-from headwater.graph.records.names import checked_capture, checked_segment, checked_tenant
+from headwater.graph.records.safe_names import checked_capture, checked_segment, checked_tenant
 from headwater.graph.records.staging import Staging, digest_of
-from headwater.graph.storage.writing import AlteredObjectError, Place
+from headwater.graph.storage.object_folder import AlteredObjectError, Place
 
 _FOLDER = ".staging"  # no name of a tenant
 _AT_ONCE = 8

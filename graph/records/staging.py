@@ -11,8 +11,8 @@ from pathlib import Path
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import SegmentEntry
 from headwater.graph.associations.segment import Segment
-from headwater.graph.records.files import write_durably
-from headwater.graph.records.names import checked_capture, checked_segment
+from headwater.graph.records.atomic_files import write_durably
+from headwater.graph.records.safe_names import checked_capture, checked_segment
 
 FOLDER = "staging"  # no UUID, so no capture's folder
 

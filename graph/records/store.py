@@ -28,10 +28,10 @@ from uuid import uuid4
 from headwater.errors import DamagedError, InvalidCaptureError, NotFoundError
 from headwater.graph.associations import Manifest
 from headwater.graph.damage import REPAIR, damaged
-from headwater.graph.records.bounded import Bounded
+from headwater.graph.records.atomic_files import sync, write_durably
+from headwater.graph.records.bounded_cache import Bounded
 from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.digests import changing, digests_of, seal
-from headwater.graph.records.files import sync, write_durably
 from headwater.graph.records.layout import (
     BRIEF,
     CATALOG,
@@ -57,11 +57,11 @@ from headwater.graph.records.lists import (
     rows_of_segments,
     stated_rows,
 )
-from headwater.graph.records.names import checked_capture, checked_tenant
-from headwater.graph.records.pruned import PRUNED, Pruned, is_pruned, read_pruned, table_bytes
+from headwater.graph.records.prune_note import PRUNED, Pruned, is_pruned, read_pruned, table_bytes
 from headwater.graph.records.roots import DataRoots
+from headwater.graph.records.safe_names import checked_capture, checked_tenant
+from headwater.graph.records.slow_tables import WantedTables
 from headwater.graph.records.staging import Staging
-from headwater.graph.records.wanted import WantedTables
 
 _MANIFEST_BYTES = 16 << 20  # of JSON; in memory a manifest takes some ten times that
 INCOMING = ".incoming-"  # what the names of segments on their way here begin with
@@ -373,7 +373,7 @@ class AssociationStore:
         known, files = self.catalog.written_by(tenant, capture), read_files(folder)
         if self.catalog.has(tenant, capture) and {(file.block, file.rows) for file in files} != {(file.block, file.rows) for file in known}:
             raise damaged(folder / FILES, "The association file", "it does not list the files that the catalog knows")
-        from headwater.graph.records.kept import check_table  # numpy and pyarrow load with it
+        from headwater.graph.records.key_lookup import check_table  # numpy and pyarrow load with it
 
         for table in folder.glob("b*.parquet"):
             check_table(table)

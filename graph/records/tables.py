@@ -39,9 +39,9 @@ from headwater.graph.associations import Boundary
 from headwater.graph.associations.parts import WrittenFile
 from headwater.graph.associations.segment import Segment
 from headwater.graph.records.decode import Longs, arrow_of, decode_parts
+from headwater.graph.records.implied_columns import Columns, Part, own_columns
 from headwater.graph.records.layout import KeptFile
-from headwater.graph.records.names import FileBlock, block_at
-from headwater.graph.records.places import Columns, Part, own_columns
+from headwater.graph.records.safe_names import FileBlock, block_at
 
 _OWN = {
     "sink": ["file", "row"],

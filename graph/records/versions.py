@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.graph.model import parse_id
-from headwater.graph.records.replacing import Replaces, instant
+from headwater.graph.records.overwrites import Replaces, instant
 
 _PAGE = 200
 _DATASET = "(SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?)"

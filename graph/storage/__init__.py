@@ -23,7 +23,7 @@ these. Which module to open:
 """
 
 from headwater.graph.storage.files import LocalFile, RemoteFile, StoredFile
-from headwater.graph.storage.opened import Identity, OpenedFiles, open_resolved
+from headwater.graph.storage.open_files import Identity, OpenedFiles, open_resolved
 from headwater.graph.storage.remote import NOWHERE, Remote, Traffic
 from headwater.graph.storage.settings import read_roots
 

@@ -18,7 +18,7 @@ import duckdb
 
 from headwater.errors import HeadwaterError, MissingExtraError
 from headwater.graph.storage.files import RemoteFile
-from headwater.graph.storage.opened import spell_descriptors
+from headwater.graph.storage.open_files import spell_descriptors
 
 _PROTOCOL = "headwater-stored"
 _MOST = 100_000  # names that are known

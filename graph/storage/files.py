@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from headwater.errors import SourceUnavailableError
 from headwater.graph.storage.addresses import Address
-from headwater.graph.storage.opened import Identity, OpenedFiles
+from headwater.graph.storage.open_files import Identity, OpenedFiles
 from headwater.graph.storage.protocol import Stat
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.errors import MissingExtraError, SourceUnavailableError, UnsupportedError
-from headwater.graph.storage.keyed import parts_of
+from headwater.graph.storage.key_places import parts_of
 from headwater.graph.storage.protocol import unavailable
-from headwater.graph.storage.rowkeys import KeyColumn, key_of, position_of, texts_of
+from headwater.graph.storage.row_keys import KeyColumn, key_of, position_of, texts_of
 from headwater.graph.storage.settings import RootSettings
 from headwater.graph.storage.tables import RowsAsked, RowsFound
 

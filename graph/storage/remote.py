@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from headwater.errors import ConfigurationError, MissingExtraError, SourceUnavailableError, UnsupportedError
 from headwater.graph.storage.addresses import Address, address_of
 from headwater.graph.storage.files import RemoteFile
-from headwater.graph.storage.keyed import keyed_address, parts_of
+from headwater.graph.storage.key_places import keyed_address, parts_of
 from headwater.graph.storage.protocol import Stat, Store, unavailable
 from headwater.graph.storage.settings import RootSettings
 from headwater.graph.storage.tables import RowsAsked, RowsFound, StoredTable
 
 if TYPE_CHECKING:
-    from headwater.graph.storage.writing import Place
+    from headwater.graph.storage.object_folder import Place
 
 _STORES = {
     "s3": "objects:Objects",
@@ -225,7 +225,7 @@ class Remote:
         Raises:
             ConfigurationError: it lies below no root, or its storage is no object store.
         """
-        from headwater.graph.storage.writing import Place
+        from headwater.graph.storage.object_folder import Place
 
         try:
             address = address_of(uri)

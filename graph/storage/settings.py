@@ -24,8 +24,8 @@ from pathlib import Path
 
 from headwater.errors import ConfigurationError, UnsupportedError
 from headwater.graph.storage.addresses import SCHEMES, Address, address_of
-from headwater.graph.storage.keyed import SCHEMES as KEYED
-from headwater.graph.storage.keyed import is_below, is_keyed, keyed_address, parts_of
+from headwater.graph.storage.key_places import SCHEMES as KEYED
+from headwater.graph.storage.key_places import is_below, is_keyed, keyed_address, parts_of
 
 # What a root of each scheme may state, besides its url and the seconds that one request may take.
 OPTIONS = {

@@ -1,6 +1,6 @@
 """Tables of databases and partitions of topics, whose records are read by their key: what a trace may ask of one.
 
-For the formats of `graph/trace/files/formats`, by way of a root of `settings`. A row has changed since a run read it where the database
+For the formats of `graph/files/formats`, by way of a root of `settings`. A row has changed since a run read it where the database
 can tell; where it cannot, that is said too, never assumed.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from headwater.graph.storage.rowkeys import KeyColumn
+from headwater.graph.storage.row_keys import KeyColumn
 
 Recorded = Callable[[Collection[int]], Mapping[int, bytes | None]]  # the keys of numbers that are known; None: two keys have the number
 

@@ -41,7 +41,7 @@ class Subgraph:
     """The reached nodes, nearest first (then by id), and every edge of the followed kinds between two of them.
 
     `truncated` counts the nodes beyond the limit (0: nothing is missing). Counting stops after `COUNTED` nodes, and then `counted` is
-    false. `distance` is in hops. `hidden` is true if the caller may not see something next to these nodes (`graph.within`).
+    false. `distance` is in hops. `hidden` is true if the caller may not see something next to these nodes (`graph.access`).
     """
 
     nodes: Sequence[Node]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from headwater.graph.trace.files.columnnames import ColumnNames
+from headwater.graph.files.column_names import ColumnNames
 
 
 class Semantics(StrEnum):

@@ -18,14 +18,14 @@ from pathlib import Path
 
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError
 from headwater.graph.associations import Manifest
+from headwater.graph.files.formats import format_of
+from headwater.graph.files.shapes import Shape
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
 from headwater.graph.names import has_symlink, nodes_named, wholes
 from headwater.graph.records import FileBlock, KnownDataset, uri_of
-from headwater.graph.records.known import KnownDatasets
+from headwater.graph.records.dataset_index import KnownDatasets
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import AsOf
-from headwater.graph.trace.files.formats import format_of
-from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.paths import path_of_dataset
 

@@ -10,12 +10,11 @@ from collections.abc import Collection, Iterator, Sequence
 
 from headwater.graph.associations import Operator, Source
 from headwater.graph.associations.references import POSITION_BITS
-from headwater.graph.trace.database import in_memory
-from headwater.graph.trace.database.in_memory import Columns
-from headwater.graph.trace.files.formats import format_of
-from headwater.graph.trace.files.places import first_of_split
-from headwater.graph.trace.files.shapes import Shape
-from headwater.graph.trace.held import Holding
+from headwater.graph.duck import memory_tables
+from headwater.graph.duck.memory_tables import Columns
+from headwater.graph.files.formats import format_of
+from headwater.graph.files.shapes import Shape
+from headwater.graph.trace.file_checks import Holding
 from headwater.graph.trace.hops import Hops, say_problems
 from headwater.graph.trace.links import (
     counts_alike,
@@ -30,11 +29,12 @@ from headwater.graph.trace.links import (
     unread,
     writers,
 )
-from headwater.graph.trace.moved import later_places, renumber
-from headwater.graph.trace.overlaps import as_read, counts_bytes
-from headwater.graph.trace.rewritten.later import Later
+from headwater.graph.trace.moved_files import later_places, renumber
+from headwater.graph.trace.record_places import first_of_split
+from headwater.graph.trace.rewrites.later_files import Later
 from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
 from headwater.graph.trace.step.forward import Forward
+from headwater.graph.trace.writers_by_place import as_read, counts_bytes
 
 _WITHOUT_END = 2**62
 
@@ -148,7 +148,7 @@ class Downstream:
         rows = session.columns(written) if not seen else None
         if rows is not None:
             return session.hold(
-                in_memory.distinct({"origin": rows["origin"], "file": in_memory.mapped(rows["file"], numbers), "row": rows["row"]})
+                memory_tables.distinct({"origin": rows["origin"], "file": memory_tables.mapped(rows["file"], numbers), "row": rows["row"]})
             )
         known = "".join(f" EXCEPT SELECT origin, file, row FROM {table}" for table in seen)
         return session.table(f"SELECT DISTINCT w.origin, {mapped('w.file', numbers)} AS file, w.row FROM {written} w{known}")
@@ -169,7 +169,7 @@ class Downstream:
             return None
         known = self._session.columns(table)
         if known is not None:
-            return self._session.hold(in_memory.united([_within(known, *entry) for entry in ranges]))
+            return self._session.hold(memory_tables.united([_within(known, *entry) for entry in ranges]))
         values = ", ".join(f"({file}, {ordinal}, {low}, {high})" for file, ordinal, low, high in ranges)
         return self._session.table(
             f"SELECT DISTINCT t.origin, (m.ordinal::BIGINT << 40) | (t.row - m.low) AS ref FROM {table} t "
@@ -240,5 +240,5 @@ class Downstream:
 
 def _within(places: Columns, file: int, ordinal: int, low: int, high: int) -> Columns:
     """The references `origin, ref` to those of some places that lie in a range of a file."""
-    met = in_memory.taken(places, (places["file"] == file) & (places["row"] >= low) & (places["row"] < high))
+    met = memory_tables.taken(places, (places["file"] == file) & (places["row"] >= low) & (places["row"] < high))
     return {"origin": met["origin"], "ref": (ordinal << POSITION_BITS) | (met["row"] - low)}

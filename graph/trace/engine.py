@@ -17,12 +17,15 @@ from functools import partial
 import numpy as np
 
 from headwater.errors import InvalidQueryError, UnsupportedError
+from headwater.graph.duck import memory_tables
+from headwater.graph.duck.memory_tables import Columns
+from headwater.graph.files.formats import format_of
+from headwater.graph.files.reader import FILE, ROW
+from headwater.graph.files.shapes import Shape
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Grain, Origin, Semantics, TraceAnswer, TracedRecord, TraceRequest
-from headwater.graph.trace.apart import files_apart
-from headwater.graph.trace.database import in_memory
-from headwater.graph.trace.database.in_memory import Columns
+from headwater.graph.trace.coarse_hops import Lifted, lift
 from headwater.graph.trace.datasets import (
     Dataset,
     Version,
@@ -35,20 +38,17 @@ from headwater.graph.trace.datasets import (
 )
 from headwater.graph.trace.downstream import Downstream
 from headwater.graph.trace.estimate import expected_rows
-from headwater.graph.trace.files.formats import format_of
-from headwater.graph.trace.files.reader import FILE, ROW
-from headwater.graph.trace.files.shapes import Shape
-from headwater.graph.trace.held import held_now, holding_of, say_gone, say_snapshot
+from headwater.graph.trace.file_checks import held_now, holding_of, say_gone, say_snapshot
 from headwater.graph.trace.hops import Hops, failures_in, notes_of
-from headwater.graph.trace.lift import Lifted, lift
 from headwater.graph.trace.links import Names, datasets_of
-from headwater.graph.trace.origins import origins_of
+from headwater.graph.trace.partition_locations import files_apart
+from headwater.graph.trace.paths_between import towards_of
 from headwater.graph.trace.selection import check_rows, column_names, own_names, places_of, read_back, records, select, select_at, unread
 from headwater.graph.trace.session import KnownFile, Session, mapped
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
+from headwater.graph.trace.value_sources import origins_of
 from headwater.graph.trace.versions import find_asked
-from headwater.graph.trace.ways import towards_of
 
 Elsewhere = Callable[[Session], AbstractContextManager[Session]]
 
@@ -405,10 +405,12 @@ def _places(session: Session, tables: Sequence[str], shown: Collection[int], lim
 
 def _places_in_memory(tables: Sequence[Columns], ranks: Mapping[int, int], limit: int) -> tuple[list[tuple[int, int]], int]:
     """The same, of tables in memory."""
-    ranked = [{"rank": in_memory.mapped(columns["file"], ranks), **in_memory.chosen(columns, ["file", "row"])} for columns in tables]
-    places = in_memory.united([in_memory.taken(columns, columns["rank"] >= 0) for columns in ranked])
+    ranked = [
+        {"rank": memory_tables.mapped(columns["file"], ranks), **memory_tables.chosen(columns, ["file", "row"])} for columns in tables
+    ]
+    places = memory_tables.united([memory_tables.taken(columns, columns["rank"] >= 0) for columns in ranked])
     first = zip(places["file"][:limit].tolist(), places["row"][:limit].tolist(), strict=True)
-    return list(first), in_memory.count(places)
+    return list(first), memory_tables.count(places)
 
 
 def _vague(session: Session, number: int) -> TracedRecord:

@@ -11,10 +11,10 @@ import numpy as np
 
 from headwater.errors import SourceChangedError, UnsupportedError
 from headwater.graph.associations import Behaviour, Operator, Sink, Source
+from headwater.graph.duck.memory_tables import taken
+from headwater.graph.files.formats import format_of
+from headwater.graph.files.shapes import Shape
 from headwater.graph.model import NodeKind, node_id
-from headwater.graph.trace.database.in_memory import taken
-from headwater.graph.trace.files.formats import format_of
-from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.plan import Needed
 from headwater.graph.trace.session import Capture, KnownFile, Session
 

@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 
 from headwater.errors import InvalidQueryError
-from headwater.graph.trace.database.in_memory import Database
+from headwater.graph.duck.memory_tables import Database
 from headwater.graph.trace.functions import FUNCTIONS
 
 _LONGEST = 10_000  # characters

@@ -8,19 +8,19 @@ from dataclasses import replace
 from itertools import accumulate
 
 from headwater.errors import HeadwaterError, InvalidQueryError
+from headwater.graph.duck.sql import quoted
+from headwater.graph.files.footers import NoParquetError
+from headwater.graph.files.formats import format_of
+from headwater.graph.files.reader import FILE, ROW
+from headwater.graph.files.shapes import Shape
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Row, RowOrder, RowPage, TracedRecord
-from headwater.graph.trace.database.sql import quoted
 from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, is_captured, readable_files, shape_of
-from headwater.graph.trace.files.footers import NoParquetError
-from headwater.graph.trace.files.formats import format_of
-from headwater.graph.trace.files.reader import FILE, ROW
-from headwater.graph.trace.files.shapes import Shape
-from headwater.graph.trace.origins import origins_of
 from headwater.graph.trace.selection import column_types, records, select
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.value_sources import origins_of
 
 
 async def preview(

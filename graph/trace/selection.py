@@ -14,15 +14,15 @@ import duckdb
 import numpy as np
 
 from headwater.errors import InvalidQueryError, NotFoundError, SourceChangedError, UnsupportedError
+from headwater.graph.duck.memory_tables import Database
+from headwater.graph.duck.sql import quoted
+from headwater.graph.files.footers import Footer, footers, no_parquet
+from headwater.graph.files.formats import format_of
+from headwater.graph.files.reader import FILE, LINE, ROW, Wanted
+from headwater.graph.files.shapes import Shape
 from headwater.graph.records import uri_of
 from headwater.graph.storage.duck import faults
 from headwater.graph.trace.answer import Grain, TracedRecord
-from headwater.graph.trace.database.in_memory import Database
-from headwater.graph.trace.database.sql import quoted
-from headwater.graph.trace.files.footers import Footer, footers, no_parquet
-from headwater.graph.trace.files.formats import format_of
-from headwater.graph.trace.files.reader import FILE, LINE, ROW, Wanted
-from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.predicate import checked, explained, mentioned
 from headwater.graph.trace.session import KnownFile, Session
 

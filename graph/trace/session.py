@@ -13,27 +13,27 @@ import numpy as np
 
 from headwater.errors import DamagedError, SourceChangedError, SourceUnavailableError, UnavailableError, UnsupportedError
 from headwater.graph.associations import Boundary, Manifest, Source
+from headwater.graph.duck import memory_tables
+from headwater.graph.duck.memory_tables import Columns, Database
+from headwater.graph.files.formats import format_of
+from headwater.graph.files.reader import Reader, ReadFile, kept_rows
+from headwater.graph.files.row_ids import TableRows
+from headwater.graph.files.shapes import Shape, partition_values
+from headwater.graph.files.table_cache import KnownTables
 from headwater.graph.model import node_id
 from headwater.graph.records import AssociationStore, FileBlock, KeptFile, Look, uri_of
 from headwater.graph.records.decode import Longs
-from headwater.graph.records.kept import KeptTables, check_table
+from headwater.graph.records.key_lookup import KeptTables, check_table
 from headwater.graph.records.layout import CATALOG
 from headwater.graph.records.lists import SourceFiles, WrittenFiles
 from headwater.graph.storage import LocalFile, RemoteFile, StoredFile, Traffic
 from headwater.graph.storage.tables import StoredTable
 from headwater.graph.trace.answer import FoundAgain, Incomplete
-from headwater.graph.trace.database import in_memory
-from headwater.graph.trace.database.in_memory import Columns, Database
-from headwater.graph.trace.files.formats import format_of
-from headwater.graph.trace.files.reader import Reader, ReadFile, kept_rows
-from headwater.graph.trace.files.rowids import TableRows
-from headwater.graph.trace.files.shapes import Shape, partition_values
-from headwater.graph.trace.files.tablecache import KnownTables
 from headwater.graph.trace.plan import Plan
-from headwater.graph.trace.rowkeys import KeyBook
+from headwater.graph.trace.recorded_row_keys import KeyBook
 
 if TYPE_CHECKING:
-    from headwater.graph.trace.held import Holding
+    from headwater.graph.trace.file_checks import Holding
 
 _LONGS = 64_000_000  # of all tables that one trace holds: 512 MB; what comes then is for the database, which spills
 
@@ -215,8 +215,8 @@ class Session:
     def hold(self, columns: Columns) -> str:
         """Keep a table in memory, and return its name."""
         name = self.database.hold(columns)
-        self._longs += in_memory.count(columns) * len(columns)
-        self._counts[name] = in_memory.count(columns)
+        self._longs += memory_tables.count(columns) * len(columns)
+        self._counts[name] = memory_tables.count(columns)
         return name
 
     def columns(self, table: str) -> Columns | None:
@@ -233,13 +233,13 @@ class Session:
         """A table of these columns of several tables (or queries), each row once."""
         known = [self.columns(table) for table in tables]
         if all(columns is not None for columns in known):
-            return self.hold(in_memory.united([in_memory.chosen(columns, names) for columns in known if columns is not None]))
+            return self.hold(memory_tables.united([memory_tables.chosen(columns, names) for columns in known if columns is not None]))
         return self.table(" UNION ".join(f"SELECT {', '.join(names)} FROM {table}" for table in tables))
 
     def files_of(self, tables: Sequence[str]) -> set[int]:
         """The files that tables with a column `file` have records of."""
         known = [(table, self.columns(table)) for table in tables]
-        found = {int(file) for _, columns in known if columns is not None for file in in_memory.values(columns["file"])}
+        found = {int(file) for _, columns in known if columns is not None for file in memory_tables.values(columns["file"])}
         if queried := [table for table, columns in known if columns is None]:
             union = " UNION ".join(f"SELECT DISTINCT file FROM {table}" for table in queried)
             found |= {row[0] for row in self.database.execute(union).fetchall()}

@@ -11,11 +11,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from headwater.errors import NotFoundError, UnsupportedError
+from headwater.graph.files.formats import format_of
+from headwater.graph.files.shapes import Shape
 from headwater.graph.model import NodeKind, Stamp, node_id
 from headwater.graph.trace.answer import AsOf
 from headwater.graph.trace.datasets import Dataset, Version, shape_of
-from headwater.graph.trace.files.formats import format_of
-from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import Session
 
 _HINT = "Name the snapshot itself."

@@ -16,12 +16,12 @@ from uuid import uuid4
 import duckdb
 
 from headwater.errors import MissingExtraError
+from headwater.graph.duck.memory_tables import SCRATCH
+from headwater.graph.files.reader import Reader
+from headwater.graph.files.table_cache import KnownTables
 from headwater.graph.records import AssociationStore
-from headwater.graph.records.kept import KeptTables
+from headwater.graph.records.key_lookup import KeptTables
 from headwater.graph.storage import duck
-from headwater.graph.trace.database.in_memory import SCRATCH
-from headwater.graph.trace.files.reader import Reader
-from headwater.graph.trace.files.tablecache import KnownTables
 from headwater.graph.trace.session import Capture, Session
 
 _TRACERS: weakref.WeakKeyDictionary[AssociationStore, Tracer] = weakref.WeakKeyDictionary()

@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from headwater.graph.associations import NONE, Behaviour, Definition, Expression, Operator
-from headwater.graph.trace.database.decimals import computed, summed, widens
-from headwater.graph.trace.database.sql import Untranslatable, literal
-from headwater.graph.trace.database.types import INTEGERS, duckdb_type
-from headwater.graph.trace.files.formats import format_of
+from headwater.graph.duck.decimals import computed, summed, widens
+from headwater.graph.duck.sql import Untranslatable, literal
+from headwater.graph.duck.types import INTEGERS, duckdb_type
+from headwater.graph.files.formats import format_of
 from headwater.graph.trace.plan import Plan
 
 _COMPARE = {"=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "<>", "<=>": "IS NOT DISTINCT FROM"}

@@ -13,8 +13,7 @@ from functools import partial
 import numpy as np
 
 from headwater.graph.associations import Source
-from headwater.graph.trace.database import in_memory
-from headwater.graph.trace.files.places import placed
+from headwater.graph.duck import memory_tables
 from headwater.graph.trace.hops import Hops, say_problems
 from headwater.graph.trace.links import (
     Names,
@@ -27,13 +26,14 @@ from headwater.graph.trace.links import (
     say_overwritten,
     writers,
 )
-from headwater.graph.trace.merged import merged
-from headwater.graph.trace.moved import former_places, renumber
-from headwater.graph.trace.numbered import by_numbers, is_shared
-from headwater.graph.trace.overlaps import by_writers
-from headwater.graph.trace.rewritten.former import Former
+from headwater.graph.trace.merge_actions import merged
+from headwater.graph.trace.moved_files import former_places, renumber
+from headwater.graph.trace.record_places import placed
+from headwater.graph.trace.rewrites.former_files import Former
 from headwater.graph.trace.session import Capture, KnownFile, Session, places_among
 from headwater.graph.trace.step.backward import Backward
+from headwater.graph.trace.writers_by_place import by_writers
+from headwater.graph.trace.writers_by_row_number import by_numbers, is_shared
 
 _PLACED = ["origin", "file", "row"]
 
@@ -120,7 +120,7 @@ class Upstream:
     def _met(self, tables: Sequence[str]) -> list[dict[int, bool]]:
         """Of each table the files that it has records of, and whether it is not known of some of these which they are."""
         known = [self._session.columns(table) for table in tables]
-        met = [dict.fromkeys(in_memory.values(columns["file"]).tolist(), False) if columns else {} for columns in known]
+        met = [dict.fromkeys(memory_tables.values(columns["file"]).tolist(), False) if columns else {} for columns in known]
         parts = [(part, table) for part, (table, columns) in enumerate(zip(tables, known, strict=True)) if columns is None]
         if parts:
             rows = " UNION ALL ".join(f"SELECT {part} AS part, file, row IS NULL AS vague FROM {table}" for part, table in parts)
@@ -234,7 +234,7 @@ class Upstream:
         known = self._session.columns(table)
         if known is not None:
             return self._session.hold(
-                in_memory.distinct(in_memory.taken(in_memory.chosen(known, _PLACED), np.isin(known["file"], list(files))))
+                memory_tables.distinct(memory_tables.taken(memory_tables.chosen(known, _PLACED), np.isin(known["file"], list(files))))
             )
         listed = ", ".join(map(str, sorted(files)))
         return self._session.table(f"SELECT DISTINCT origin, file, row FROM {table} WHERE row IS NOT NULL AND file IN ({listed})")

@@ -14,17 +14,17 @@ from dataclasses import replace
 from uuid import UUID
 
 from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
+from headwater.graph.files.shapes import Shape
 from headwater.graph.model import Node, NodeKind, Stamp, node_id, parse_id
 from headwater.graph.model.instants import instant_of, shown_instant
 from headwater.graph.records.lists import block_of_source
-from headwater.graph.records.names import uri_of
-from headwater.graph.records.replacing import Replaces
+from headwater.graph.records.overwrites import Replaces
+from headwater.graph.records.safe_names import uri_of
 from headwater.graph.records.versions import Write
 from headwater.graph.stores.protocol import GraphStore
-from headwater.graph.stores.written import with_ends
+from headwater.graph.stores.write_times import with_ends
 from headwater.graph.trace.answer import AsOf, TraceRequest
 from headwater.graph.trace.datasets import Dataset, Version, find_dataset
-from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import Capture, KnownFile, Session
 from headwater.graph.trace.snapshots import at_snapshot, snapshot_of_run, table_shape
 

@@ -15,7 +15,7 @@ from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.dataflow.versions import snapshot_of
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
 from headwater.graph.stores.protocol import GraphStore
-from headwater.graph.stores.written import WRITTEN_AT, with_ends
+from headwater.graph.stores.write_times import WRITTEN_AT, with_ends
 
 MOST_BLOCKS = 20_000  # of one dataset
 _PAGE = 1_000

@@ -3,12 +3,12 @@
 from headwater.graph.views.access import Access, AccessKind, field_access
 from headwater.graph.views.answer import Levels, Members, Sight, Totals, VisibleEdge, VisibleNode
 from headwater.graph.views.difference import Difference, difference
+from headwater.graph.views.failed_writes import UNWRITTEN, find_failed_writes
 from headwater.graph.views.fields import FieldEdge, FieldLineage, FieldOperation, ReachingTag, Way, field_lineage, reaching_tags
 from headwater.graph.views.impact import Affected, Impact, impact, impact_of_records
 from headwater.graph.views.options import ViewOptions, levels_named
 from headwater.graph.views.protection import TagReach, is_same_or_within, names_above
 from headwater.graph.views.request import Mask, MaskBy, ViewRequest
-from headwater.graph.views.unwritten import UNWRITTEN, unwritten
 from headwater.graph.views.viewing import View, view
 
 __all__ = [
@@ -38,12 +38,12 @@ __all__ = [
     "difference",
     "field_access",
     "field_lineage",
+    "find_failed_writes",
     "impact",
     "impact_of_records",
     "is_same_or_within",
     "levels_named",
     "names_above",
     "reaching_tags",
-    "unwritten",
     "view",
 ]

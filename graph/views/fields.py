@@ -16,7 +16,7 @@ from headwater.graph.stores.protocol import Direction, GraphStore, Subgraph
 from headwater.graph.views.columns import dataset_of
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.masking import field_tags
-from headwater.graph.views.recorded import FieldStep, RecordedSteps
+from headwater.graph.views.recorded_steps import FieldStep, RecordedSteps
 from headwater.graph.views.request import MAX_REACHED
 
 _BY = "by:"

@@ -13,7 +13,7 @@ from typing import Any
 from headwater.graph.dataflow.versions import versions_read
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
 from headwater.graph.stores.protocol import Direction, GraphStore
-from headwater.graph.stores.written import with_ends
+from headwater.graph.stores.write_times import with_ends
 from headwater.graph.views.atoms import Atoms, Reach
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.request import DATA, ViewRequest

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from headwater.graph.stores.numbered import counted, distinct
+from headwater.graph.stores.numbered_cones import counted, distinct
 from headwater.graph.views.atoms import Adjacency, Pairs
 from headwater.graph.views.components import components
 

@@ -9,7 +9,7 @@ from headwater.graph.model import Node, NodeKind
 from headwater.graph.model.instants import shown_instant
 from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Direction, GraphStore
-from headwater.graph.stores.written import with_ends
+from headwater.graph.stores.write_times import with_ends
 from headwater.graph.views.atoms import Atoms
 from headwater.graph.views.fetch import FLOWS, HIDDEN, flows_of, parents_of, past_limit
 from headwater.graph.views.inputs import add_inputs

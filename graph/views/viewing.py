@@ -24,18 +24,18 @@ from headwater.graph.model import Node, NodeKind, bare_name
 from headwater.graph.model.bulk import made
 from headwater.graph.stores.paging import decode_cursor, encode_cursor
 from headwater.graph.stores.protocol import GraphStore
-from headwater.graph.views import between as ways
+from headwater.graph.views import link_members as ways
 from headwater.graph.views.answer import Levels, Members, Sight, Totals, VisibleEdge, VisibleNode
 from headwater.graph.views.atoms import Adjacency, Atoms, Reach
 from headwater.graph.views.fetch import containers_of
 from headwater.graph.views.levels import Zoom, kind_of
 from headwater.graph.views.links import MASKED, OUTSIDE, Links, bits_of
 from headwater.graph.views.load import load
+from headwater.graph.views.masked_counts import Through
 from headwater.graph.views.masking import Hiding, hides, needs_names, needs_nodes
 from headwater.graph.views.passage import entries, passed_wholly
 from headwater.graph.views.request import ACTORS, MaskBy, ViewRequest
 from headwater.graph.views.selection import asked_for, between, end_points, levels_of, not_there, refuse_missing_levels
-from headwater.graph.views.through import Through
 
 _MANY_TESTS = 50_000
 

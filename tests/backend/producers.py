@@ -11,8 +11,8 @@ from typing import Self
 
 import httpx
 
-from headwater.backend.intake.documents import document_key
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
+from headwater.backend.ingest.intake.documents import document_key
 from headwater.backend.workspace import Workspace
 from tests.backend.events import body, run_event
 from tests.backend.service import ServiceProcess

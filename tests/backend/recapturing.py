@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from headwater.backend.delivery import LogDelivery
+from headwater.backend.ingest.spool_delivery import LogDelivery
 from headwater.backend.projection import fold
 from headwater.backend.projection.event import event_stamp, project_event
-from headwater.backend.recapture.service import Recaptures
+from headwater.backend.rerun.recapture.service import Recaptures
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.records import AssociationStore, DataRoots
 from headwater.graph.stores.sqlite import SqliteStore

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import httpx
 
-from headwater.backend.home import Home
+from headwater.backend.home.folder import Home
 
 
 class ServiceProcess:

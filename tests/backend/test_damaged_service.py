@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from headwater.backend.service_diagnosis import diagnose_service
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
+from headwater.backend.operate.service_diagnosis import diagnose_service
 from headwater.backend.workspace import Workspace
 from headwater.graph.records import AssociationStore
 from tests.backend.captures import capture

@@ -8,7 +8,7 @@ import pytest
 
 from headwater.backend.app import create_app
 from headwater.backend.cli.output import ExitCode
-from headwater.backend.settings import Settings, load_settings
+from headwater.backend.home.settings import Settings, load_settings
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headwater.backend.home import Home
-from headwater.backend.ingest_log.sqlite import SqliteLog
-from headwater.backend.settings import load_settings
+from headwater.backend.home.folder import Home
+from headwater.backend.home.settings import load_settings
+from headwater.backend.ingest.log.sqlite import SqliteLog
 from headwater.backend.workspace import Workspace
 from tests.backend.captures import capture
 from tests.backend.events import body, run_event

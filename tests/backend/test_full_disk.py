@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headwater.backend.ingest_log.sqlite import SqliteLog
-from headwater.backend.soundness.files import disk_faults
+from headwater.backend.ingest.log.sqlite import SqliteLog
+from headwater.backend.operate.soundness.files import disk_faults
 from tests.backend.cli.command import headwater
 from tests.backend.events import run_event
 from tests.backend.producers import Producers, check_kept
@@ -124,7 +124,7 @@ def test_a_read_only_disk_is_told(disk: Path) -> None:
     assert _mount("--bind", str(home), str(home))
     try:
         assert _mount("-o", "remount,bind,ro", str(home))
-        from headwater.backend.home import Home
+        from headwater.backend.home.folder import Home
 
         (fault,) = disk_faults(Home(home))
         assert "Read-only file system" in str(fault)

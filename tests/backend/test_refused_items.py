@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.intake.scan import MAX_DEPTH
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
+from headwater.backend.ingest.intake.scan import MAX_DEPTH
 from headwater.backend.workspace import Workspace, deliver_spool
 from headwater.graph.ledger import Ledger, ledger_of
 from headwater.graph.model import NodeKind, node_id

@@ -18,9 +18,9 @@ import httpx
 import pytest
 
 from headwater.backend.api.credentials import READING
-from headwater.backend.intake.documents import document_key
-from headwater.backend.settings import Settings
-from headwater.backend.soundness.store import check_home
+from headwater.backend.home.settings import Settings
+from headwater.backend.ingest.intake.documents import document_key
+from headwater.backend.operate.soundness.store import check_home
 from tests.backend.captures import capture
 from tests.backend.cli.command import headwater
 from tests.backend.events import run_event

@@ -11,10 +11,10 @@ import pytest
 
 import headwater
 from headwater.backend.api.credentials import READING, SESSION_SCOPES, WRITING
-from headwater.backend.home import Home, ServiceRecord
+from headwater.backend.home.folder import Home, ServiceRecord
+from headwater.backend.home.settings import load_settings
 from headwater.backend.serving import LocalService, _bind, link_to
-from headwater.backend.settings import load_settings
-from headwater.graphql.access import Scope
+from headwater.graph.access.scopes import Scope
 
 
 def test_an_answer_does_not_wait_for_its_head_to_be_acknowledged() -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from headwater.backend.settings import load_settings
-from headwater.backend.worker.role import ProjectorRole
+from headwater.backend.home.settings import load_settings
+from headwater.backend.projector.role import ProjectorRole
 from headwater.backend.workspace import SpoolDelivery, Workspace, deliver_spool
 from headwater.errors import ConfigurationError, UnsupportedError
 from headwater.spark_listener.spool import SpoolFolder
@@ -164,7 +164,7 @@ async def test_while_another_has_the_role_the_log_is_left_to_it(tmp_path: Path) 
 def test_the_role_ends_with_its_process(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     program = (
-        "import sys; from pathlib import Path; from headwater.backend.worker.role import ProjectorRole;"
+        "import sys; from pathlib import Path; from headwater.backend.projector.role import ProjectorRole;"
         "role = ProjectorRole(Path(sys.argv[1])); print(role.take(), flush=True); input()"
     )
     process = subprocess.Popen([sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

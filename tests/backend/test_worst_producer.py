@@ -12,11 +12,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headwater.backend.keys import ring_of
-from headwater.backend.settings import load_settings
-from headwater.graphql.access import Scope
-from tests.backend.intake.families import PROV
-from tests.backend.intake.growth import sized
+from headwater.backend.access.keys import ring_of
+from headwater.backend.home.settings import load_settings
+from headwater.graph.access.scopes import Scope
+from tests.backend.ingest.intake.families import PROV
+from tests.backend.ingest.intake.growth import sized
 from tests.backend.service import ServiceProcess
 
 _PROVN = {"Content-Type": "text/provenance-notation"}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
 from headwater.backend.workspace import Workspace, deliver_spool
 from headwater.graph.dataflow import Dataflow, reconstruct
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest

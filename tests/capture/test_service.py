@@ -12,9 +12,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from headwater.backend.keys import KeyRing
+from headwater.backend.access.keys import KeyRing
 from headwater.capture import Session
-from headwater.graphql.access import Scope
+from headwater.graph.access.scopes import Scope
 from tests.backend.service import ServiceProcess
 from tests.capture.captured import spooled
 

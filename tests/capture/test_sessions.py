@@ -322,7 +322,7 @@ def test_a_restarted_actor_is_another_run_and_says_what_it_rolled_back(home: Pat
 
 
 def _runs(home: Path) -> list[dict[str, Any]]:
-    from headwater.backend.settings import load_settings
+    from headwater.backend.home.settings import load_settings
     from headwater.backend.workspace import Workspace
     from headwater.graph.model import NodeKind
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import orc, parquet
 
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
 from headwater.backend.workspace import Workspace
 from headwater.capture import Session
 from headwater.graph.trace import TraceAnswer, TraceRequest

@@ -13,8 +13,8 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from headwater.backend.api.metrics import Metrics
-from headwater.backend.settings import Settings
+from headwater.backend.home.settings import Settings
+from headwater.backend.process.metrics import Metrics
 from tests.backend.service import ServiceProcess
 from tests.lake import helm
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from headwater.backend.settings import Settings
+from headwater.backend.home.settings import Settings
 
 DEPLOY = Path(__file__).parent.parent.parent / "deploy"
 

@@ -20,9 +20,9 @@ import pytest
 from bench.graphs.lake import Lake
 from bench.page import fill
 from headwater.backend.api.credentials import ADMINISTERING, WRITING
-from headwater.backend.logs import configure
+from headwater.backend.home.settings import load_settings
+from headwater.backend.process.logs import configure
 from headwater.backend.serving import LocalService
-from headwater.backend.settings import load_settings
 from tests.demo import Demo
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
+from headwater.graph.access.scopes import unrestricted
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.stores.sqlite import SqliteStore
-from headwater.graphql.access import unrestricted
 from headwater.graphql.context import Context
 from headwater.graphql.schema import schema
 from tests.stated import TENANT, state_pipeline

@@ -4,8 +4,9 @@ import pytest
 import strawberry
 
 from headwater.errors import KeyRequiredError
-from headwater.graphql import access
-from headwater.graphql.access import MUTATIONS, QUERIES, Scope, close_mutations
+from headwater.graph.access.scopes import Scope
+from headwater.graphql import authorization
+from headwater.graphql.authorization import MUTATIONS, QUERIES, close_mutations
 from headwater.graphql.schema import schema
 
 _TRIED = {
@@ -90,5 +91,5 @@ async def test_a_mutation_that_nobody_named_is_closed_to_everybody(context, monk
     result = await made.execute("mutation { addedLater }", context_value=context())
     assert result.errors is not None
     assert "is closed" in result.errors[0].message
-    monkeypatch.setattr(access, "MUTATIONS", {"addedLater": Scope.READ})
+    monkeypatch.setattr(authorization, "MUTATIONS", {"addedLater": Scope.READ})
     assert (await made.execute("mutation { addedLater }", context_value=context())).data == {"addedLater": 1}

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from headwater.graph.access.scopes import unrestricted
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.stores.sqlite import SqliteStore
 from headwater.graph.trace.questions import DirectQuestions
-from headwater.graphql.access import unrestricted
 from headwater.graphql.context import Context
 from headwater.graphql.schema import schema
 from tests.captured import capture_pipeline

@@ -1,4 +1,4 @@
-"""Below graph/, folders import one another along the arrows that ARCHITECTURE.md draws, and never in a circle."""
+"""Below graph/ and backend/, folders import each other along the arrows that ARCHITECTURE.md draws, and never in a circle."""
 
 from __future__ import annotations
 
@@ -14,20 +14,25 @@ from tests.house.test_imports import _imports
 Folder = tuple[str, ...]
 
 
-@pytest.fixture(scope="module")
-def arrows(root: Path) -> set[tuple[Folder, Folder]]:
-    """The folders (and modules beside them) of which one imports another, as their steps below graph/."""
+def _arrows(root: Path, package: str) -> set[tuple[Folder, Folder]]:
+    """The folders (and modules next to them) of which one imports another, as their steps below a package."""
     return {
-        (_folder(root, path.relative_to(root / "graph").with_suffix("").parts), imported)
-        for path in sorted((root / "graph").rglob("*.py"))
+        (_folder(root / package, path.relative_to(root / package).with_suffix("").parts), imported)
+        for path in sorted((root / package).rglob("*.py"))
         for name, _ in _imports(path, ".".join(("headwater", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__"))
-        if name.startswith("headwater.graph.") and (imported := _folder(root, tuple(name.split(".")[2:])))
+        if name.startswith(f"headwater.{package}.") and (imported := _folder(root / package, tuple(name.split(".")[2:])))
     }
 
 
-def _folder(root: Path, parts: tuple[str, ...]) -> Folder:
-    """The folder that a module lies in; of a module beside the folders of graph/, its name."""
-    while len(parts) > 1 and not (root / "graph").joinpath(*parts).is_dir():
+@pytest.fixture(scope="module")
+def arrows(root: Path) -> dict[str, set[tuple[Folder, Folder]]]:
+    """The arrows of both packages."""
+    return {package: _arrows(root, package) for package in ("graph", "backend")}
+
+
+def _folder(package: Path, parts: tuple[str, ...]) -> Folder:
+    """The folder of a module; for a module next to the folders of the package, its name."""
+    while len(parts) > 1 and not package.joinpath(*parts).is_dir():
         parts = parts[:-1]
     return parts
 
@@ -40,20 +45,37 @@ def _drawn(root: Path) -> dict[str, set[str]]:
     return {part: set(re.findall(r"\w+", line[2])) for line in lines if line for part in line[1].split(", ")}
 
 
-def test_the_folders_of_the_graph_import_what_the_architecture_says_and_nothing_else(root: Path, arrows: set[tuple[Folder, Folder]]):
+Arrows = dict[str, set[tuple[Folder, Folder]]]
+
+
+def test_the_folders_of_the_graph_import_what_the_architecture_says_and_nothing_else(root: Path, arrows: Arrows):
     found: dict[str, set[str]] = {path.stem: set() for path in (root / "graph").iterdir() if not path.stem.startswith("_")}
-    for (importing, *_), (imported, *_) in arrows:
+    for (importing, *_), (imported, *_) in arrows["graph"]:
         if importing not in (imported, "__init__"):
             found[importing].add(imported)
     assert _drawn(root) == found
 
 
-def test_no_folders_import_each_other_in_a_circle(arrows: set[tuple[Folder, Folder]]):
-    for parent, level in _levels(arrows):
-        try:
-            TopologicalSorter(level).prepare()
-        except CycleError as circle:
-            pytest.fail(f"graph/{'/'.join(parent)}: {' imports '.join(reversed(circle.args[1]))}")
+def test_no_folder_of_the_backend_imports_one_that_the_architecture_places_above_it(root: Path, arrows: Arrows):
+    text = (root / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("Below `backend/`")[2]
+    lines = text.partition("```")[2].partition("```")[0].strip().splitlines()
+    level = {name: number for number, line in enumerate(lines) for name in line.split(", ")}
+    assert set(level) == {path.stem for path in (root / "backend").iterdir() if not path.stem.startswith("_")} - {"page"}
+    upward = {
+        (importing[0], imported[0])
+        for importing, imported in arrows["backend"]
+        if importing[0] not in (imported[0], "__init__") and level[imported[0]] >= level[importing[0]]
+    }
+    assert not upward
+
+
+def test_no_folders_import_each_other_in_a_circle(arrows: Arrows):
+    for package, found in arrows.items():
+        for parent, level in _levels(found):
+            try:
+                TopologicalSorter(level).prepare()
+            except CycleError as circle:
+                pytest.fail(f"{package}/{'/'.join(parent)}: {' imports '.join(reversed(circle.args[1]))}")
 
 
 def _levels(arrows: set[tuple[Folder, Folder]]) -> Iterator[tuple[Folder, dict[str, set[str]]]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.graph.files.formats import FORMAT_MODULES
 from tests.house.scripts import load_script
 
 LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
@@ -41,10 +42,13 @@ def test_every_link_within_the_repository_leads_somewhere(root: Path):
     assert not broken, "\n".join(broken)
 
 
-def test_the_map_of_traces_has_every_module(root: Path):
-    text = (root / "graph" / "trace" / "__init__.py").read_text(encoding="utf-8")
+@pytest.mark.parametrize("folder", ["trace", "files"])
+def test_the_map_of_a_large_folder_has_every_module(root: Path, folder: str):
+    text = (root / "graph" / folder / "__init__.py").read_text(encoding="utf-8")
     named = set(re.findall(r"\w+", text.split('"""')[1]))
-    assert {path.stem for path in (root / "graph" / "trace").rglob("[a-z]*.py")} <= named, "say in graph/trace/__init__.py what it is for"
+    modules = {path.stem for path in (root / "graph" / folder).rglob("[a-z]*.py")}
+    formats = {kind.partition(":")[0] for kind in FORMAT_MODULES.values()}
+    assert modules - formats <= named, f"say in graph/{folder}/__init__.py what it is for"
 
 
 def test_every_make_target_that_is_spoken_of_exists(root: Path):

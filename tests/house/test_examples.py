@@ -17,7 +17,7 @@ from graphql import build_schema, parse, validate
 
 from headwater.backend.app import create_app
 from headwater.backend.cli.main import app
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
 from tests.house.scripts import load_script
 
 ROOT = Path(__file__).resolve().parent.parent.parent

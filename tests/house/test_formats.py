@@ -7,7 +7,7 @@ _COMPARED = re.compile(r"""format_?\b\s*(?:==|!=|(?:not\s+)?in\s*[({\[])\s*["'(\
 
 
 def test_no_module_but_those_of_formats_compares_the_name_of_a_format(root: Path) -> None:
-    formats = root / "graph" / "trace" / "files" / "formats"
+    formats = root / "graph" / "files" / "formats"
     sources = [path for folder in ("graph", "graphql", "backend") for path in (root / folder).rglob("*.py") if formats not in path.parents]
     assert len(sources) > 100
     found = [
@@ -16,7 +16,7 @@ def test_no_module_but_those_of_formats_compares_the_name_of_a_format(root: Path
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
         if _COMPARED.search(line)
     ]
-    assert not found, "let the format say it: graph/trace/files/formats"
+    assert not found, "let the format say it: graph/files/formats"
 
 
 def test_the_test_before_knows_a_comparison() -> None:

@@ -158,7 +158,7 @@ def test_a_trace_on_the_command_line_loads_no_part_of_the_service(root: Path):
     """Nine tenths of the time of a short trace are imports."""
     asked = (
         "import sys, headwater.backend.cli.quick_trace, headwater.backend.cli.trace_command, headwater.backend.cli.trace_story;"
-        "import headwater.backend.workspace, headwater.backend.traces.large;"
+        "import headwater.backend.workspace, headwater.backend.traces.large_traces;"
         "heavy = {'pydantic', 'pandas', 'fastapi', 'headwater.graph.prov', 'headwater.graph.views', 'headwater.backend.questions'};"
         "sys.exit(str(sorted(heavy & set(sys.modules)) or ''))"
     )

@@ -175,7 +175,11 @@ def test_a_command_that_needs_the_server_names_the_extra(bare: Environment):
 
 def test_the_server_install_imports_every_module(server: Environment):
     found = server.imports("headwater")
-    extras = ("headwater.graph.stores.neo4j", "headwater.backend.tracing.setup", OF_PYSPARK)  # Neo4j's driver, OpenTelemetry, PySpark
+    extras = (
+        "headwater.graph.stores.neo4j",
+        "headwater.backend.process.tracing.setup",
+        OF_PYSPARK,
+    )  # Neo4j's driver, OpenTelemetry, PySpark
     failures = {name: error for name, error in found["failures"].items() if not name.startswith(extras)}
     assert failures == {}
     assert {"headwater.backend.app", "headwater.graphql.schema", "headwater.graph.trace"} <= set(found["seen"])

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from bench.truth.published import publish
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
-from headwater.graph.trace.pairs import trace_pairs
+from headwater.graph.trace.record_pairs import trace_pairs
 from headwater.spark_listener.capture import Bridge
 from tests.jvm import PATIENTLY, start_with
 

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession, functions
 from bench.truth.published import publish
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TraceRequest
-from headwater.graph.trace.pairs import trace_pairs
+from headwater.graph.trace.record_pairs import trace_pairs
 from headwater.spark_listener.capture import Bridge
 from headwater.spark_listener.rdd import SavedRDD
 from headwater.spark_listener.rdd_records.border import frame_of, rdd_of

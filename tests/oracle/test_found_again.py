@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql import DataFrame
 
 from headwater.graph.trace import Semantics
-from headwater.graph.trace.recomputed import recompute
-from headwater.graph.trace.recomputed.keep import keep_groups, keep_wanted
+from headwater.graph.trace.recompute import boundary_rows
+from headwater.graph.trace.recompute.group_keeper import keep_groups, keep_wanted
 from tests.oracle.laboratory import TENANT, laboratory_in
 from tests.oracle.typed import SCHEMA, rows, written
 
@@ -85,7 +85,7 @@ def test_what_is_over_files_of_a_known_run_is_kept_before_it_changes(tmp_path: P
 
 @pytest.mark.parametrize("query", [_grouped, _matched])
 def test_what_a_trace_found_at_length_is_kept(tmp_path: Path, query: Query, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recompute, "_AT_LENGTH", 0.0)
+    monkeypatch.setattr(boundary_rows, "_AT_LENGTH", 0.0)
     with laboratory_in(tmp_path, budget=1.0) as laboratory:
         read = laboratory.spark.read.parquet
         left, right = written(tmp_path / "t"), written(tmp_path / "u")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.settings import DEFAULT_TENANT, load_settings
+from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.workspace import Workspace
 from headwater.graph.model import Node, NodeKind, node_id
 from tests.spark_listener.spark import environment, logged, run, script

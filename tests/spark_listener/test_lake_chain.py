@@ -15,7 +15,7 @@ from typing import Any
 import pyspark
 import pytest
 
-from headwater.backend.settings import DEFAULT_TENANT, load_settings
+from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.workspace import Workspace
 from headwater.graph.model import NodeKind
 from headwater.graph.trace import Semantics, TraceAnswer, TracedRecord, TraceRequest

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.backend.cli.answers import open_answers
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
 from headwater.backend.workspace import Workspace
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.trace import TraceRequest

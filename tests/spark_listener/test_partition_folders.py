@@ -10,11 +10,11 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from headwater.backend.home_settings import DEFAULT_TENANT
-from headwater.backend.masks import Mask
+from headwater.backend.access.masks import Mask
+from headwater.backend.home.quick_settings import DEFAULT_TENANT
+from headwater.backend.home.settings import load_settings
 from headwater.backend.projection import declaration_stamp, fold, project_declaration
-from headwater.backend.questions.masked import SHOWN, MaskedQuestions
-from headwater.backend.settings import load_settings
+from headwater.backend.questions.masked_answers import SHOWN, MaskedQuestions
 from headwater.backend.workspace import Workspace
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import EdgeKind, NodeKind, node_id, parse_id

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
 from headwater.backend.workspace import Workspace
 from headwater.graph.trace import Grain, Semantics, TraceAnswer, TraceRequest
 from tests.demo import Demo

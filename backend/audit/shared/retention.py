@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from headwater.backend.audit.shared.chains import REMOVED, instant
-from headwater.backend.ingest_log.postgres.address import Address, drop
+from headwater.backend.ingest.log.postgres.address import Address, drop
 
 if TYPE_CHECKING:
     from pg8000.native import Connection

@@ -7,7 +7,7 @@ from typing import Any
 
 from headwater.backend.audit.lines import Entry, Found, Wanted
 from headwater.backend.audit.shared.chains import entry_of, instant
-from headwater.backend.ingest_log.postgres.address import Questions
+from headwater.backend.ingest.log.postgres.address import Questions
 
 _AT_ONCE = 20_000  # lines that one statement reads
 _END = "9999"  # later than every instant

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from headwater.backend.audit.chain import Break, ChainHead, Verified, digest
 from headwater.backend.audit.lines import Entry
 from headwater.backend.audit.shared.chains import HEADS, REMOVED, entry_of
-from headwater.backend.ingest_log.postgres.address import Address, drop
+from headwater.backend.ingest.log.postgres.address import Address, drop
 
 if TYPE_CHECKING:
     from pg8000.native import Connection

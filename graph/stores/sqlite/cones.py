@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from headwater.graph.model import EdgeKind
-from headwater.graph.stores.numbered import ROW, Numbers
+from headwater.graph.stores.numbered_cones import ROW, Numbers
 from headwater.graph.stores.protocol import Direction
 from headwater.graph.stores.sqlite.vocabulary import KIND, codes
 from headwater.graph.stores.sqlite.walk import array, edges_at, first_by_id, greatest_key

@@ -10,7 +10,7 @@ from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes, collect
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
 from headwater.graph.stores.indexable import Census, News, Properties, Rows
-from headwater.graph.stores.numbered import cone as walked_cone
+from headwater.graph.stores.numbered_cones import cone as walked_cone
 from headwater.graph.stores.protocol import Cone, Direction, IdRange, Listing, Moment, Page, Portion, Subgraph
 from headwater.graph.stores.sqlite import changes, read, traverse, write
 from headwater.graph.stores.sqlite.cones import FileGround

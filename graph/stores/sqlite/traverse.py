@@ -16,7 +16,7 @@ import numpy as np
 
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
 from headwater.graph.model.properties import NOTHING, stored
-from headwater.graph.stores.numbered import FAR
+from headwater.graph.stores.numbered_cones import FAR
 from headwater.graph.stores.protocol import COUNTED, Direction, Subgraph
 from headwater.graph.stores.sqlite.vocabulary import KIND, any_of, codes
 from headwater.graph.stores.sqlite.walk import among, edges_at, first_by_id, keys_of

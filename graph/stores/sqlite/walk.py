@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headwater.graph.stores.numbered import NO_EDGES, Numbers
+from headwater.graph.stores.numbered_cones import NO_EDGES, Numbers
 from headwater.graph.stores.protocol import Direction
 
 _NEAR = {Direction.UPSTREAM: "dst", Direction.DOWNSTREAM: "src"}

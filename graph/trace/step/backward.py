@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from headwater.graph.associations import NONE, Behaviour, Boundary, Operator
+from headwater.graph.duck.memory_tables import distinct, taken
 from headwater.graph.records.tables import schema_of
-from headwater.graph.trace.database.in_memory import distinct, taken
 from headwater.graph.trace.plan import (
     WINDOWED,
     Column,
@@ -30,14 +30,14 @@ from headwater.graph.trace.plan import (
     picked,
     references,
 )
-from headwater.graph.trace.recomputed.recompute import BoundaryRows
+from headwater.graph.trace.recompute.boundary_rows import BoundaryRows
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.step.choose import Chooser, aggregates
 from headwater.graph.trace.step.collisions import say_collided
 from headwater.graph.trace.step.lookup import Lookup, of_groups
-from headwater.graph.trace.step.matches import MATCH, ROW, is_branch, matched
-from headwater.graph.trace.step.sets import is_set, on_side, sides
+from headwater.graph.trace.step.row_matches import MATCH, ROW, is_branch, matched
+from headwater.graph.trace.step.set_operations import is_set, on_side, sides
 from headwater.graph.trace.step.windows import WindowRows
+from headwater.graph.trace.step.witness_rows import Chooser, aggregates
 
 Skip = frozenset[int]
 

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 
 from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.trace.plan import WINDOWED, Column, limited, references
-from headwater.graph.trace.recomputed.recompute import BoundaryRows
+from headwater.graph.trace.recompute.boundary_rows import BoundaryRows
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.step.backward import Skip
 from headwater.graph.trace.step.collisions import say_collided
 from headwater.graph.trace.step.frames import UNREAD, Reach, influence
-from headwater.graph.trace.step.matches import MATCH, ROW, matched
-from headwater.graph.trace.step.sets import is_set, sides
+from headwater.graph.trace.step.row_matches import MATCH, ROW, matched
+from headwater.graph.trace.step.set_operations import is_set, sides
 
 
 class Forward:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from headwater.graph.associations import Boundary
-from headwater.graph.records.kept import place_key
-from headwater.graph.trace.database import in_memory
-from headwater.graph.trace.database.in_memory import Columns
-from headwater.graph.trace.recomputed.recompute import BoundaryRows
+from headwater.graph.duck import memory_tables
+from headwater.graph.duck.memory_tables import Columns
+from headwater.graph.records.key_lookup import place_key
+from headwater.graph.trace.recompute.boundary_rows import BoundaryRows
 from headwater.graph.trace.session import Capture, Session, mapped
 
 
@@ -37,7 +37,7 @@ class Lookup:
         """A table `grp, <columns>` of the rows that the references `ref` in a table name; each row once."""
         refs = self.session.columns(wanted)
         table, rows = self._rows(boundary, wanted, refs, columns, by)
-        once = None if refs is None else in_memory.values(refs["ref"])
+        once = None if refs is None else memory_tables.values(refs["ref"])
         if once is not None and (found := _beside(self.session, {"ref": once, "grp": once}, "grp", rows, by, columns)) is not None:
             return self.session.hold(found)
         return self.session.table(
@@ -51,14 +51,14 @@ class Lookup:
         """
         session, asked = self.session, self.session.columns(begin)
         if asked is not None:
-            index = in_memory.mapped(asked["file"], places)
-            known = in_memory.taken(asked, index >= 0)
+            index = memory_tables.mapped(asked["file"], places)
+            known = memory_tables.taken(asked, index >= 0)
             keys = place_key(index[index >= 0], known["row"])
             path = session.kept(self.capture, sink.boundary)
-            found = session.kept_tables.find(path, in_memory.values(keys), columns, most=session.most)
-            pairs = None if found is None else in_memory.matched(keys, found[0], most=session.most)
+            found = session.kept_tables.find(path, memory_tables.values(keys), columns, most=session.most)
+            pairs = None if found is None else memory_tables.matched(keys, found[0], most=session.most)
             if found is not None and pairs is not None:
-                return session.hold({**in_memory.taken(known, pairs[0]), **in_memory.taken(found[1], pairs[1])})
+                return session.hold({**memory_tables.taken(known, pairs[0]), **memory_tables.taken(found[1], pairs[1])})
         return session.table(
             f"SELECT b.origin, b.file, b.row{_listed('s', columns)} FROM {begin} b "
             f"JOIN {session.rows(self.capture, sink)} s ON s.file = {mapped('b.file', places)} AND s.row = b.row"
@@ -67,7 +67,7 @@ class Lookup:
     def second_hashes(self, boundary: Boundary, refs: Columns) -> bool | None:
         """Whether one of the keys that references name has two second hashes in a boundary; None where that is for the database."""
         path = self.session.kept(self.capture, boundary.boundary)
-        found = self.session.kept_tables.find(path, in_memory.values(refs["ref"]), ["checked"], most=self.session.most)
+        found = self.session.kept_tables.find(path, memory_tables.values(refs["ref"]), ["checked"], most=self.session.most)
         if found is None:
             return None
         keys, checked = found[0], found[1]["checked"]
@@ -82,19 +82,19 @@ class Lookup:
         if rows.recomputed:
             table = self._recomputed(rows, wanted, refs)
             computed = self.session.columns(table) if refs is not None else None
-            return table, None if computed is None else in_memory.ascending(computed, by)
+            return table, None if computed is None else memory_tables.ascending(computed, by)
         kept = self.session.rows(self.capture, boundary)
         if refs is None:
             return kept, None
         path = self.session.kept(self.capture, boundary.boundary)
-        found = self.session.kept_tables.find(path, in_memory.values(refs["ref"]), columns, most=self.session.most)
+        found = self.session.kept_tables.find(path, memory_tables.values(refs["ref"]), columns, most=self.session.most)
         return kept, None if found is None else {**found[1], by: found[0]}
 
     def _recomputed(self, rows: BoundaryRows, wanted: str, refs: Columns | None) -> str:
         """A table or query that has the rows of groups that are computed again: once, though a trace may come by them more often."""
         if refs is None:
             return rows.of_references(wanted)
-        keys = in_memory.values(refs["ref"])
+        keys = memory_tables.values(refs["ref"])
         tables = self.session.recomputed.setdefault((self.capture.id, rows.boundary.boundary), [])
         for known, table in tables:
             if np.isin(keys, known, assume_unique=True).all():
@@ -107,7 +107,7 @@ class Lookup:
 def of_groups(session: Session, state: str, candidates: str, columns: Sequence[str]) -> str:
     """A table `origin, <columns>` of the candidates (a table `grp, <columns>`) that a state (a table `origin, ref`) names."""
     rows = session.columns(candidates)
-    ordered = None if rows is None else in_memory.ascending(rows, "grp")
+    ordered = None if rows is None else memory_tables.ascending(rows, "grp")
     if (found := _beside(session, session.columns(state), "origin", ordered, "grp", columns)) is not None:
         return session.hold(found)
     return session.table(f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref")
@@ -119,7 +119,7 @@ def _beside(session: Session, refs: Columns | None, carried: str, rows: Columns 
         low, high = (int(np.searchsorted(rows[by], refs["ref"][0], side)) for side in ("left", "right"))
         if high - low <= session.most:
             return {carried: np.full(high - low, refs[carried][0], np.int64), **{name: rows[name][low:high] for name in columns}}
-    pairs = None if refs is None or rows is None else in_memory.matched(refs["ref"], rows[by], most=session.most)
+    pairs = None if refs is None or rows is None else memory_tables.matched(refs["ref"], rows[by], most=session.most)
     if refs is None or rows is None or pairs is None:
         return None
     left, right = pairs

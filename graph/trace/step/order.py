@@ -8,9 +8,9 @@ import numpy as np
 
 from headwater.graph.associations import NONE, Behaviour
 from headwater.graph.associations.references import POSITION_MASK
+from headwater.graph.duck.memory_tables import Columns
 from headwater.graph.records.decode import Longs
 from headwater.graph.records.lists import SourceFiles
-from headwater.graph.trace.database.in_memory import Columns
 from headwater.graph.trace.plan import Column, names, references
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.step.lookup import Lookup

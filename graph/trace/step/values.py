@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headwater.graph.associations import NONE, Behaviour, Boundary, Definition, Expression, Operator
-from headwater.graph.trace.database.decimals import summed
-from headwater.graph.trace.database.sql import Untranslatable
-from headwater.graph.trace.database.types import INTEGERS, duckdb_type
-from headwater.graph.trace.files.scanned import scanned
+from headwater.graph.duck.decimals import summed
+from headwater.graph.duck.sql import Untranslatable
+from headwater.graph.duck.types import INTEGERS, duckdb_type
 from headwater.graph.trace.plan import Column, branches, names, references
-from headwater.graph.trace.recomputed.recompute import BoundaryRows
+from headwater.graph.trace.recompute.boundary_rows import BoundaryRows
+from headwater.graph.trace.scan_tables import scanned
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.step.collisions import collided
 from headwater.graph.trace.step.frames import influence

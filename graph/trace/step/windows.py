@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from headwater.graph.associations import Boundary, Definition, Expression, Operator
 from headwater.graph.trace.plan import Needed, branches, listed, references, window_reads
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.step.choose import Chooser
 from headwater.graph.trace.step.frames import LAST, UNREAD, Reach, influence, witness
+from headwater.graph.trace.step.witness_rows import Chooser
 
 
 class WindowRows:

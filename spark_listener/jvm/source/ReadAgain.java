@@ -21,7 +21,7 @@ import org.apache.spark.util.SerializableConfiguration;
 public final class ReadAgain implements java.io.Serializable {
     /** Part of every message, by which Python knows the error. */
     public static final String CHANGED = "has changed since the run read it";
-    private static final List FINE = Arrays.asList("file", "hdfs", "webhdfs", "swebhdfs"); // schemes whose times are exact, as FINE_SCHEMES of graph/records/names.py
+    private static final List FINE = Arrays.asList("file", "hdfs", "webhdfs", "swebhdfs"); // schemes whose times are exact, as FINE_SCHEMES of graph/records/safe_names.py
     private static final int FEW = 3; // files of one folder that are asked for one by one
 
     private final HashMap states = new HashMap(); // path -> long[] {length, modified}

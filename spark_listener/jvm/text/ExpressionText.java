@@ -36,7 +36,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 /** Expressions as the manifest has them. Total: what is not known by kind is described by Spark's own name for it. */
 public final class ExpressionText {
     private static final int MOST = 50000; // nodes a plan; beyond, an expression has the columns that it reads as arguments, and `truncated` is set
-    private static final int DEEPEST = 64; // levels, likewise; each is two levels of JSON, and the intake takes 150 (backend/intake/scan.py)
+    private static final int DEEPEST = 64; // levels, likewise; each is two levels of JSON, and the intake takes 150 (backend/ingest/intake/scan.py)
 
     private static final String WRAPPERS = " ScalaUDF ScalaUDAF ScalaAggregator V2Aggregator ApplyFunctionExpression PythonUDAF "
         + "SimpleTypedAggregateExpression ComplexTypedAggregateExpression HiveSimpleUDF HiveGenericUDF HiveUDAFFunction ";

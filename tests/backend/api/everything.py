@@ -14,8 +14,8 @@ from urllib.parse import quote
 from graphql import GraphQLInterfaceType, GraphQLObjectType, GraphQLUnionType, get_named_type, is_required_argument
 
 from headwater.backend.api.access import RULES
-from headwater.backend.api.marquez.run_shape import job_version
-from headwater.graphql.access import Scope
+from headwater.backend.compat.marquez.run_shape import job_version
+from headwater.graph.access.scopes import Scope
 from headwater.graphql.schema import schema
 from tests.backend.api.two_namespaces import CANARY, OURS, THEIR_JOBS
 

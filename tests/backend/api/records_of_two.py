@@ -15,11 +15,11 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from headwater.backend.app import create_app
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
+from headwater.graph.access.patterns import Namespaces
 from headwater.graph.associations import Manifest
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.records import ANYWHERE, AssociationStore
-from headwater.graph.within.patterns import Namespaces
 from tests.backend.api.two_namespaces import Teams
 from tests.backend.events import run_event
 from tests.graph.jobs import Job, Relation, write_csv

@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
-from headwater.backend.cli import administered
-from headwater.backend.client import GraphQLClient
-from headwater.backend.keys import KeyRing
+from headwater.backend.access.keys import KeyRing
+from headwater.backend.cli import admin_client
+from headwater.backend.cli.service_client import GraphQLClient
 from headwater.errors import UnsupportedError
-from headwater.graphql.access import ROLES
+from headwater.graph.access.scopes import ROLES
 from tests.backend.cli.command import headwater
 from tests.backend.events import run_event
 from tests.backend.service import ServiceProcess
@@ -212,8 +212,8 @@ def test_a_name_is_revoked_only_where_all_keys_are_told(
     service: ServiceProcess, admin: httpx.Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keys = [_ask(admin, _CREATE, n=name, r=["viewer"])["createKey"]["key"]["id"] for name in ("leaked", "later", "latest")]
-    monkeypatch.setattr(administered, "_MOST", 2)
-    there = administered.ServiceKeys(GraphQLClient(service.url, admin.headers["X-Api-Key"]))
+    monkeypatch.setattr(admin_client, "_MOST", 2)
+    there = admin_client.ServiceKeys(GraphQLClient(service.url, admin.headers["X-Api-Key"]))
     with pytest.raises(UnsupportedError, match="there may be older ones called 'leaked'"):
         there.revoke("leaked", tenant=None)
     assert there.revoke(keys[2], tenant=None) == 1

@@ -15,9 +15,9 @@ import httpx
 import pytest
 import structlog
 
-from headwater.backend.home import Home
+from headwater.backend.home.folder import Home
+from headwater.backend.home.settings import load_settings
 from headwater.backend.serving import LocalService
-from headwater.backend.settings import load_settings
 from tests.backend.cli.command import headwater
 from tests.captured import capture_pipeline
 

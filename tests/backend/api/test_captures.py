@@ -11,9 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headwater.backend.home import Home
+from headwater.backend.home.folder import Home
+from headwater.backend.home.settings import load_settings
 from headwater.backend.serving import LocalService
-from headwater.backend.settings import load_settings
 from headwater.graph.records import ANYWHERE, AssociationStore
 from tests.backend.captures import ROWS, capture
 from tests.backend.service import ServiceProcess

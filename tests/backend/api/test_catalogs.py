@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from headwater.backend.keys import KeyRing
-from headwater.graphql.access import Scope
-from tests.backend.catalogs.lake import DECLARED, EVENTS, dataset, event
+from headwater.backend.access.keys import KeyRing
+from headwater.graph.access.scopes import Scope
+from tests.backend.exports.lake import DECLARED, EVENTS, dataset, event
 from tests.backend.service import ServiceProcess
 
 DATAHUB, OPENMETADATA = "/api/v1/export/datahub", "/api/v1/export/openmetadata"

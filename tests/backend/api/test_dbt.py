@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from headwater.backend.keys import KeyRing
-from headwater.graphql.access import Scope
+from headwater.backend.access.keys import KeyRing
+from headwater.graph.access.scopes import Scope
 from tests.backend.events import facet
 from tests.backend.service import ServiceProcess
 from tests.readers import dbt

@@ -19,19 +19,19 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from headwater.backend.access.keys import KeyRing
 from headwater.backend.api.direct_events import DirectEvents
 from headwater.backend.audit.log import AuditLog
-from headwater.backend.connections import Limits, bounded_by
-from headwater.backend.home import Home
-from headwater.backend.ingest_log.sqlite import SqliteLog
-from headwater.backend.intake.receive import EventIntake
-from headwater.backend.keys import KeyRing
+from headwater.backend.home.folder import Home
+from headwater.backend.home.settings import load_settings
+from headwater.backend.http.connections import Limits, bounded_by
+from headwater.backend.ingest.intake.receive import EventIntake
+from headwater.backend.ingest.log.sqlite import SqliteLog
 from headwater.backend.serving import LocalService
-from headwater.backend.settings import load_settings
 from headwater.errors import UnavailableError
-from headwater.graph.within.patterns import Namespaces
-from headwater.graphql.access import Scope
-from headwater.graphql.rights import Rights
+from headwater.graph.access.patterns import Namespaces
+from headwater.graph.access.rights import Rights
+from headwater.graph.access.scopes import Scope
 from tests.backend.events import run_event
 
 _MOST = 4_000  # bytes of a body; those of one caller take at most twice as many together

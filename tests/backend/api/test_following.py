@@ -15,10 +15,10 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.typing import Subprotocol
 
-from headwater.backend.keys import KeyRing
+from headwater.backend.access.keys import KeyRing
 from headwater.client import AsyncClient, Client, Node, Progress
 from headwater.errors import HeadwaterError, InvalidQueryError, KeyRequiredError, UnavailableError
-from headwater.graphql.access import Scope
+from headwater.graph.access.scopes import Scope
 from tests.backend.events import run_event
 from tests.backend.service import ServiceProcess
 

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.backend.api.impact import _reasons
-from headwater.backend.ingest_log import DeadLetter
-from headwater.backend.ingest_log.sqlite import SqliteLog
+from headwater.backend.ingest.log import DeadLetter
+from headwater.backend.ingest.log.sqlite import SqliteLog
 from headwater.spark_listener.registry import Registry
 from tests.backend.events import body, run_event
 from tests.backend.service import ServiceProcess

@@ -22,11 +22,11 @@ import pytest
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from headwater.backend.keys import ring_of
-from headwater.backend.settings import load_settings
+from headwater.backend.access.keys import ring_of
+from headwater.backend.home.settings import load_settings
+from headwater.graph.access.rights import Rights
+from headwater.graph.access.scopes import ROLES
 from headwater.graph.records import ANYWHERE, AssociationStore
-from headwater.graphql.access import ROLES
-from headwater.graphql.rights import Rights
 from tests.backend.api.everything import Side, questions_about, route_answers
 from tests.backend.cli.command import headwater
 from tests.backend.events import facet, run_event

@@ -17,9 +17,10 @@ import pytest
 
 from headwater.backend.api.access import RULES
 from headwater.errors import InvalidInputError
-from headwater.graph.within.patterns import Namespaces
-from headwater.graphql.access import MUTATIONS_WITHIN, QUERIES_WITHIN, SUBSCRIPTIONS_WITHIN, Answering, Scope
-from headwater.graphql.rights import Rights, kept_rights, rights_of
+from headwater.graph.access.patterns import Namespaces
+from headwater.graph.access.rights import Rights, kept_rights, rights_of
+from headwater.graph.access.scopes import Answering, Scope
+from headwater.graphql.authorization import MUTATIONS_WITHIN, QUERIES_WITHIN, SUBSCRIPTIONS_WITHIN
 from headwater.graphql.schema import schema
 from tests.backend.api.everything import Side, encoded, path_about, questions_about, route_answers
 from tests.backend.api.two_namespaces import (

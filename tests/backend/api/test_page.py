@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from headwater.backend.app import create_app
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
 
 
 @pytest.fixture

@@ -18,17 +18,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from headwater.backend.access.keys import KeyRing
 from headwater.backend.api.access import RULES
-from headwater.backend.keys import KeyRing
-from headwater.backend.replay.model import FAULT, Invocation, Replay, ReplayState, Step
-from headwater.backend.replay.runner import ReplayFailedError, run_steps
+from headwater.backend.rerun.replay.model import FAULT, Invocation, Replay, ReplayState, Step
+from headwater.backend.rerun.replay.runner import ReplayFailedError, run_steps
 from headwater.client import AsyncClient, Client, Record, Rows
 from headwater.errors import InvalidQueryError, KeyRequiredError
+from headwater.graph.access.patterns import Namespaces
+from headwater.graph.access.rights import Rights
+from headwater.graph.access.scopes import ROLES, Scope
 from headwater.graph.associations.writer import segment
 from headwater.graph.model import node_id
-from headwater.graph.within.patterns import Namespaces
-from headwater.graphql.access import ROLES, Scope
-from headwater.graphql.rights import Rights
 from tests.backend.captures import capture
 from tests.backend.events import run_event
 from tests.backend.service import ServiceProcess

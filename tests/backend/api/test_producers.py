@@ -10,9 +10,9 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from headwater.backend.keys import KeyRing
+from headwater.backend.access.keys import KeyRing
+from headwater.graph.access.scopes import Scope
 from headwater.graph.model import NodeKind, node_id
-from headwater.graphql.access import Scope
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.lineage.datasets import Dataset
 from headwater.spark_listener.lineage.events import EventMaker, Work

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from headwater.backend.api.cdap import operations
-from headwater.backend.api.cdap.asking import Asked, Window
-from headwater.backend.intake.recorded_operations import event_of, read_recording
+from headwater.backend.compat.cdap import operations
+from headwater.backend.compat.cdap.request import Asked, Window
+from headwater.backend.ingest.intake.recorded_operations import event_of, read_recording
 from headwater.backend.projection.event import event_stamp, project_event
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import NodeKind, node_id

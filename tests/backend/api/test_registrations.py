@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import httpx
 
-from headwater.backend.keys import KeyRing
-from headwater.graphql.access import ROLES
+from headwater.backend.access.keys import KeyRing
+from headwater.graph.access.scopes import ROLES
 from headwater.spark_listener.invocation import script_sha256
 from headwater.spark_listener.registry import Program
 from tests.backend.service import ServiceProcess

@@ -12,8 +12,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from headwater.backend.keys import KeyRing
-from headwater.graphql.rights import rights_of
+from headwater.backend.access.keys import KeyRing
+from headwater.graph.access.rights import rights_of
 from headwater.spark_listener.registry import Program, Registry
 from tests.backend.captures import capture
 from tests.backend.cli.command import headwater

@@ -8,8 +8,8 @@ from contextlib import nullcontext
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from headwater.backend.api.metrics import Metrics
 from headwater.backend.api.requests import RequestLog
+from headwater.backend.process.metrics import Metrics
 
 _SCOPE = {"type": "http", "method": "POST", "path": "/graphql", "headers": []}
 

@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from headwater.backend.api.access import PAGE, RULES, rule_of
 from headwater.backend.api.credentials import READING, SESSION_SCOPES, WRITING, Credentials
 from headwater.backend.app import create_app
-from headwater.backend.settings import load_settings
-from headwater.graphql.access import Scope
+from headwater.backend.home.settings import load_settings
+from headwater.graph.access.scopes import Scope
 from tests.backend.events import run_event
 from tests.backend.service import ServiceProcess
 

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from headwater.backend.api.bodies import SMALL, small_body
 from headwater.backend.app import create_app
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
 from tests.backend.events import run_event
 
 
@@ -41,8 +41,8 @@ def test_what_is_not_plainly_small_is_left_to_a_reader(body: bytes, encoding: st
 
 
 def test_those_of_a_tenant_whose_bodies_take_long_are_read_in_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater.backend.bodies.inline._USUAL", 0.0)
-    monkeypatch.setattr("headwater.backend.bodies.inline._SHARE", 0.0)
+    monkeypatch.setattr("headwater.backend.ingest.bodies.inline_budget._USUAL", 0.0)
+    monkeypatch.setattr("headwater.backend.ingest.bodies.inline_budget._SHARE", 0.0)
     app = create_app(load_settings(home=tmp_path))
     with TestClient(app, base_url="http://localhost") as client:
         parts = app.state.service

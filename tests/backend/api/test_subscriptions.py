@@ -15,8 +15,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from headwater.backend.keys import KeyRing
-from headwater.graphql.access import ROLES, Scope
+from headwater.backend.access.keys import KeyRing
+from headwater.graph.access.scopes import ROLES, Scope
 from tests.backend.events import run_event
 from tests.backend.service import ServiceProcess
 

@@ -14,9 +14,9 @@ from typing import Any
 import httpx
 import pytest
 
-from headwater.backend.keys import KeyRing
+from headwater.backend.access.keys import KeyRing
+from headwater.graph.access.scopes import Scope
 from headwater.graph.model import node_id
-from headwater.graphql.access import Scope
 from tests.backend.cli.command import headwater
 from tests.backend.events import run_event
 from tests.backend.service import ServiceProcess

@@ -15,10 +15,10 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from headwater.backend.app import create_app
-from headwater.backend.settings import load_settings
-from headwater.graph.within.patterns import Namespaces
-from headwater.graphql.access import Scope
-from headwater.graphql.rights import Rights
+from headwater.backend.home.settings import load_settings
+from headwater.graph.access.patterns import Namespaces
+from headwater.graph.access.rights import Rights
+from headwater.graph.access.scopes import Scope
 from tests.backend.events import facet, run_event
 
 CANARY = "canary"

@@ -13,10 +13,10 @@ import pytest
 
 from headwater.backend.audit.lines import Found, Wanted, earlier_files, name_of_full
 from headwater.backend.audit.log import AuditLog, append_line
-from headwater.backend.audit.reading import SharedAudit
-from headwater.backend.audit.shared.copying import AuditCopier
-from headwater.backend.ingest_log.postgres.address import Address
-from headwater.backend.ingest_log.postgres.migrations import migrate
+from headwater.backend.audit.reader import SharedAudit
+from headwater.backend.audit.shared.copier import AuditCopier
+from headwater.backend.ingest.log.postgres.address import Address
+from headwater.backend.ingest.log.postgres.migrations import migrate
 from headwater.errors import UnavailableError
 from tests.backend.cli.command import headwater
 from tests.databases import PASSWORD, USER, Postgres, postgres

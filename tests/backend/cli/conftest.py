@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
 from headwater.backend.workspace import Workspace
 from tests.stated import CLEAN, REPORT, event
 

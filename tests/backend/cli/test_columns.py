@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from headwater.backend.cli.main import app
 from headwater.backend.cli.output import console
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError, InvalidInputError, InvalidQueryError, NotFoundError
 from tests.stated import REPORT, event
@@ -70,7 +70,7 @@ def test_a_column_lists_its_sources_best_way_first(described: Path) -> None:
 
 
 def test_every_step_of_a_recorded_pipeline_is_listed(lived_in: Path, tmp_path: Path) -> None:
-    from headwater.backend.intake.recorded_operations import event_of, read_recording
+    from headwater.backend.ingest.intake.recorded_operations import event_of, read_recording
 
     home = tmp_path / "home"
     shutil.copytree(lived_in, home)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.backend.cli.brief import _NEW_OBJECTS
+from headwater.backend.cli.quick_exit import _NEW_OBJECTS
 from tests.captured import capture_pipeline
 
 _COMMAND = """
@@ -21,7 +21,7 @@ sys.argv = ["headwater", *sys.argv[1:]]
 from headwater.backend.cli import main
 main()
 """
-_SERVICE = {"fastapi", "starlette", "uvicorn", "headwater.backend.app", "headwater.backend.worker.projector"}
+_SERVICE = {"fastapi", "starlette", "uvicorn", "headwater.backend.app", "headwater.backend.projector.projector"}
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headwater.backend.cli.export import app as export
-from headwater.backend.cli.imports import app as imports
+from headwater.backend.cli.import_documents import app as imports
 from headwater.backend.cli.prov import app
 from headwater.errors import ConfigurationError, InvalidProvenanceError
 

@@ -16,8 +16,8 @@ import typer
 
 from headwater.backend.cli import trace
 from headwater.backend.cli.quick_trace import FLAGS, VALUES, quick_trace
-from headwater.backend.home_settings import DefaultSettings, settings_of
-from headwater.backend.settings import Settings, load_settings
+from headwater.backend.home.quick_settings import DefaultSettings, settings_of
+from headwater.backend.home.settings import Settings, load_settings
 from tests.captured import capture_pipeline
 
 _LOADED = """

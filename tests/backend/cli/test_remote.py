@@ -6,9 +6,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from headwater.backend.catalogs import CatalogRequest, System
 from headwater.backend.cli.answers import open_answers
 from headwater.backend.cli.lineage import app as lineage
+from headwater.backend.exports import CatalogRequest, System
 from headwater.errors import HeadwaterError, KeyRequiredError, NotFoundError, UnavailableError
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.prov import ProvFormat

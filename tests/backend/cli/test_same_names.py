@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headwater.backend.cli.answers import open_answers
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
 from headwater.backend.workspace import Workspace
 from tests.backend.cli.command import headwater
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from headwater.backend.audit.chain import digest, linked
-from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, Stage
-from headwater.backend.intake.documents import document_key
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
+from headwater.backend.ingest.intake.documents import document_key
+from headwater.backend.ingest.log import DeadLetter, Draft, EntryKind, Stage
 from headwater.backend.workspace import Workspace
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.spark_listener.registry import Registry

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from headwater.backend.cli.names import job_of
+from headwater.backend.cli.display_names import job_of
 from headwater.backend.cli.output import emit_json
 from headwater.backend.cli.trace import app
 from headwater.backend.cli.trace_command import as_json

@@ -12,9 +12,9 @@ import pytest
 from prov.model import ProvDerivation, ProvDocument
 from typer.testing import CliRunner
 
+from headwater.backend.cli.actor_trace import is_within
 from headwater.backend.cli.export import app as export
 from headwater.backend.cli.trace import app
-from headwater.backend.cli.trace_handled import is_within
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import Node, NodeKind, parse_id
 from headwater.graph.stores.sqlite import SqliteStore

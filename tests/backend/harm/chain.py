@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError
 from headwater.graph.associations import Manifest

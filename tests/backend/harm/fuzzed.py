@@ -19,22 +19,22 @@ with atheris.instrument_imports(include=["headwater"]):
     import duckdb
 
     from headwater.backend.cli.trace_command import reference
-    from headwater.backend.home import Home
-    from headwater.backend.ingest_log.sqlite import SqliteLog
-    from headwater.backend.intake.captures import CaptureIntake
-    from headwater.backend.intake.documents import key_of, read_documents
-    from headwater.backend.intake.events import check_event
-    from headwater.backend.intake.prov import ProvIntake
+    from headwater.backend.home.folder import Home
+    from headwater.backend.ingest.intake.captures import CaptureIntake
+    from headwater.backend.ingest.intake.documents import key_of, read_documents
+    from headwater.backend.ingest.intake.events import check_event
+    from headwater.backend.ingest.intake.prov import ProvIntake
+    from headwater.backend.ingest.log.sqlite import SqliteLog
     from headwater.backend.projection.event import event_stamp, project_event
     from headwater.errors import HeadwaterError
     from headwater.graph.associations.segment import Segment
+    from headwater.graph.duck.memory_tables import Database
     from headwater.graph.model import kind_of, parse_id
     from headwater.graph.model.changes import collect
     from headwater.graph.records import ANYWHERE, AssociationStore
     from headwater.graph.records.decode import decode
     from headwater.graph.storage.addresses import address_of
     from headwater.graph.storage.settings import read_roots
-    from headwater.graph.trace.database.in_memory import Database
     from headwater.graph.trace.predicate import checked, mentioned
 
 from tests.backend.harm.sound import EVENT, MANIFEST, PROV, PROVN, SEGMENT, TURTLE, XML

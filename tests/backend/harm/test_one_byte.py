@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from headwater.backend.settings import load_settings
-from headwater.backend.soundness.files import all_faults
+from headwater.backend.home.settings import load_settings
+from headwater.backend.operate.soundness.files import all_faults
 from headwater.errors import HeadwaterError
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import trace

@@ -21,24 +21,24 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from headwater.backend.cli.trace_command import reference
-from headwater.backend.home import Home
-from headwater.backend.ingest_log.sqlite import SqliteLog
-from headwater.backend.intake.captures import CaptureIntake
-from headwater.backend.intake.documents import read_document
-from headwater.backend.intake.prov import ProvIntake
-from headwater.backend.intake.receive import EventIntake
-from headwater.backend.intake.scan import DECLARATION as BOUNDS
+from headwater.backend.home.folder import Home
+from headwater.backend.ingest.intake.captures import CaptureIntake
+from headwater.backend.ingest.intake.documents import read_document
+from headwater.backend.ingest.intake.prov import ProvIntake
+from headwater.backend.ingest.intake.receive import EventIntake
+from headwater.backend.ingest.intake.scan import DECLARATION as BOUNDS
+from headwater.backend.ingest.log.sqlite import SqliteLog
 from headwater.backend.projection.event import event_stamp, project_event
 from headwater.backend.projection.rehearsal import rehearse_declaration
 from headwater.errors import HeadwaterError
 from headwater.graph.associations.segment import LENGTH, MAGIC, Segment
+from headwater.graph.duck.memory_tables import Database
 from headwater.graph.model import kind_of, parse_id
 from headwater.graph.model.changes import collect
 from headwater.graph.model.declaration import Declaration
 from headwater.graph.model.instants import instant_of
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.records.decode import decode
-from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.predicate import checked, explained, mentioned
 from headwater.spark_listener.registry import Program, Registry
 from tests.backend.harm.drawn import TEXTS, VALUES, bodies, damaged, documents

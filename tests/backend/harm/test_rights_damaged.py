@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from headwater.backend.keys import KeyRing
-from headwater.backend.masks import EVERYTHING, Masks, read_masks
-from headwater.backend.people.ended import OwnEndedSessions
-from headwater.backend.repair import repair
-from headwater.backend.settings import load_settings
-from headwater.backend.soundness.files import quick_faults
+from headwater.backend.access.keys import KeyRing
+from headwater.backend.access.masks import EVERYTHING, Masks, read_masks
+from headwater.backend.access.people.ended_sessions import OwnEndedSessions
+from headwater.backend.home.settings import load_settings
+from headwater.backend.operate.repair import repair
+from headwater.backend.operate.soundness.files import quick_faults
 from headwater.errors import ConfigurationError, UnavailableError
-from headwater.graphql.access import Scope
-from headwater.graphql.rights import Rights
+from headwater.graph.access.rights import Rights
+from headwater.graph.access.scopes import Scope
 from tests.backend.damage import cut, empty, spoil
 
 _ROUNDS = int(os.environ.get("HEADWATER_ROUNDS", "0")) or 150

@@ -17,11 +17,11 @@ import pytest
 
 from headwater.backend.cli.output import Format, emit
 from headwater.errors import HeadwaterError
+from headwater.graph.duck.memory_tables import Database
 from headwater.graph.model import GraphBatch, Node, NodeKind, Stamp, node_id
 from headwater.graph.records.roots import DataRoots
 from headwater.graph.storage.addresses import address_of
 from headwater.graph.stores import open_store
-from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.predicate import checked
 from tests.backend.harm.payloads import Targets, payloads
 from tests.backend.harm.test_injected import _Listener

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
-from headwater.backend.api.metrics import Metrics
+from headwater.backend.home.settings import load_settings
 from headwater.backend.intakes import Intakes
-from headwater.backend.settings import load_settings
+from headwater.backend.process.metrics import Metrics
 from headwater.backend.workspace import Workspace
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from headwater.backend.intakes import file as file_intake
 from headwater.backend.intakes import read_intakes
-from headwater.backend.intakes.door import Door
+from headwater.backend.intakes.entrance import Door
 from headwater.errors import ConfigurationError
 from tests.backend.events import run_event
 from tests.backend.intakes.fetched import Fetching

@@ -13,7 +13,7 @@ from headwater.errors import InvalidQueryError
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.model.declaration import Declaration
 from headwater.graph.quality import quality_of
-from headwater.graph.stores.written import with_ends
+from headwater.graph.stores.write_times import with_ends
 from headwater.graph.views import ViewRequest, view
 from headwater.graph.views.masking import field_tags, tags_of
 from tests.backend.projection.events import RUN, dataset, graph_of, run_event

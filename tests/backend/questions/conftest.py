@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from headwater.backend.home.settings import Settings, load_settings
 from headwater.backend.questions import QuestionPool
-from headwater.backend.settings import Settings, load_settings
 from headwater.graph.records import AssociationStore
 from headwater.graph.records.roots import ANYWHERE
-from headwater.graph.records.wanted import WantedTables
+from headwater.graph.records.slow_tables import WantedTables
 from tests.graph.trace.small import ROWS, copy
 
 Opened = Callable[..., Any]

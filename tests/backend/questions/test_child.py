@@ -8,8 +8,8 @@ from threading import Thread
 
 import pytest
 
+from headwater.backend.home.settings import load_settings
 from headwater.backend.questions.child import Answerer
-from headwater.backend.settings import load_settings
 
 
 class _Interrupts:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from headwater.backend.masks import Mask
-from headwater.backend.provenance import chunks_of, open_export
-from headwater.backend.questions.masked import MaskedQuestions
-from headwater.backend.settings import load_settings
+from headwater.backend.access.masks import Mask
+from headwater.backend.exports.provenance import chunks_of, open_export
+from headwater.backend.home.settings import load_settings
+from headwater.backend.questions.masked_answers import MaskedQuestions
 from headwater.backend.workspace import Workspace
 from headwater.capture import Session
 from headwater.errors import HeadwaterError

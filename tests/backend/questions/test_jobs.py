@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from headwater.backend.home.settings import load_settings
 from headwater.backend.questions import JobState, TooManyQuestionsError, TraceJob, TraceJobs
-from headwater.backend.settings import load_settings
 from headwater.errors import LargeTraceError, UnsupportedError
 from headwater.graph.trace.answer import TraceRequest
 from tests.backend.questions.conftest import HARD, Opened

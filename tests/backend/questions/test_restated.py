@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.masks import Mask
+from headwater.backend.access.masks import Mask
 from headwater.backend.projection.event import event_stamp, project_event
-from headwater.backend.questions.masked import MaskedQuestions
+from headwater.backend.questions.masked_answers import MaskedQuestions
 from headwater.graph.model import node_id
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.stores import GraphStore, open_store

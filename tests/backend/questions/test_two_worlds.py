@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.backend.masks import Mask
+from headwater.backend.access.masks import Mask
 from tests.backend.questions.worlds import BY_NAME, BY_TAG, WORLDS, Claim, File, World, write
 
 CSV = File("in.csv", "text", header="id,salary,city")

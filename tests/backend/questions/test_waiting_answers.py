@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from headwater.backend.processes.turns import Caller
+from headwater.backend.home.settings import load_settings
+from headwater.backend.process.turns import Caller
 from headwater.backend.questions import QuestionEndedError, TooManyQuestionsError
-from headwater.backend.questions.waiting_answers import WaitingAnswer, WaitingAnswers
-from headwater.backend.settings import load_settings
+from headwater.backend.questions.answer_buffer import WaitingAnswer, WaitingAnswers
 from headwater.graph.prov import ProvFormat
 from headwater.graph.records import AssociationStore
 from headwater.graph.records.roots import ANYWHERE

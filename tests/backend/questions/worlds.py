@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import orc
 
-from headwater.backend.masks import Mask
-from headwater.backend.questions.masked import MaskedQuestions
+from headwater.backend.access.masks import Mask
+from headwater.backend.questions.masked_answers import MaskedQuestions
 from headwater.errors import HeadwaterError
 from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id
 from headwater.graph.model.elements import Edge, Node

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from headwater.backend.ingest_log.registry import open_log
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
+from headwater.backend.ingest.log.registry import open_log
 from headwater.backend.worker.process import WorkerProcess
 from headwater.graph.records import Wanted
 from headwater.spark_listener.spool import SpoolFolder

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, Stage
-from headwater.backend.intake.documents import document_key
-from headwater.backend.settings import load_settings
-from headwater.backend.worker.projector import BATCH, Projector
+from headwater.backend.home.settings import load_settings
+from headwater.backend.ingest.intake.documents import document_key
+from headwater.backend.ingest.log import DeadLetter, Draft, EntryKind, Stage
+from headwater.backend.projector.projector import BATCH, Projector
 from headwater.backend.workspace import Workspace
 from headwater.errors import DamagedError, UnavailableError
 from headwater.graph.model import GraphBatch

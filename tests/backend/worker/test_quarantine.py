@@ -15,16 +15,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, IngestLog, Stage
-from headwater.backend.ingest_log.sqlite import SqliteLog
-from headwater.backend.intake.documents import document_key
-from headwater.backend.keys import KeyRing
-from headwater.backend.settings import load_settings
-from headwater.backend.worker import taking_again
-from headwater.backend.worker.at_work import AtWork, Note, Patience, Stretch, left_in, note_in
-from headwater.backend.worker.suspects import ENDS, Suspect, Suspects
+from headwater.backend.access.keys import KeyRing
+from headwater.backend.home.settings import load_settings
+from headwater.backend.ingest.intake.documents import document_key
+from headwater.backend.ingest.log import DeadLetter, Draft, EntryKind, IngestLog, Stage
+from headwater.backend.ingest.log.sqlite import SqliteLog
+from headwater.backend.projector.current_entries import AtWork, Note, Patience, Stretch, left_in, note_in
+from headwater.backend.worker import retry
+from headwater.backend.worker.poison_entries import ENDS, Suspect, Suspects
 from headwater.backend.workspace import Workspace
-from headwater.graphql.access import Scope
+from headwater.graph.access.scopes import Scope
 from tests.backend.events import run_event
 from tests.backend.service import ServiceProcess
 
@@ -180,8 +180,8 @@ def test_all_that_is_set_aside_is_tried_again_however_many_there_are(tmp_path: P
     with closing(SqliteLog(settings.folder.create().log)) as log:
         log.bury("t", letters).result()
     tried: list[int] = []
-    monkeypatch.setattr(taking_again, "_outcomes", lambda _, tenant, offsets, note: tried.extend(offsets) or [])
-    taking_again.retry_set_aside(settings, "t")
+    monkeypatch.setattr(retry, "_outcomes", lambda _, tenant, offsets, note: tried.extend(offsets) or [])
+    retry.retry_set_aside(settings, "t")
     assert tried == list(range(1, 151))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.backend.settings import load_settings
+from headwater.backend.home.settings import load_settings
 from headwater.backend.worker.thread import Worker
 from headwater.backend.workspace import Workspace
 from headwater.graph.stores.sqlite.store import SqliteStore

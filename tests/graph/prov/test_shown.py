@@ -16,7 +16,7 @@ from prov.model import ProvAssociation, ProvDerivation, ProvGeneration, ProvInfl
 
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import NodeKind, node_id
-from headwater.graph.prov import ProvFormat, export_shown, shown, write
+from headwater.graph.prov import ProvFormat, export_shown, view_document, write
 from headwater.graph.prov.constraints import check
 from headwater.graph.prov.model import Document
 from headwater.graph.prov.read import read
@@ -49,13 +49,13 @@ async def test_a_view_says_what_it_was_asked_and_how_much_it_hides(store):
 
 
 async def test_others_are_answered_while_a_view_is_described(store, monkeypatch):
-    describe, answered = shown.describe_links, threading.Event()
+    describe, answered = view_document.describe_links, threading.Event()
 
     def describe_once_answered(*parts: Any) -> None:
         assert answered.wait(60), "the event loop waits for the description"
         describe(*parts)
 
-    monkeypatch.setattr(shown, "describe_links", describe_once_answered)
+    monkeypatch.setattr(view_document, "describe_links", describe_once_answered)
     asyncio.get_running_loop().call_later(0.05, answered.set)
     assert (await bundle_of(store, asked(REPORTED))).get_records(ProvUsage)
 

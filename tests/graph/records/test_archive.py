@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwater.graph.records.archive import KeptObject
-from headwater.graph.records.pruned import Pruned
+from headwater.graph.records.prune_note import Pruned
 
 _FILES = '{"generation":"%s","content":"","files":%%s}' % ("0" * 32)
 

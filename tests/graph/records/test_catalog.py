@@ -181,7 +181,7 @@ def test_an_upgrade_that_is_killed_begins_again(tmp_path, monkeypatch) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("headwater.graph.records.known.enter", killed)
+        patched.setattr("headwater.graph.records.dataset_index.enter", killed)
         with pytest.raises(KeyboardInterrupt):
             AssociationStore(root, sources=ANYWHERE)
     store = AssociationStore(root, sources=ANYWHERE)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.graph.records.grouping import GroupedRows
+from headwater.graph.records.group_rows import GroupedRows
 
 GROUPS = st.one_of(st.integers(0, 3), st.integers(65_534, 65_537), st.integers(0, 200_000))
 PARTS = st.lists(st.lists(st.tuples(GROUPS, st.integers(0, 5)), max_size=12), max_size=6)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.graph.associations import NONE
-from headwater.graph.records.kept import KeptTables, place_key
+from headwater.graph.records.key_lookup import KeptTables, place_key
 
 ENOUGH = 1000
 KEYS = st.one_of(st.integers(0, 12), st.sampled_from([NONE, -(2**62), 2**62, 2**63 - 1]))

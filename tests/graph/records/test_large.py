@@ -18,7 +18,7 @@ from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import Manifest
 from headwater.graph.associations.segment import Segment
 from headwater.graph.records import compact as compacting
-from headwater.graph.records import spilling
+from headwater.graph.records import disk_sort
 
 ROWS = 24_000
 TINY = {"_IN_MEMORY": 0, "_IN_RUNS": 1, "_PART": 1, "_ROW_GROUP": 700}
@@ -68,7 +68,7 @@ def test_memory_does_not_grow_with_the_capture(case: str, tmp_path: Path) -> Non
 def test_a_capture_that_the_disk_has_no_room_for_is_refused_before_it_fills_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keeping.make(tmp_path, "wide groups", ROWS)
     monkeypatch.setattr(compacting, "_IN_MEMORY", 0)
-    monkeypatch.setattr(spilling, "_LEFT_FREE", shutil.disk_usage(tmp_path).free)
+    monkeypatch.setattr(disk_sort, "_LEFT_FREE", shutil.disk_usage(tmp_path).free)
     with pytest.raises(InvalidCaptureError, match="MB of disk"):
         compacting.compact(*opened(tmp_path), tmp_path / "kept")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwater.graph.records import FileBlock
-from headwater.graph.records.moved import Evidence, identify, name_key
+from headwater.graph.records.moved_files import Evidence, identify, name_key
 
 _UNIQUE = "part-00000-6f1c1a52-4d0e-4f6f-9c53-3a8f4a7f0001-c000.parquet"
 CERTAIN, LIKELY, UNKNOWN = Evidence.CERTAIN, Evidence.LIKELY, Evidence.UNKNOWN

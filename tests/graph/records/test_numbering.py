@@ -12,7 +12,7 @@ from headwater.graph.associations import NONE, Manifest
 from headwater.graph.associations.segment import Segment
 from headwater.graph.associations.writer import segment
 from headwater.graph.records import compact as compacting
-from headwater.graph.records import numbering
+from headwater.graph.records import group_numbers
 
 CAPTURE = "00000000-0000-4000-8000-000000000001"
 HASHES = [-(2**63) + 1, -(2**62), -7, 0, 3, 2**40, 2**62, 2**63 - 1]  # few, so that groups meet
@@ -121,7 +121,7 @@ def test_numbers_follow_the_rows_that_refer_to_groups() -> None:
 
 
 def test_more_groups_than_fit_keep_their_hashes(monkeypatch) -> None:
-    monkeypatch.setattr(numbering, "_MOST", 1)
+    monkeypatch.setattr(group_numbers, "_MOST", 1)
     upper = [(0, 3, -7), (3, NONE, 3)]
     made = kept({0: [(3, 1), (3, 2)], 1: [(3, 1)], 2: [(-7, 0, 1), (3, 0, 2)], 3: upper, 4: [(0, 3), (3, 3)], 5: [(0, 0), (3, 0)]}, 1)
     assert made[3] == [(0, 0, -7), (3, NONE, 3)]  # one group below, two above

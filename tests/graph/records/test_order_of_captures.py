@@ -19,7 +19,7 @@ from headwater.graph.associations.parts import DatasetName
 from headwater.graph.records import FileBlock
 from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.layout import KeptFile
-from headwater.graph.records.moved import KnownMoves
+from headwater.graph.records.moved_files import KnownMoves
 from tests.graph.jobs import TENANT
 
 _UNIQUE = "part-6f1c1a52-4d0e-4f6f-9c53-3a8f4a7f0001.parquet"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from headwater.graph.associations import NONE, pack
 from headwater.graph.records import compact
-from headwater.graph.records.narrow import sorted_rows
-from headwater.graph.records.ordering import collided, in_order, ordered
+from headwater.graph.records.packed_keys import sorted_rows
+from headwater.graph.records.row_order import collided, in_order, ordered
 from headwater.graph.records.staging import FOLDER
 from tests.graph.jobs import TENANT
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from headwater.errors import InvalidQueryError
 from headwater.graph.records import ANYWHERE, AssociationStore, prune
 from headwater.graph.records import store as store_module
-from headwater.graph.records.prunable import Prunable
 from headwater.graph.records.prune import Policy
+from headwater.graph.records.prune_candidates import Prunable
 from headwater.graph.trace import TraceAnswer, TraceRequest, trace
 from tests.graph.jobs import TENANT, Job, write_csv
 

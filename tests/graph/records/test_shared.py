@@ -18,10 +18,10 @@ import pytest
 
 from headwater.errors import ConfigurationError, DamagedError, InvalidCaptureError, UnavailableError, UnsupportedError
 from headwater.graph.associations import Manifest
-from headwater.graph.records import ANYWHERE, shared
+from headwater.graph.records import ANYWHERE, shared_store
 from headwater.graph.records.archive import Archive
 from headwater.graph.records.prune import Policy, prune
-from headwater.graph.records.shared import SharedAssociationStore
+from headwater.graph.records.shared_store import SharedAssociationStore
 from headwater.graph.records.staging import Staging
 from headwater.graph.storage import Remote, read_roots
 from headwater.graph.trace import TraceAnswer, TraceRequest, trace
@@ -201,8 +201,8 @@ def test_a_staged_segment_that_was_altered_is_a_fault_of_its_capture_alone(servi
 
 
 def test_the_cache_is_bounded_and_what_was_evicted_is_brought_again(service: Opened, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(shared, "_GRACE", -60.0)
-    monkeypatch.setattr(shared, "_TOUCHED", 0.0)
+    monkeypatch.setattr(shared_store, "_GRACE", -60.0)
+    monkeypatch.setattr(shared_store, "_TOUCHED", 0.0)
     a = service("a")
     for clock in range(1, 5):
         copy(a, tmp_path / f"raw{clock}.csv", tmp_path / f"out{clock}", clock, [["a", clock]])

@@ -132,7 +132,7 @@ def test_a_segment_that_contradicts_the_manifest_is_refused(staged) -> None:
 
 def test_staging_is_durable_before_it_returns_and_idempotent(tmp_path, monkeypatch) -> None:
     staging, synced = Staging(tmp_path), []
-    monkeypatch.setattr("headwater.graph.records.files.sync", lambda path: synced.append(path.suffix or "folder"))
+    monkeypatch.setattr("headwater.graph.records.atomic_files.sync", lambda path: synced.append(path.suffix or "folder"))
     capture = "0198a1b2-0000-7000-8000-000000000001"
     digest = staging.put(capture, "b0-s1.0-p0-a1.seg", b"abc")
     assert synced == [".tmp", "folder"]

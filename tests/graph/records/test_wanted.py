@@ -1,7 +1,7 @@
 """The queue of tables that traces ask to be kept."""
 
 from headwater.graph.records import Wanted
-from headwater.graph.records.wanted import WantedTables
+from headwater.graph.records.slow_tables import WantedTables
 
 
 def _table(boundary: int) -> Wanted:

@@ -15,7 +15,7 @@ from obstore.store import AzureStore
 from headwater.errors import SourceUnavailableError
 from headwater.graph.records import DataRoots
 from headwater.graph.records.archive import Archive
-from headwater.graph.records.shared import SharedAssociationStore
+from headwater.graph.records.shared_store import SharedAssociationStore
 from headwater.graph.storage import Remote, read_roots
 from headwater.graph.storage.objects import _opened
 from headwater.graph.trace import TraceRequest, trace

@@ -8,7 +8,7 @@ import pytest
 
 from headwater.errors import ConfigurationError, UnsupportedError
 from headwater.graph.storage import Remote, read_roots
-from headwater.graph.storage.keyed import keyed_address, parts_of
+from headwater.graph.storage.key_places import keyed_address, parts_of
 
 ID = "A" * 22
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.errors import UnsupportedError
-from headwater.graph.storage.rowkeys import KeyColumn, key_columns, key_of, position_of, texts_of, without_padding
+from headwater.graph.storage.row_keys import KeyColumn, key_columns, key_of, position_of, texts_of, without_padding
 
 _TIMES = st.datetimes(dt.datetime(1600, 1, 1), dt.datetime(9999, 12, 31))  # noqa: DTZ001 - as text, with and without a zone
 VALUES = {

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.errors import UnsupportedError
+from headwater.graph.access.patterns import Namespaces
+from headwater.graph.access.restricted_store import StoreWithin
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, node_id
 from headwater.graph.stores import Direction, GraphStore
 from headwater.graph.stores.paging import bounds_of
-from headwater.graph.within.patterns import Namespaces
-from headwater.graph.within.store import StoreWithin
 from tests.graph.stores.samples import FLOWS, contains, node, stamp
 
 OURS, THEIRS = "s3://sales", "s3://hr"

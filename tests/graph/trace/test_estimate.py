@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.traces.large import refusing_large
+from headwater.backend.traces.large_traces import refusing_large
 from headwater.errors import LargeTraceError
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.records import lists as lists_module
@@ -16,8 +16,8 @@ from headwater.graph.trace import TraceRequest, trace
 from headwater.graph.trace.datasets import find_dataset
 from headwater.graph.trace.engine import _chosen
 from headwater.graph.trace.estimate import expected_rows
+from headwater.graph.trace.paths_between import towards_of
 from headwater.graph.trace.tracer import tracer_of
-from headwater.graph.trace.ways import towards_of
 from tests.graph.jobs import TENANT
 from tests.graph.trace.pipeline import build
 

@@ -4,11 +4,11 @@ import pytest
 
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
+from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats.base import Format
+from headwater.graph.files.reader import Reader, ReadFile
+from headwater.graph.files.shapes import Shape
 from headwater.graph.records import block_of
-from headwater.graph.trace.files.formats import format_of
-from headwater.graph.trace.files.formats.base import Format
-from headwater.graph.trace.files.reader import Reader, ReadFile
-from headwater.graph.trace.files.shapes import Shape
 from tests.graph.trace.local import local
 
 KNOWN = ("avro", "csv", "json", "local", "orc", "parquet", "text")

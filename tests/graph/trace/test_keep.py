@@ -9,15 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headwater.backend.keeping import keep_what_may_be_lost
-from headwater.backend.settings import load_settings
+from headwater.backend.cli.group_keeper import keep_what_may_be_lost
+from headwater.backend.home.settings import load_settings
 from headwater.backend.worker.thread import Worker
 from headwater.backend.workspace import Workspace
 from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore, Wanted
 from headwater.graph.trace import TraceRequest, trace
-from headwater.graph.trace.recomputed import keep, large, recompute
-from headwater.graph.trace.recomputed.keep import keep_groups, keep_wanted
+from headwater.graph.trace.recompute import boundary_rows, group_keeper, large_groups
+from headwater.graph.trace.recompute.group_keeper import keep_groups, keep_wanted
 from tests.graph.jobs import TENANT
 from tests.graph.trace.conftest import records
 from tests.graph.trace.later import LazyJob
@@ -57,7 +57,7 @@ def _of_key(key: int) -> set[tuple[str, int]]:
 
 
 async def test_the_service_keeps_what_a_trace_found_at_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recompute, "_AT_LENGTH", 0.0)
+    monkeypatch.setattr(boundary_rows, "_AT_LENGTH", 0.0)
     async with await Workspace.open(load_settings(home=tmp_path / "home")) as workspace:
         workspace.registry.add_roots([str(tmp_path)])
         made = _grouped(workspace.records, tmp_path)
@@ -83,7 +83,7 @@ async def test_what_is_kept_for_speed_gives_way_to_captures(tmp_path: Path, monk
         assert ended.wait(_SECONDS)
         raise RuntimeError("interrupted")
 
-    monkeypatch.setattr(keep, "keep_wanted", keep_at_length)
+    monkeypatch.setattr(group_keeper, "keep_wanted", keep_at_length)
     async with await Workspace.open(load_settings(home=tmp_path / "home")) as workspace:
         workspace.registry.add_roots([str(tmp_path)])
         wanted = workspace.records.wanted
@@ -102,7 +102,7 @@ async def test_what_is_kept_for_speed_gives_way_to_captures(tmp_path: Path, monk
 async def test_what_a_trace_finds_at_once_is_not_asked_for(
     store: AssociationStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recompute, "_AT_LENGTH", 60.0)
+    monkeypatch.setattr(boundary_rows, "_AT_LENGTH", 60.0)
     _grouped(store, tmp_path)
     assert await _rows(store, tmp_path, 0) == _of_key(0)
     assert store.wanted.take() is None
@@ -113,7 +113,7 @@ def test_what_a_trace_may_not_find_within_the_budget_is_kept_unasked(
     store: AssociationStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_a_second: float, mode: str, *, asked: bool
 ) -> None:
     monkeypatch.setattr(LazyJob, "mode", mode)
-    monkeypatch.setattr(large, "_ROWS_A_SECOND", rows_a_second)  # twelve rows in three groups
+    monkeypatch.setattr(large_groups, "_ROWS_A_SECOND", rows_a_second)  # twelve rows in three groups
     made = _grouped(store, tmp_path)
     assert keep_groups(store, TENANT, made.capture) == 0
     assert store.wanted.take() == (_wanted(made) if asked else None)
@@ -135,7 +135,7 @@ async def test_what_takes_too_much_space_is_left_to_be_found_again(
     store: AssociationStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = _grouped(store, tmp_path)
-    monkeypatch.setattr(keep, "_LITTLE", 0)
+    monkeypatch.setattr(group_keeper, "_LITTLE", 0)
     assert not keep_wanted(store, _wanted(made))
     assert sorted(path.name for path in store.table(TENANT, made.capture, 0).parent.glob("*b0*")) == []
     assert await _rows(store, tmp_path, 2) == _of_key(2)

@@ -20,7 +20,7 @@ from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
 from headwater.graph.trace.on_spark.connection import NotOnSparkError, SparkConnection, gives_the_same, spark_sql
 from headwater.graph.trace.on_spark.errors import SparkJobError
-from headwater.graph.trace.on_spark.walking import WalkOnSpark, walking
+from headwater.graph.trace.on_spark.walk import WalkOnSpark, walking
 from tests.backend.cli.command import headwater
 from tests.captured import capture_pipeline
 from tests.graph.jobs import TENANT
@@ -132,7 +132,7 @@ async def test_what_was_left_to_be_found_again_is_refused_by_name(spark, store, 
 async def test_a_damaged_table_is_told_by_its_name(spark, store, tmp_path: Path, monkeypatch, checked: bool) -> None:
     build(store, tmp_path, 1)
     if not checked:  # as of a table that is too large to be read once more before
-        monkeypatch.setattr("headwater.graph.records.kept._CHECKED", -1)
+        monkeypatch.setattr("headwater.graph.records.key_lookup._CHECKED", -1)
     for path in store.root.rglob("b*.parquet"):
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     request = TraceRequest(dataset=str(tmp_path / "enriched"), where="true", values=False)
@@ -146,7 +146,7 @@ async def test_a_cluster_that_passes_over_files_passes_over_no_kept_table(
 ) -> None:
     """Its operator may set so for other work: records would be missing from the answer, and nobody would be told."""
     build(store, tmp_path, 1)
-    monkeypatch.setattr("headwater.graph.records.kept._CHECKED", -1)  # as of tables that are too large to be read once more before
+    monkeypatch.setattr("headwater.graph.records.key_lookup._CHECKED", -1)  # as of tables that are too large to be read once more before
     settings = spark.sparkContext._jsc.sc().conf()
     settings.set(f"spark.sql.files.{setting}", "true")
     read = SparkConnection.read
@@ -173,7 +173,7 @@ async def test_a_cluster_that_passes_over_files_passes_over_no_kept_table(
 )
 def test_sparks_own_pages_are_served_only_where_its_settings_ask_for_them(asked: str | None) -> None:
     program = (
-        "from headwater.backend.traces.on_spark import spark_session\n"
+        "from headwater.backend.traces.spark_session import spark_session\n"
         "with spark_session('local[1]') as spark: print('pages', spark.sparkContext.uiWebUrl is not None)"
     )
     options = submit(f"--conf spark.ui.enabled={asked} --conf spark.ui.port=0" if asked else "")

@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 
 from headwater.graph.records import ANYWHERE
 from headwater.graph.records.archive import Archive
-from headwater.graph.records.shared import SharedAssociationStore
+from headwater.graph.records.shared_store import SharedAssociationStore
 from headwater.graph.storage import Remote, read_roots
 from headwater.graph.trace import TraceRequest, trace
 from headwater.graph.trace.on_spark.connection import SparkConnection
-from headwater.graph.trace.on_spark.walking import walking
+from headwater.graph.trace.on_spark.walk import walking
 from tests.graph.jobs import TENANT
 from tests.graph.trace.pipeline import build
 from tests.jvm import start_with

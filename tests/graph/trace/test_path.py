@@ -8,7 +8,7 @@ from headwater.backend.projection import event_stamp, project_event
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.stores.sqlite import SqliteStore
 from headwater.graph.trace.answer import Grain, Hop, Semantics, TraceAnswer, TracedRecord
-from headwater.graph.trace.path import path_graph
+from headwater.graph.trace.lineage_path import path_graph
 from tests.stated import CLEAN, REPORT, TENANT, event, state_pipeline
 
 RAW, CLEANED, REPORTED = "dataset:file:/data/raw/weather.csv", "dataset:file:/data/out/clean", "dataset:file:/data/out/report"

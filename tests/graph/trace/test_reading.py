@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.errors import UnsupportedError
+from headwater.graph.files.formats.csv import Csv
+from headwater.graph.files.formats.json import JsonLines
+from headwater.graph.files.reader import Reader, ReadFile
+from headwater.graph.files.shapes import Shape, partition_values
+from headwater.graph.files.text_values import certain, typed
 from headwater.graph.records import block_of
-from headwater.graph.trace.files.formats.csv import Csv
-from headwater.graph.trace.files.formats.json import JsonLines
-from headwater.graph.trace.files.reader import Reader, ReadFile
-from headwater.graph.trace.files.shapes import Shape, partition_values
-from headwater.graph.trace.files.textvalues import certain, typed
 from tests.graph.trace.local import local
 
 

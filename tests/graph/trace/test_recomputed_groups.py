@@ -14,7 +14,7 @@ import pytest
 from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer
-from headwater.graph.trace.recomputed.keep import keep_groups
+from headwater.graph.trace.recompute.group_keeper import keep_groups
 from tests.graph.jobs import TENANT, Job, Relation
 from tests.graph.trace.conftest import records
 from tests.graph.trace.later import LazyJob, Told

@@ -9,11 +9,11 @@ import duckdb
 import pytest
 
 from headwater.errors import UnsupportedError
+from headwater.graph.duck.memory_tables import Database
+from headwater.graph.files.formats import format_of
+from headwater.graph.files.reader import Reader, ReadFile
+from headwater.graph.files.shapes import Shape
 from headwater.graph.records import block_of
-from headwater.graph.trace.database.in_memory import Database
-from headwater.graph.trace.files.formats import format_of
-from headwater.graph.trace.files.reader import Reader, ReadFile
-from headwater.graph.trace.files.shapes import Shape
 from tests.graph.trace.local import local
 
 XML = (("id", "bigint"), ("_kind", "string"), ("tag", "array<string>"), ("_VALUE", "string"))

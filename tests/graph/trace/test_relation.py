@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from headwater.graph.associations import Application, Expression, Manifest, Operator, RunName
 from headwater.graph.associations.behaviours import assumed
-from headwater.graph.trace.database.sql import Untranslatable
+from headwater.graph.duck.sql import Untranslatable
 from headwater.graph.trace.plan import Plan
-from headwater.graph.trace.recomputed.relation import RelationTranslator, relation_of
+from headwater.graph.trace.recompute.relation import RelationTranslator, relation_of
 from headwater.graph.trace.translate import Translator
 
 LEFT, RIGHT = 1, 2  # the scans; left has the attributes 11 and 12, right 21 and 22, by the names k and v

@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.errors import UnsupportedError
+from headwater.graph.files import allowance
+from headwater.graph.files.row_ids import TableRows
+from headwater.graph.files.table_cache import KnownTables
 from headwater.graph.records import ANYWHERE, AssociationStore, DataRoots, block_of
 from headwater.graph.trace import TraceAnswer
-from headwater.graph.trace.files import allowance
-from headwater.graph.trace.files.rowids import TableRows
-from headwater.graph.trace.files.tablecache import KnownTables
 from tests.graph.jobs import Job, write_csv
 
 COLUMNS = {"k": "string", "v": "int"}

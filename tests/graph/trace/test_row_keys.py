@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from headwater.graph.records import AssociationStore, block_at
-from headwater.graph.storage.rowkeys import key_columns, key_of, position_of
-from headwater.graph.trace.rowkeys import KeyBook
+from headwater.graph.storage.row_keys import key_columns, key_of, position_of
+from headwater.graph.trace.recorded_row_keys import KeyBook
 from headwater.graph.trace.tracer import tracer_of
 from tests.graph.jobs import Job, Relation, Row
 
@@ -69,7 +69,7 @@ async def test_keys_of_any_length_are_known_by_their_numbers(store, ask, tmp_pat
 async def test_two_keys_of_one_number_make_the_answer_a_superset(store, ask, tmp_path, monkeypatch, few: bool) -> None:
     if not few:
         monkeypatch.setattr(
-            "headwater.graph.trace.rowkeys._FEW", 0
+            "headwater.graph.trace.recorded_row_keys._FEW", 0
         )  # as of a trace of many rows, for which the whole table is gone through
     positions = [position_of(key) for key in KEYS]
     reading(store, tmp_path / "out", [*zip(positions, KEYS, strict=True), (positions[0], KEYS[1])], positions)

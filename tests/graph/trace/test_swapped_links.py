@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from headwater.backend.masks import Mask
-from headwater.backend.questions.masked import SHOWN, MaskedQuestions
+from headwater.backend.access.masks import Mask
+from headwater.backend.questions.masked_answers import SHOWN, MaskedQuestions
 from headwater.errors import HeadwaterError
 from headwater.graph.records import AssociationStore, DataRoots, block_of
 from headwater.graph.stores.sqlite import SqliteStore

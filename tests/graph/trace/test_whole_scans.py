@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from headwater.errors import SourceChangedError
 from headwater.graph.associations import NONE, pack
-from headwater.graph.trace.database.sql import Untranslatable
-from headwater.graph.trace.recomputed.spec import group_of, key_of, reference_of
-from headwater.graph.trace.recomputed.whole import WholeScan, whole_scan
+from headwater.graph.duck.sql import Untranslatable
+from headwater.graph.trace.recompute.spec import group_of, key_of, reference_of
+from headwater.graph.trace.recompute.whole_scan import WholeScan, whole_scan
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.tracer import tracer_of
 from tests.graph.jobs import TENANT, Job

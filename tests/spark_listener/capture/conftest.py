@@ -20,12 +20,12 @@ from pyarrow import orc
 from pyspark.sql import DataFrame, SparkSession
 
 from bench.truth.published import publish
-from headwater.backend.intake.documents import read_document
-from headwater.backend.intake.scan import MANIFEST
+from headwater.backend.ingest.intake.documents import read_document
+from headwater.backend.ingest.intake.scan import MANIFEST
 from headwater.graph.associations.behaviours import assumed
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TracedRecord, TraceRequest, trace
-from headwater.graph.trace.pairs import trace_pairs
+from headwater.graph.trace.record_pairs import trace_pairs
 from headwater.spark_listener.capture import Bridge
 from tests.jvm import PATIENTLY, start_with
 from tests.spark_listener.capture.lineage import Lineage, Written

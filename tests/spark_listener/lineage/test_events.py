@@ -12,8 +12,8 @@ import pytest
 from openlineage.client import generated
 from openlineage.client.generated import base
 
-from headwater.backend.intake.documents import read_documents
-from headwater.backend.intake.events import check_event
+from headwater.backend.ingest.intake.documents import read_documents
+from headwater.backend.ingest.intake.events import check_event
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.lineage.events import EventMaker, instant
 from headwater.spark_listener.lineage.facets import EVENT_SCHEMA, PRODUCER, SCHEMAS, Ledger

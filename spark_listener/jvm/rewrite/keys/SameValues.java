@@ -38,7 +38,7 @@ import org.apache.spark.sql.types.DecimalType;
 /**
  * Which expressions over the columns of scans mean the same to Spark and to whoever traces.
  *
- * What is accepted here must be accepted by graph/trace/database/translate.py; a test compares them.
+ * What is accepted here must be accepted by graph/duck/translate.py; a test compares them.
  */
 public final class SameValues {
     private static final Pattern DATE = Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}|null"); // of four digits' years alone

@@ -35,7 +35,7 @@ import org.apache.spark.sql.types.StructField;
  * can evaluate its keys, the filters and the joins' conditions exactly as Spark does. Then no association need be written: what is known of
  * a group tells its keys, and keys tell the records.
  *
- * What is accepted here must be accepted by graph/trace/recomputed/spec.py; a test compares them.
+ * What is accepted here must be accepted by graph/trace/recompute/spec.py; a test compares them.
  */
 public final class Recomputable {
     final double seconds; // that finding the records of one key again is estimated to take

@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
  * A file format: how its records get their numbers, and with which options of a reader they have none. What the numbers mean stands in
- * docs/reference/capture-format.md, section 1; the service's half is a module in graph/trace/files/formats.
+ * docs/reference/capture-format.md, section 1; the service's half is a module in graph/files/formats.
  */
 public abstract class RecordFormat {
     /** Whether this is Spark's own class of the format: another's subclass may read otherwise. */

@@ -1,0 +1,317 @@
+"""What of records a caller is told: one place for all questions about them, whichever endpoint they come by.
+
+Whoever has the scope `read` alone learns which records of which files a record came from, but not what they hold, nor may he select by it:
+that is the scope `records`. Values of masked columns are for the scope `unmasked`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from headwater.backend.access.masks import EVERYTHING
+from headwater.backend.api.context import Service, graph_of
+from headwater.backend.api.credentials import Principal
+from headwater.backend.api.errors import ForbiddenError
+from headwater.backend.api.restricted_records import QuestionsWithin
+from headwater.backend.home.folder import Home
+from headwater.backend.home.settings import DEFAULT_TENANT
+from headwater.backend.ingest.intake.declarations import CheckedDeclaration, DeclarationIntake
+from headwater.backend.questions import CallersQuestions, TraceJobs
+from headwater.backend.rerun.replay.model import FAULT
+from headwater.graph.access.restricted_store import StoreWithin
+from headwater.graph.access.scopes import Scope
+from headwater.graph.access.visibility import NAMED, kind_named
+from headwater.graph.model.declaration import Aspect
+from headwater.graph.prov import ProvFormat
+from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
+from headwater.graph.trace.questions import RowsRequest
+from headwater.graphql.recaptures import RecaptureService, RecaptureView
+from headwater.graphql.registrations import RegistrationView
+from headwater.graphql.replays import DifferenceView, ReplayService, ReplayView, StepView
+from headwater.graphql.trace_jobs import TraceJobView
+from headwater.spark_listener.invocation import script_sha256
+
+
+def questions_of(parts: Service, who: Principal) -> PermittedQuestions:
+    """The questions that a caller may ask."""
+    masks = () if Scope.UNMASKED in who.scopes else parts.masks.of(who.tenant)
+    return PermittedQuestions(parts, parts.questions.of(who.holder, masks), who)
+
+
+def tells_values(parts: Service, who: Principal) -> bool:
+    """Whether a caller may know what any column holds: for what tells values and does not say of which columns."""
+    if Scope.RECORDS in who.within and who.within[Scope.RECORDS] != who.within.get(Scope.READ):
+        return False  # of some of what he reads he may not
+    return Scope.RECORDS in who.scopes and (Scope.UNMASKED in who.scopes or not parts.masks.of(who.tenant))
+
+
+class PermittedQuestions:
+    """The `Questions` of one caller. All methods raise `ForbiddenError` where they need a scope that the caller has not."""
+
+    def __init__(self, parts: Service, questions: CallersQuestions, who: Principal) -> None:
+        self._parts = parts
+        self._questions = questions
+        self._who = who
+
+    async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
+        """See `Questions`."""
+        tells = request.where is not None or request.values or request.selected_values
+        if tells:
+            self._who.require(Scope.RECORDS)
+        return await self._asked(*([Scope.RECORDS] if tells else [])).trace(tenant, request)
+
+    async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
+        """See `Questions`."""
+        self._who.require(Scope.RECORDS)
+        return await self._asked(Scope.RECORDS).rows(tenant, request)
+
+    def _asked(self, *scopes: Scope) -> CallersQuestions | QuestionsWithin:
+        """Where a question is asked that needs `read` and some scopes."""
+        seen = graph_of(self._parts, self._who, *scopes)
+        return QuestionsWithin(self._questions, seen) if isinstance(seen, StoreWithin) else self._questions
+
+    def export(
+        self, tenant: str, request: TraceRequest, notation: ProvFormat, *, counted: Callable[[int], None] = lambda _: None
+    ) -> AsyncGenerator[bytes, None]:
+        """See `CallersQuestions`."""
+        self._who.require_whole(Scope.EXPORT)
+        if request.where is not None:
+            self._who.require(Scope.RECORDS)
+            self._who.require_whole(Scope.RECORDS)
+        return self._questions.export(tenant, request, notation, counted=counted)
+
+
+def _require_trace(who: Principal, request: TraceRequest) -> None:
+    """Check that a caller may ask for a trace. Its walk goes where records came from, whichever namespace that is in."""
+    who.require_whole(Scope.READ)
+    if request.where is not None or request.values or request.selected_values:
+        who.require(Scope.RECORDS)
+        who.require_whole(Scope.RECORDS)
+
+
+class PermittedTraceJobs:
+    """The `TraceJobService` of one caller, to whom alone it tells of the jobs that the caller started."""
+
+    def __init__(self, jobs: TraceJobs, parts: Service, who: Principal) -> None:
+        self._jobs = jobs
+        self._who = who
+        self._masks = () if Scope.UNMASKED in who.scopes else tuple(parts.masks.of(who.tenant))
+        self._questions = parts.questions.of(who.holder, self._masks)
+
+    async def start(self, tenant: str, request: TraceRequest) -> TraceJobView:
+        """See `TraceJobService`."""
+        self._require(request)
+        return self._jobs.start(self._who.holder, tenant, request, self._masks)
+
+    async def get(self, tenant: str, identifier: str) -> TraceJobView | None:
+        """See `TraceJobService`. What the caller may see is looked at again: it may be less than when the job was started."""
+        found = self._jobs.get(self._who.holder, tenant, identifier)
+        if found is not None:
+            self._require(found.request)
+            if found.answer is not None and self._masks:
+                if tuple(found.masks) != self._masks:
+                    raise ForbiddenError("Other columns are masked now than when this trace was started.", hint="Start it again.")
+                if any(mask.tag is not None for mask in self._masks):  # columns may have been tagged since
+                    return replace(found, answer=await self._questions.masked_again(tenant, found.request, found.answer))
+        return found
+
+    async def cancel(self, tenant: str, identifier: str) -> TraceJobView | None:
+        """See `TraceJobService`. One that had ended before is told of without its answer."""
+        found = await self._jobs.cancel(self._who.holder, tenant, identifier)
+        return replace(found, answer=None) if found is not None else None
+
+    def _require(self, request: TraceRequest) -> None:
+        _require_trace(self._who, request)
+
+
+class PermittedDeclarations:
+    """The `DeclarationService` of one caller: a tag that masks a column is taken back by those alone who may see what it masks."""
+
+    def __init__(self, declarations: DeclarationIntake, parts: Service, who: Principal) -> None:
+        self._declarations = declarations
+        self._masks = parts.masks
+        self._who = who
+
+    async def declare(self, tenant: str, document: Mapping[str, Any], checked: CheckedDeclaration | None = None) -> int:
+        """See `DeclarationIntake`. Who declares in some namespaces alone speaks of what lies in them: the intake knows nothing else."""
+        if self._who.is_restricted(Scope.DECLARE) and (where := _of_no_namespace(document)):
+            raise ForbiddenError(f"{where} is of no namespace, and this key declares in some alone.", hint="Leave it out.")
+        rules = self._masks.of(tenant)
+        named = {rule.tag.casefold() for rule in rules if rule.tag is not None}
+        if any(tag.casefold() in named or EVERYTHING in rules for tag in _tags_taken_back(document)):
+            self._who.require(Scope.UNMASKED)
+        return await self._declarations.declare(tenant, document, checked)
+
+
+def _of_no_namespace(document: Mapping[str, Any]) -> str | None:
+    """The path of the first that is stated of what lies in no namespace."""
+    for part in ("types", "instances"):
+        if document.get(part):
+            return f"$.{part}"
+    stated = document.get("descriptions")
+    for index, entry in enumerate(stated if isinstance(stated, list) else ()):
+        if isinstance(entry, Mapping) and kind_named(str(entry.get("id"))) not in NAMED:
+            return f"$.descriptions[{index}]"
+    return None
+
+
+def _tags_taken_back(document: Mapping[str, Any]) -> list[str]:
+    stated = document.get("descriptions")
+    entries = [entry for entry in stated if isinstance(entry, Mapping)] if isinstance(stated, list) else []
+    return [str(entry.get("value")) for entry in entries if entry.get("aspect") == Aspect.TAG and entry.get("removed") is True]
+
+
+@dataclass(frozen=True, slots=True)
+class _ReplayTold:
+    """See `ReplayView`."""
+
+    id: str
+    state: str
+    started_at: str
+    ended_at: str | None
+    shadow: str
+    error: str | None
+    steps: Sequence[StepView]
+    differences: Sequence[DifferenceView]
+
+
+class PermittedRegistrations:
+    """The `RegistrationService` of one caller: programs are those of the home, so of the default tenant alone."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    async def programs(self, tenant: str) -> Sequence[RegistrationView]:
+        """See `RegistrationService`. Of how a program is started it tells the name of the script alone."""
+        if tenant != DEFAULT_TENANT:
+            return []
+        return await asyncio.to_thread(self._list)
+
+    def _list(self) -> list[RegistrationView]:
+        with closing(self._home.registry) as registry:
+            return [
+                RegistrationView(
+                    program.id, program.namespace, program.job, script=Path(program.script).name, sha256=program.script_sha256,
+                    by_operator=program.operator, is_unchanged=script_sha256(program.script) == program.script_sha256, at=at,
+                )
+                for program, at in registry.programs()
+            ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _RecaptureTold:
+    """See `RecaptureView`."""
+
+    id: str
+    dataset: str
+    state: str
+    started_at: str
+    ended_at: str | None
+    error: str | None
+    outputs: Sequence[str]
+    files: int
+    left: Mapping[str, str]
+
+
+class PermittedRecaptures:
+    """The `RecaptureService` of one caller: what runs are programs of the home, so of the default tenant alone."""
+
+    def __init__(self, recaptures: RecaptureService, parts: Service, who: Principal) -> None:
+        self._recaptures = recaptures
+        self._who = who
+        self._tells_values = tells_values(parts, who)
+
+    async def start(self, tenant: str, dataset: str) -> str:
+        """See `RecaptureService`."""
+        if tenant != DEFAULT_TENANT:
+            raise ForbiddenError(f"The tenant {tenant} has no programs on this service.", hint="Recaptures run programs of its own home.")
+        return await self._recaptures.start(tenant, dataset)
+
+    async def get(self, tenant: str, identifier: str) -> RecaptureView | None:
+        """See `RecaptureService`."""
+        found = await self._recaptures.get(tenant, identifier)
+        return self._permitted(found) if found else None
+
+    async def list(self, tenant: str, first: int) -> Sequence[RecaptureView]:
+        """See `RecaptureService`."""
+        return [self._permitted(view) for view in await self._recaptures.list(tenant, first)]
+
+    async def possible(self, tenant: str, datasets: Iterable[str]) -> Sequence[str]:
+        """See `RecaptureService`. Which programs are registered is for those who may run them."""
+        if tenant != DEFAULT_TENANT or Scope.REPLAY not in self._who.scopes or self._who.is_restricted(Scope.READ):
+            return []
+        return await self._recaptures.possible(tenant, datasets)
+
+    def _permitted(self, view: RecaptureView) -> RecaptureView:
+        if self._tells_values or view.error is None:
+            return view
+        return _RecaptureTold(
+            id=view.id, dataset=view.dataset, state=view.state, started_at=view.started_at, ended_at=view.ended_at,
+            error=_without_values(view.error), outputs=view.outputs, files=view.files, left=view.left,
+        )  # fmt: skip
+
+
+def _without_values(error: str) -> str:
+    """Why a program of the home failed, without what it said, and what a fault of ours holds: that may be values."""
+    first = error.partition("\n")[0].partition(FAULT)
+    return "A fault of ours." if first[1] else first[0].rstrip(": ")
+
+
+class PermittedReplays:
+    """The `ReplayService` of one caller: what a replay runs are programs of the home, so of the default tenant alone."""
+
+    def __init__(self, replays: ReplayService, parts: Service, who: Principal) -> None:
+        self._replays = replays
+        self._who = who
+        self._is_masked = bool(parts.masks.of(who.tenant))
+        self._tells_values = tells_values(parts, who)
+
+    async def start(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> str:
+        """See `ReplayService`."""
+        if tenant != DEFAULT_TENANT:
+            raise ForbiddenError(f"The tenant {tenant} has no programs on this service.", hint="Replays run programs of its own home.")
+        if where is not None:
+            self._require_values()
+        return await self._replays.start(tenant, dataset, where, rows, output)
+
+    async def get(self, tenant: str, identifier: str) -> ReplayView | None:
+        """See `ReplayService`."""
+        found = await self._replays.get(tenant, identifier)
+        self._require_shown([found] if found else [])
+        return self._permitted(found) if found else None
+
+    async def list(self, tenant: str, first: int) -> Sequence[ReplayView]:
+        """See `ReplayService`."""
+        found = await self._replays.list(tenant, first)
+        self._require_shown(found)
+        return [self._permitted(replay) for replay in found]
+
+    async def remove(self, tenant: str, identifier: str) -> ReplayView | None:
+        """See `ReplayService`."""
+        found = await self._replays.remove(tenant, identifier)
+        return self._permitted(found) if found else None
+
+    def _permitted(self, replay: ReplayView) -> ReplayView:
+        """A replay as the caller may know it: what a program said, and what a fault of ours holds, may be values."""
+        if self._tells_values or replay.error is None:
+            return replay
+        return _ReplayTold(
+            id=replay.id, state=replay.state, started_at=replay.started_at, ended_at=replay.ended_at, shadow=replay.shadow,
+            error=_without_values(replay.error), steps=replay.steps, differences=replay.differences,
+        )  # fmt: skip
+
+    def _require_shown(self, replays: Sequence[ReplayView]) -> None:
+        if any(replay.differences for replay in replays):
+            self._require_values()
+
+    def _require_values(self) -> None:
+        """What a replay changed are whole rows: they are for those who may see every column."""
+        self._who.require(Scope.RECORDS)
+        self._who.require_whole(Scope.RECORDS)
+        if self._is_masked:
+            self._who.require(Scope.UNMASKED)

@@ -1,0 +1,65 @@
+"""The audit log for one caller: a named key is told of its own tenant, the home's key of all."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import PurePath
+from threading import Lock
+
+from headwater.backend.api.credentials import Principal
+from headwater.backend.audit.lines import Wanted
+from headwater.backend.audit.reader import AuditLines
+from headwater.errors import UnavailableError
+from headwater.graphql.audit_log import AuditBreak, AuditChain, AuditEntry, AuditPage, AuditQuestion, AuditVerification
+
+_verifying = Lock()  # it takes seconds of the processor: one at a time
+
+
+def tenant_of(who: Principal) -> str | None:
+    """Whose entries a caller is told; None: everybody's."""
+    return who.tenant if who.key else None
+
+
+class PermittedAudit:
+    """The `AuditReader` of one caller."""
+
+    def __init__(self, lines: AuditLines, who: Principal) -> None:
+        self._lines = lines
+        self._tenant = tenant_of(who)
+
+    async def entries(self, asked: AuditQuestion) -> AuditPage:
+        """See `AuditReader`."""
+        wanted = Wanted(asked.by, asked.dataset, asked.decision, asked.since, asked.until, tenant=self._tenant)
+        found = await asyncio.to_thread(self._lines.latest, wanted, asked.last, quickly=True)
+        return AuditPage(
+            entries=[AuditEntry.of(entry) for entry in reversed(found.entries)],
+            damaged=found.damaged if self._tenant is None else 0,
+            searched_back_to=found.left_at.isoformat() if found.left_at else None,
+        )
+
+    async def verify(self) -> AuditVerification:
+        """See `AuditReader`."""
+        return await asyncio.to_thread(self._verify)
+
+    def _verify(self) -> AuditVerification:
+        if not _verifying.acquire(blocking=False):
+            raise UnavailableError("The audit log is being verified just now.", hint="Try again in a moment.")
+        try:
+            found = self._lines.verify(quickly=True)
+        finally:
+            _verifying.release()
+        is_owner = self._tenant is None
+        return AuditVerification(
+            intact=found.broken == 0,
+            since=found.first,
+            whole=found.whole,
+            lines=found.lines if is_owner else None,
+            head=found.head if is_owner else None,
+            breaks=[AuditBreak(file=PurePath(one.file).name, line=one.line, reason=one.reason) for one in found.breaks] if is_owner else [],
+            chains=[
+                AuditChain(chain=one.chain, host=one.host, lines=one.lines, head=one.head, last=one.last, ended=one.ended)
+                for one in found.chains
+            ]
+            if is_owner
+            else [],
+        )

@@ -1,0 +1,179 @@
+"""Records for callers who may see those of some namespaces alone.
+
+A question is worked out as for anybody, and what is left of its answer is what the caller sees: records of datasets whose namespace he may
+read, in files whose own namespace (scheme and authority; `file` on this machine) he may read too, so that a name which somebody gave to
+another team's file shows nothing of it. The path stops at what is hidden. Texts of an answer name files, runs and columns of anywhere, and
+are replaced. A predicate is asked of files alone that were found to be the caller's before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+from headwater.backend.api.errors import ForbiddenError
+from headwater.backend.process.child_errors import QuestionEndedError, TooManyQuestionsError
+from headwater.errors import (
+    HeadwaterError,
+    InvalidQueryError,
+    LargeTraceError,
+    NotFoundError,
+    SourceUnavailableError,
+    UnavailableError,
+    UnsupportedError,
+)
+from headwater.graph.access.restricted_store import StoreWithin
+from headwater.graph.storage.addresses import other_spellings
+from headwater.graph.trace.answer import Hop, Incomplete, Origin, RowPage, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace.questions import RowsRequest
+
+_ELSEWHERE = "Records lie in places that this key may not see."
+_TOLD_LESS = "What is said of it names things that a key restricted to namespaces is not told."
+_UNREADABLE = "Something that this needs cannot be read. What it is, a key restricted to namespaces is not told."
+# What is said of the question itself, or of how busy the service is. All other errors name files, wherever these lie.
+_OF_THE_QUESTION = (
+    InvalidQueryError, NotFoundError, ForbiddenError, LargeTraceError, UnavailableError, QuestionEndedError, TooManyQuestionsError,
+)  # fmt: skip
+T = TypeVar("T")
+
+
+class _Asked(Protocol):
+    async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer: ...
+
+    async def rows(self, tenant: str, request: RowsRequest) -> RowPage: ...
+
+
+class QuestionsWithin:
+    """Asks `questions`, and leaves of their answers what is in `seen`: the graph of what the caller may know the records of."""
+
+    def __init__(self, questions: _Asked, seen: StoreWithin) -> None:
+        self._questions = questions
+        self._seen = seen
+
+    async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
+        """See `Questions`.
+
+        Raises:
+            NotFoundError: the dataset is not known, or hidden.
+            ForbiddenError: its files lie where the caller may not read.
+        """
+        dataset = await self._known(tenant, request.dataset)
+        await self._check_files(tenant, dataset)
+        page = await _answer_to(self._questions.rows(tenant, replace(request, dataset=dataset, origins=True)))
+        self._check(dataset, page)  # its files may be others by now
+        note = page.note and (page.note if page.rows and page.has_record_lineage is False and ": " not in page.note else _TOLD_LESS)
+        return replace(page, note=note, origins=())
+
+    async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
+        """See `Questions`. Raises as `rows` does."""
+        if request.as_of is not None:
+            raise ForbiddenError("Earlier versions are not open to keys restricted to namespaces.", hint="Leave `asOf` out.")
+        dataset = await self._known(tenant, request.dataset)
+        to = await self._known(tenant, request.to) if request.to is not None else None
+        if request.where is not None:
+            await self._check_files(tenant, dataset)
+        answer = await _answer_to(self._questions.trace(tenant, replace(request, dataset=dataset, to=to, origins=True)))
+        return await self._left(answer, dataset, forward=request.forward)
+
+    async def _known(self, tenant: str, text: str) -> str:
+        """A dataset, by its id alone: whom a shorter name fits is told of all namespaces together."""
+        found = await self._seen.get(tenant, [text]) if text.startswith("dataset:") and "@" not in text else []
+        if not found:
+            raise NotFoundError(
+                f"Nothing is known of {text[:300]}.", hint="A key that is restricted to namespaces names a dataset by its id: dataset:…:…"
+            )
+        return found[0].id
+
+    async def _check_files(self, tenant: str, dataset: str) -> None:
+        self._check(dataset, await _answer_to(self._questions.rows(tenant, RowsRequest(dataset, first=0, origins=True))))
+
+    def _check(self, dataset: str, page: RowPage) -> None:
+        """Check that all files of a page lie where the caller may read. What is in no file cannot be vouched for."""
+        holds_something = bool(page.columns or page.rows or page.total)
+        if page.dataset != dataset or not self._lie_here(page.origins) or (holds_something and not page.origins):
+            raise ForbiddenError(_ELSEWHERE, hint="Ask for a key that may read the namespace of the files, too.")
+
+    def _lie_here(self, origins: Iterable[Origin]) -> bool:
+        return all(self._lies_here(uri) for origin in origins for uri in (origin.file, origin.lies))
+
+    def _lies_here(self, uri: str) -> bool:
+        return any(self._seen.visible.has_namespace(_namespace(one)) for one in (uri, *other_spellings(uri)))
+
+    async def _left(self, answer: TraceAnswer, dataset: str, *, forward: bool) -> TraceAnswer:
+        foreign = {origin.file for origin in answer.origins if not self._lie_here([origin])}
+        datasets = {record.dataset for record in (*answer.selected, *answer.records)}
+        hops = answer.path
+        named = datasets | {each for hop in hops for each in (*_makers(hop), *hop.inputs)}
+        known = await self._seen.visible.of(named)
+        path = [_shown(hop, known) for hop in hops if _makers(hop) <= known]
+        reached = _reached(path, dataset, forward=forward)
+
+        def is_left(record: TracedRecord) -> bool:
+            is_here = record.file is None or (record.file not in foreign and self._lies_here(record.file))
+            return record.dataset in known and record.dataset in reached and is_here
+
+        records = [record for record in answer.records if is_left(record)]
+        selected = [record for record in answer.selected if is_left(record)]
+        kept_path = [hop for hop in path if (set(hop.inputs) if forward else {hop.output}) & reached]
+        is_hidden = len(records) < len(answer.records) or len(selected) < len(answer.selected) or len(kept_path) < len(hops)
+        is_hidden = is_hidden or any(len(hop.inputs) < len(other.inputs) for hop in path for other in hops if _is_same(hop, other))
+        incomplete = [Incomplete("trace", _TOLD_LESS, effect) for effect in dict.fromkeys(one.effect for one in answer.incomplete)]
+        if is_hidden:
+            incomplete.append(Incomplete("trace", _ELSEWHERE, "missing"))
+        if answer.total > len(answer.records):
+            incomplete.append(Incomplete("trace", "More records were traced than are told at once.", "missing"))
+        return replace(
+            answer, exact=answer.exact and not incomplete, records=records, selected=selected, path=kept_path, incomplete=incomplete,
+            total=len(records), found_again=(), storage_requests=0, storage_bytes=0, as_of=None, origins=(),
+            notes=[_TOLD_LESS] if answer.notes else [],
+        )  # fmt: skip
+
+
+async def _answer_to(question: Awaitable[T]) -> T:
+    """An answer; in the place of an error that may name what is elsewhere, one that names nothing."""
+    try:
+        return await question
+    except _OF_THE_QUESTION:
+        raise
+    except HeadwaterError as error:
+        if error.transient:
+            raise SourceUnavailableError(_UNREADABLE, hint="Ask again.") from None
+        raise UnsupportedError(_UNREADABLE, hint="Ask whoever may read all namespaces: such a key is told.") from None
+
+
+def _is_same(one: Hop, other: Hop) -> bool:
+    return (one.run, one.output, one.job) == (other.run, other.output, other.job)
+
+
+def _shown(hop: Hop, known: set[str]) -> Hop:
+    """A hop without the plan's texts, which name columns of all that it read."""
+    return replace(hop, inputs=[each for each in hop.inputs if each in known], operations=(), expressions=())
+
+
+def _reached(path: Sequence[Hop], dataset: str, *, forward: bool) -> set[str]:
+    """The datasets that a path leads to from one, over what is left of it."""
+    reached, waiting = {dataset}, [dataset]
+    step: Callable[[Hop], tuple[Iterable[str], Iterable[str]]] = (
+        (lambda hop: (hop.inputs, [hop.output])) if forward else (lambda hop: ([hop.output], hop.inputs))
+    )
+    while waiting:
+        near = waiting.pop()
+        for hop in path:
+            here, there = step(hop)
+            if near in here:
+                fresh = [each for each in there if each not in reached]
+                reached.update(fresh)
+                waiting += fresh
+    return reached
+
+
+def _makers(hop: Hop) -> set[str]:
+    """What a hop is of: where a run is not known, its job."""
+    return {hop.job, hop.output} | ({hop.run} if hop.run else set())
+
+
+def _namespace(uri: str) -> str:
+    """The namespace in which producers name what lies at a URI."""
+    scheme, separator, rest = uri.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}" if separator and rest.partition("/")[0] else "file"

@@ -1,0 +1,286 @@
+"""`headwater.lineage(df)`: the lineage of a DataFrame in the running shell, as DataFrames, without a service.
+
+For whoever looks at a wrong row in a notebook. The frame is computed once, with record capture, into a temporary folder; what comes out
+of a question are native DataFrames of the same session, to be filtered and joined like any other (Titian, "native transformations").
+Nothing of this is sent anywhere or kept. While the frame is computed, other queries of the same session are not captured.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.backend.home.quick_settings import DefaultSettings
+from headwater.errors import InvalidQueryError, UnsupportedError
+from headwater.graph.associations import Manifest, Source
+from headwater.graph.files.formats import format_of
+from headwater.graph.files.shapes import Shape
+from headwater.graph.model import node_id
+from headwater.graph.records import ANYWHERE, AssociationStore, block_at
+from headwater.graph.records.decode import Longs, longs_of
+from headwater.graph.trace.downstream import Downstream
+from headwater.graph.trace.estimate import expected_rows
+from headwater.graph.trace.on_spark.connection import NotOnSparkError, SparkConnection
+from headwater.graph.trace.on_spark.walk import walking
+from headwater.graph.trace.session import KnownFile, Session
+from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.upstream import Goal, Upstream
+from headwater.paths import partition_text, pattern_of_path
+from headwater.spark_listener.capture.placed import PlacedFrames
+from headwater.spark_listener.capture.read_again import ReadAgain
+from headwater.spark_listener.capture.session import captured_write
+
+if TYPE_CHECKING:
+    from pyspark import RDD
+    from pyspark.sql import DataFrame
+
+    from headwater.backend.cli.shell.rdds import LineageRDD
+
+T = TypeVar("T")
+TENANT = "shell"
+FILE, ROW = "_file", "_row"
+_OWN_FILE, _OWN_ROW = "_headwater_file_number", "_headwater_row"  # while a user's condition is about the columns beside them
+_PLACE = ("origin", "file", "row")
+
+
+class LineageWarning(UserWarning):
+    """An answer holds more than the lineage, or lacks something; the message says what."""
+
+
+class FrameLineage:
+    """The lineage of one DataFrame. Made by `lineage`; its folder goes with it, or with `close`."""
+
+    def __init__(self, frame: DataFrame, folder: Path, *, large: int) -> None:
+        self._spark = frame.sparkSession
+        self._large = large
+        self._out = folder / "rows"
+        manifest = Manifest.from_json(captured_write(_storable(frame), self._out, folder / "segments"))
+        self._store = AssociationStore(folder / "associations", sources=ANYWHERE)
+        self._end = weakref.finalize(self, _forget, self._store, folder)
+        if manifest.status == "refused":
+            reasons = "; ".join(f"{problem.operator}: {problem.reason}" for problem in manifest.problems)
+            raise UnsupportedError(f"The records of this frame cannot be followed. {reasons}.")
+        for segment in manifest.segments:
+            self._store.stage_segment(TENANT, manifest.capture, segment.name, folder / "segments" / manifest.capture / segment.name)
+        self._store.publish(TENANT, manifest)
+        self._manifest = manifest
+        self._frames = PlacedFrames(self._spark)
+        self._names = frame.columns
+        self.rows: DataFrame = self._spark.read.parquet(pattern_of_path(str(self._out))).toDF(*self._names)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The paths that the frame reads records from."""
+        return tuple(source.path for source in self._manifest.sources)
+
+    def backward(self, where: str | None = None, *, source: str | None = None, witness: bool = False) -> DataFrame:
+        """The records of a source behind the rows that fulfil `where` (Spark SQL; none: all rows), with `_file` and `_row`.
+
+        With `witness`, only records that suffice to compute the rows again. `source` is a path or the end of one, needed where the
+        frame reads several. Warns (`LineageWarning`) where the answer is not exact.
+
+        Raises:
+            InvalidQueryError: there is no such source, or it is needed and missing.
+            SourceChangedError: a file that holds the records is not what it was.
+        """
+        chosen = self._source(source)
+        with self._session() as session:
+            begin = self._begin(session, self._rows_at(self._written(session)), where)
+            files = self._read(session, chosen)
+
+            def followed(there: Session) -> dict[str, Longs]:
+                walk = Upstream(there, Goal(), witness=witness)
+                walk.run(there.take(session, begin), None)
+                return _wanted(there, files, [*walk.reached, *walk.ends])
+
+            return self._records_at(chosen, files, self._by_size(session, begin, followed, forward=False))
+
+    def forward(self, where: str | None = None, *, source: str | None = None) -> DataFrame:
+        """The rows of the frame that records of a source had a part in, with `_file` and `_row`. `where` chooses the records."""
+        chosen = self._source(source)
+        with self._session() as session:
+            files = self._read(session, chosen)
+            begin = self._begin(session, self._records_at(chosen, files), where)
+            written = self._written(session)
+
+            def followed(there: Session) -> dict[str, Longs]:
+                walk = Downstream(there)
+                walk.run(there.take(session, begin))
+                return _wanted(there, written, [*walk.reached, *walk.ends])
+
+            return self._rows_at(written, self._by_size(session, begin, followed, forward=True))
+
+    def close(self) -> None:
+        """Forget everything; DataFrames made of it cannot be computed any more."""
+        self._end()
+
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        with tracer_of(self._store).session(TENANT) as session:
+            yield session
+            for lack in session.incomplete:
+                warnings.warn(f"{lack.what}: {lack.reason} ({lack.effect})", LineageWarning, stacklevel=4)
+
+    def _by_size(self, session: Session, begin: str, followed: Callable[[Session], T], *, forward: bool) -> T:
+        """What a walk gives, which jobs of this Spark follow if it is large; in this process what they do not do."""
+        if expected_rows(session, begin, forward=forward, towards=None, enough=self._large) > self._large:
+            known = dict(session.incomplete)
+            try:
+                with walking(SparkConnection(self._spark, shares_files=True), session) as there:
+                    return followed(there)
+            except NotOnSparkError:
+                session.incomplete.clear()  # what was said on the way to what is not done there
+                session.incomplete.update(known)
+        return followed(session)
+
+    def _source(self, name: str | None) -> Source:
+        found = [source for source in self._manifest.sources if name is None or _is_called(source, name)]
+        if len(found) != 1:
+            there = ", ".join(self.sources) or "none"
+            raise InvalidQueryError(f"{name or 'One source'} has to name one source.", field="source", hint=f"The frame reads {there}.")
+        return found[0]
+
+    def _written(self, session: Session) -> dict[str, KnownFile]:
+        capture = session.capture(self._manifest.capture)
+        files = [session.wrote(capture, kept) for kept in capture.files]
+        return {file.block.path: file for file in files}
+
+    def _read(self, session: Session, source: Source) -> dict[str, KnownFile]:
+        dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
+        shape = Shape.of_source(source)
+        blocks = [(file, block_at(file.path, file.length, file.modified)) for file in source.files]
+        return {file.path: session.known(block, dataset, shape, file.partition) for file, block in blocks}  # as Spark calls them
+
+    def _begin(self, session: Session, placed: DataFrame, where: str | None) -> str:
+        """The places of the rows of a frame that fulfil a condition: a table `origin, file, row`."""
+        chosen = placed.where(where) if where else placed
+        places = chosen.selectExpr(f"CAST({_OWN_FILE} AS BIGINT) AS file", f"{_OWN_ROW} AS row").toArrow()
+        table = pa.table({"origin": pa.array(np.zeros(len(places), np.int64)), "file": places["file"], "row": places["row"]})
+        if len(table) < session.most:
+            return session.hold({name: longs_of(table[name]) for name in _PLACE})
+        name = session.name()
+        session.database.register(name, table)
+        return session.table(f"SELECT {', '.join(_PLACE)} FROM {name}")
+
+    def _rows_at(self, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
+        """The rows of the frame with their places."""
+        return self._placed(self._spark.read.parquet(pattern_of_path(str(self._out))), self._names, files, wanted)
+
+    def _records_at(self, source: Source, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
+        """The records of a source with their places; only of formats whose reader tells them."""
+        if not format_of(source.format).spark_gives_places:
+            raise UnsupportedError(
+                f"{source.path} is {source.format}; in the shell, records of Parquet alone are given as DataFrames.",
+                hint="Under `headwater run`, `headwater trace` gives records of every format.",
+            )
+        if read_again := _states(files, files if wanted is None else wanted):
+            ReadAgain(self._spark.sparkContext, read_again).check()
+        columns = ", ".join(f"{_quoted(column.name)} {column.type}" for column in source.columns)
+        reader = self._spark.read.schema(columns).option("basePath", _base(source))
+        read = reader.parquet(*[pattern_of_path(file.path) for file in source.files])
+        return self._placed(read, read.columns, files, wanted)
+
+    def _placed(
+        self, read: DataFrame, names: Sequence[str], files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None
+    ) -> DataFrame:
+        """Records with their places: by number of the file as `_begin` takes them; of those that are `wanted` as users see them."""
+        states = _states(files, files if wanted is None else wanted)
+        if wanted is None:
+            numbers = {path: str(file.number) for path, file in files.items()}
+            return self._frames.of(read, numbers, states=states, file=_OWN_FILE, row=_OWN_ROW).toDF(_OWN_FILE, _OWN_ROW, *names)
+        rows = {path: numbers.astype(">i8").tobytes() for path, numbers in wanted.items()}
+        found = self._frames.of(read, {path: path for path in wanted}, rows, states=states, file=_OWN_FILE, row=_OWN_ROW)
+        return found.toDF(FILE, ROW, *names)
+
+
+@overload
+def lineage(frame: DataFrame, *, folder: str | Path | None = None, large: int = DefaultSettings.spark_trace_rows) -> FrameLineage: ...
+
+
+@overload
+def lineage(frame: RDD[Any]) -> LineageRDD: ...
+
+
+def lineage(frame: Any, *, folder: str | Path | None = None, large: int = DefaultSettings.spark_trace_rows) -> FrameLineage | LineageRDD:
+    """What `headwater.lineage` gives for a DataFrame or an RDD (headwater/lineages.py describes it and what is raised)."""
+    if not hasattr(frame, "sparkSession"):
+        from headwater.backend.cli.shell.rdds import lineage_of
+
+        return lineage_of(frame)
+    master = str(frame.sparkSession.sparkContext.master)
+    if (folder is None and not master.startswith("local")) or master.startswith("local-cluster"):
+        raise UnsupportedError(f"The session runs on {master}.", hint="Give a folder that executors and driver share: folder=….")
+    place = Path(tempfile.mkdtemp(prefix="headwater-lineage-")) if folder is None else Path(folder).absolute() / f"lineage-{uuid4().hex}"
+    place.mkdir(parents=True, exist_ok=True)
+    try:
+        return FrameLineage(frame, place, large=large)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+
+
+def _wanted(session: Session, files: Mapping[str, KnownFile], tables: Sequence[str]) -> dict[str, Longs]:
+    """The rows of files that tables `file, row` hold, ascending, by path of the file; only files that have some."""
+    if not tables:
+        return {}
+    union = session.united(tables, ["file", "row"])
+    found = session.columns(union)
+    if found is None:
+        fetched = session.database.execute(f"SELECT file, row FROM {union} ORDER BY file, row").fetchnumpy()
+        found = {name: np.asarray(column, np.int64) for name, column in fetched.items()}
+    wanted = {path: found["row"][slice(*np.searchsorted(found["file"], [file.number, file.number + 1]))] for path, file in files.items()}
+    return {path: rows for path, rows in wanted.items() if len(rows)}
+
+
+def _states(files: Mapping[str, KnownFile], paths: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Length and modification time of files as the run left or read them."""
+    return {path: (files[path].block.length, files[path].block.modified) for path in paths}
+
+
+def _is_called(source: Source, name: str) -> bool:
+    """Whether a source's path is, or ends with, that of a name."""
+    return f"/{source.path}".rstrip("/").endswith("/" + name.strip("/"))
+
+
+def _base(source: Source) -> str:
+    """The folder below which folders have the source's partition columns; its path is one of these where a part was read.
+
+    Raises:
+        UnsupportedError: a file does not lie in such folders.
+    """
+    names = [name.lower() for name in source.partition_columns]
+    if not names or not source.files:
+        return source.path
+    bases = set()
+    for file in source.files:
+        base, *folders = file.path.rsplit("/", len(names) + 1)[:-1]
+        if [partition_text(folder.partition("=")[0]).lower() for folder in folders] != names:
+            reason = f"{file.path} does not lie in folders that tell {', '.join(source.partition_columns)}"
+            raise UnsupportedError(f"The records of {source.path} cannot be given as a DataFrame: {reason}.")
+        bases.add(base)
+    return min(bases)
+
+
+def _storable(frame: DataFrame) -> DataFrame:
+    """The frame, its columns named anew where two have one name: a file cannot hold those."""
+    names = {name.lower() for name in frame.columns}
+    return frame if len(names) == len(frame.columns) else frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _forget(store: AssociationStore, folder: Path) -> None:
+    store.close()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,297 @@
+"""`headwater.lineage(rdd)`: the lineage of an RDD in the running shell, as RDDs (Titian, "LineageRDD"; the names are Titian's).
+
+For whoever looks at a wrong record of an RDD program. A LineageRDD is a place in the program and some of its records there; moves give
+others, and everything else that an RDD can do is done with the raw records. Nothing runs until records are asked for; what they are made
+of was recorded when the program's own jobs ran, or is when the first answer needs it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from array import array
+from collections.abc import Callable, Sequence
+from functools import cached_property, wraps
+from typing import Any
+
+import numpy as np
+
+from headwater.backend.cli.shell.frames import LineageWarning
+from headwater.backend.cli.shell.rdd_sources import RddSources
+from headwater.backend.cli.shell.rdd_steps import Point, Points, References, outputs_of, united
+from headwater.errors import InvalidQueryError, UnsupportedError
+from headwater.graph.records.decode import Longs
+from headwater.spark_listener.attach import program_of
+from headwater.spark_listener.capture.read_again import changes_named
+from headwater.spark_listener.rdd_records.chosen import MadeOf
+from headwater.spark_listener.rdd_records.known import KNOWN, Known
+from headwater.spark_listener.rdd_records.program import Program
+
+Wanted = dict[int, Longs]  # by the place of a reference among those of a record
+# What PySpark's operations look at in an RDD that they are given: one of ours is taken for its raw records.
+_OF_RDDS = frozenset({"_id", "_is_barrier", "_is_pipelinable", "_jrdd", "_jrdd_deserializer", "_jrdd_val", "_prev_jrdd"})
+_HINT = "Call headwater.attach(spark, mode='active') before the program makes its first RDD, or start it by headwater run --mode active."
+
+
+class LineageRDD:
+    """Some records of an RDD, and where they came from and went. Made by `headwater.lineage`; immutable.
+
+    Whatever else an RDD has (`map`, `reduceByKey`, `collect`, …) is that of `rdd`, the raw records.
+    """
+
+    _headwater_raw = True  # RAW: operations of PySpark that are given one take `rdd`
+
+    def __init__(
+        self, program: Program, points: Points, root: Any, rdd: Any, known: Known, wanted: Callable[[], Wanted] | None,
+        keep: Sequence[Callable[[Any], Any]] = (),
+    ) -> None:  # fmt: skip
+        self._program, self._points, self._root, self._at, self._known = program, points, root, rdd, known
+        self._wanted_of, self._keep = wanted, tuple(keep)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or (name.startswith("_") and name not in _OF_RDDS and not hasattr(type(self._at), name)):
+            raise AttributeError(name)
+        value = getattr(self.rdd, name)
+        return self._compared(value) if callable(value) else value
+
+    def _compared(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """A method of the raw records that looks at their files again once it is done."""
+
+        @wraps(method)
+        def compared(*args: Any, **named: Any) -> Any:
+            with changes_named():
+                result = method(*args, **named)
+            self._sources.check(_warn)
+            return result
+
+        return compared
+
+    def __repr__(self) -> str:
+        return f"LineageRDD at {self._program.recording.text(self._known.top)}"
+
+    @property
+    def rdd(self) -> Any:
+        """The raw records here, an RDD of the program's own kind. They are computed anew from the records of the stage's input.
+
+        Raises:
+            SourceChangedError: a file that the stage reads is not what it was.
+        """
+        records = self._records
+        self._sources.check(_warn)
+        return records
+
+    @cached_property
+    def _records(self) -> Any:
+        return self._guarded(self._program.chosen(self._at, self._known, self._shipped(), self._keep))
+
+    @cached_property
+    def _sources(self) -> RddSources:
+        return RddSources(self._program, self._at.ctx, self._known, self._wanted)
+
+    def _guarded(self, rdd: Any) -> Any:
+        self._sources.guard(rdd)
+        return rdd
+
+    def getLineage(self) -> LineageRDD:  # noqa: N802  # Titian's name
+        """The same: a LineageRDD has its lineage."""
+        return self
+
+    def filter(self, f: Callable[[Any], Any]) -> LineageRDD:
+        """Those of the records for which `f` is true, still with their lineage."""
+        return self._moved(self._at, self._known, self._wanted_of, (*self._keep, f))
+
+    def goBack(self, branch: int | None = None) -> LineageRDD:  # noqa: N802  # Titian's name
+        """What the records were made of, one point back: the groups of a shuffle, a persisted RDD, or the source.
+
+        `branch` chooses, from 0, where they were made of several (a join, a union).
+
+        Raises:
+            InvalidQueryError: this is a source already, or a branch is needed or not there.
+        """
+        point = self._point
+        if point is None:
+            place = _chosen(branch, [self._program.recording.text(one) for one in self._known.operators])
+            return self._to(self._points.at(self._known.operators[place]), lambda: self._references[place])
+        if not point.below:
+            raise InvalidQueryError(f"{point.name} is a source.", field="goBack", hint="There is nothing behind it.")
+        place = _chosen(branch, [self._program.recording.text(one) for one in point.below])
+        return self._to(self._points.at(point.below[place]), lambda: self._backward(point, self._references[0])[place])
+
+    def goBackAll(self, branch: int | None = None) -> LineageRDD:  # noqa: N802  # Titian's name
+        """The records of a source that these were made of. `branch` chooses the source, from 0, where there are several."""
+        sources = self._points.sources(self._known.operators)
+        source = sources[_chosen(branch, [one.name for one in sources])]
+        return self._to(source, lambda: self._down_to(source))
+
+    def goNext(self, branch: int | None = None) -> LineageRDD:  # noqa: N802  # Titian's name
+        """What was made of these records, one point on, towards the RDD whose lineage was asked for.
+
+        Raises:
+            InvalidQueryError: this is that RDD already, or a branch is needed or not there.
+        """
+        root = self._root_known
+        if self._at is self._root:
+            raise InvalidQueryError("This is the RDD whose lineage was asked for.", field="goNext", hint="There is nothing after it.")
+        ways: list[tuple[str, Callable[[], LineageRDD]]] = []
+        for place, operator in enumerate(self._known.operators):
+            ways += [(point.name, self._way_on(point, operator, place)) for point in self._points.consumers(root.operators, operator)]
+            if operator in root.operators and self._program.recording.text(root.top) not in [name for name, _ in ways]:
+                ways.append((self._program.recording.text(root.top), self._way_to_root(operator, place)))
+        return ways[_chosen(branch, [name for name, _ in ways])][1]()
+
+    def goNextAll(self, branch: int | None = None) -> LineageRDD:  # noqa: N802  # Titian's name
+        """All records of the RDD whose lineage was asked for that had one of these in them.
+
+        At that RDD itself: all records that these went into, of the last RDD that the program made of it. `branch` chooses, from 0, where
+        there are several.
+        """
+        if self._at is not self._root or not (outputs := outputs_of(self._program, self._root)):
+            return self._moved(self._root, self._root_known, self._up_to_root, ())
+        names = [self._program.recording.text(getattr(one, KNOWN).top) for one in outputs]
+        output = outputs[_chosen(branch, names)]
+        points = Points(self._program, output)
+        here = LineageRDD(self._program, points, output, self._at, self._known, self._wanted_of, self._keep)
+        return here._moved(output, here._root_known, here._up_to_computed_root, ())
+
+    def goTo(self, rdd: Any) -> LineageRDD:  # noqa: N802  # as its neighbours
+        """The records that these gave at a transformation of the same stage, which is run again on them: `rdd` is what it made.
+
+        Raises:
+            InvalidQueryError: the RDD is not of this stage, or does not come after this place.
+        """
+        known = getattr(rdd, KNOWN, None)
+        if self._point is None or not isinstance(known, Known) or known.start is not self._known.start:
+            reason = "An RDD of the same stage can be gone to, from the point where its records come in."
+            raise InvalidQueryError(reason, field="rdd", hint="goBack leads to that point.")
+        return self._moved(rdd, known, lambda: {0: self._references[0]}, ())
+
+    # where this is, and which records
+
+    @property
+    def _root_known(self) -> Known:
+        known = self._program.of(self._root)
+        assert isinstance(known, Known)  # noqa: S101  # `lineage` has seen to it
+        return known
+
+    @property
+    def _point(self) -> Point | None:
+        """The point that this is; None: it is an RDD on the way to one."""
+        return self._points.at(self._known.top) if self._known.top in self._known.operators else None
+
+    @cached_property
+    def _wanted(self) -> Wanted | None:
+        return None if self._wanted_of is None else self._wanted_of()
+
+    def _shipped(self) -> dict[int, array[int]] | None:
+        return None if self._wanted is None else {place: array("q", found.tobytes()) for place, found in self._wanted.items()}
+
+    @cached_property
+    def _references(self) -> list[Longs]:
+        """What the records here are called, or are made of: a list for each of the operators."""
+        if self._point is not None and self._wanted is not None and not self._keep:
+            return [self._wanted[0]]
+        made_of = self._guarded(self._program.chosen(self._at, self._known, self._shipped(), self._keep, MadeOf))
+        self._sources.check(_warn)
+        with changes_named():
+            of_partitions = made_of.collect()
+        self._sources.check(_warn)
+        columns = [[np.frombuffer(one, np.int64) for one in column] for column in zip(*of_partitions, strict=True)]
+        none = np.iinfo(np.int64).min
+        merged = [np.unique(np.concatenate(column)) for column in columns] or [np.empty(0, np.int64)] * self._known.width
+        return [column[column != none] for column in merged]
+
+    # moves
+
+    def _to(self, point: Point, references: Callable[[], Longs]) -> LineageRDD:
+        return self._moved(point.rdd, point.known, lambda: {0: references()}, ())
+
+    def _moved(self, rdd: Any, known: Known, wanted: Callable[[], Wanted] | None, keep: Sequence[Callable[[Any], Any]]) -> LineageRDD:
+        return LineageRDD(self._program, self._points, self._root, rdd, known, wanted, keep)
+
+    def _way_on(self, point: Point, operator: int, place: int) -> Callable[[], LineageRDD]:
+        def forward() -> Longs:
+            return self._forward(point, {operator: self._references[place]})
+
+        return lambda: self._to(point, forward)
+
+    def _way_to_root(self, operator: int, place: int) -> Callable[[], LineageRDD]:
+        root = self._root_known
+        places = [number for number, one in enumerate(root.operators) if one == operator]
+        return lambda: self._moved(self._root, root, lambda: dict.fromkeys(places, self._references[place]), ())
+
+    def _backward(self, point: Point, references: Longs) -> list[Longs]:
+        self._say([point.operator])
+        self._say_collisions(point, references)
+        return point.backward(references)
+
+    def _forward(self, point: Point, given: References) -> Longs:
+        self._say([point.operator])
+        found = point.forward(given)
+        self._say_collisions(point, found)
+        return found
+
+    @staticmethod
+    def _say_collisions(point: Point, references: Longs) -> None:
+        if point.collides(references):
+            _warn(f"{point.name}: two groups have one hash, so that what one was made of may be of the other (superset)")
+
+    def _down_to(self, source: Point) -> Longs:
+        if self._point is not None:
+            found = {self._point.operator: self._references[0]}
+        else:
+            found = united(zip(self._known.operators, self._references, strict=True))
+        for point in self._points.between(found, source.operator):
+            if point.below and point.operator in found:
+                made_of = self._backward(point, found[point.operator])
+                found = united([*found.items(), *zip(point.below, made_of, strict=True)])
+        return found.get(source.operator, np.empty(0, np.int64))
+
+    def _up_to_root(self) -> Wanted:
+        root = self._root_known
+        found = united(zip(self._known.operators, self._references, strict=True))
+        passed = {point for operator in list(found) for point in self._points.between(root.operators, operator)}
+        for point in sorted(passed, key=lambda point: point.operator):
+            if any(operator in found for operator in point.below):
+                found = united([*found.items(), (point.operator, self._forward(point, found))])
+        return {place: found.get(operator, np.empty(0, np.int64)) for place, operator in enumerate(root.operators)}
+
+    def _up_to_computed_root(self) -> Wanted:
+        """Like `_up_to_root`. What the program has not run yet is run, and recorded, first."""
+        passed = {point.operator for one in self._known.operators for point in self._points.between(self._root_known.operators, one)}
+        if any(problem["kind"] in ("refused", "fault", "missing") for problem in self._points.problems(passed)):
+            self._guarded(self._program.chosen(self._root, self._root_known, None, (), MadeOf)).count()
+        return self._up_to_root()
+
+    def _say(self, operators: Sequence[int]) -> None:
+        for problem in self._points.problems(operators):
+            if problem["kind"] in ("refused", "fault"):
+                raise UnsupportedError(f"The records of {problem['operator']} cannot be followed: {problem['reason']}.")
+            _warn(f"{problem['operator']}: {problem['reason']} ({problem['kind']})")
+
+
+def lineage_of(rdd: Any) -> LineageRDD:
+    """The lineage of an RDD of the running program.
+
+    Raises:
+        UnsupportedError: its records were not followed, and why.
+    """
+    program = program_of(rdd.ctx)
+    if program is None:
+        raise UnsupportedError("The records of this program's RDDs are not captured.", hint=_HINT)
+    known = program.of(rdd)
+    if not isinstance(known, Known):
+        raise UnsupportedError(f"The records of this RDD cannot be followed. {known.operator}: {known.reason}.", hint=_HINT)
+    return LineageRDD(program, Points(program, rdd), rdd, rdd, known, None)
+
+
+def _chosen(branch: int | None, there: Sequence[str]) -> int:
+    if branch is None and len(there) == 1:
+        return 0
+    if branch is None or not 0 <= branch < len(there):
+        ways = ", ".join(f"{number}: {name}" for number, name in enumerate(there)) or "none"
+        wrong = "A branch has to be chosen." if branch is None else f"There is no branch {branch}."
+        raise InvalidQueryError(wrong, field="branch", hint=f"There are {ways}.")
+    return branch
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, LineageWarning, stacklevel=5)

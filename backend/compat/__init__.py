@@ -1,0 +1,1 @@
+"""Interfaces of other lineage services, answered from our graph: Marquez and CDAP."""

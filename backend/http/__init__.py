@@ -1,0 +1,1 @@
+"""Connections of the service: limits, WebSockets, and the event loop of the application."""

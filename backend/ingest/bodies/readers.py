@@ -1,0 +1,143 @@
+"""The processes that read the bodies of a service.
+
+For endpoints that take bodies. Whoever sends a body waits for a turn: tenants take turns, and so do the callers of one, and no tenant has
+all processes. A reading ends with its client, and at a limit of processor time, so that it counts what the body costs and not what else the
+machine does. It must never be the event loop that reads a body which may take long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar, cast
+
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive
+
+from headwater.backend.home.settings import Settings
+from headwater.backend.ingest.bodies.inline_budget import InlineTime
+from headwater.backend.ingest.bodies.messages import Limits, Task
+from headwater.backend.process.child_errors import QuestionEndedError, TooManyQuestionsError
+from headwater.backend.process.child_pool import ProcessPool
+from headwater.backend.process.child_process import ChildProcess, Reply
+from headwater.backend.process.turns import Caller, Turns
+from headwater.errors import HeadwaterError, UnavailableError
+
+_CHILD = "headwater.backend.ingest.bodies.child"
+_WAITING = 64  # bodies of one caller that may wait
+_PATIENCE = 60.0  # seconds that a body may wait for its turn
+_WALL, _LEAST_WALL = 4, 60.0  # times the processor time that a body may take, and seconds: a machine that does much else takes longer
+_AGAIN = 0.2  # seconds
+_OVERDUE = 5.0  # seconds after which bodies are not read in time
+_REMEMBERED = 30.0  # seconds for which it is told that a body was not read in time
+T = TypeVar("T")
+
+
+class TooManyBodiesError(TooManyQuestionsError):
+    """A caller has more bodies waiting than one caller may."""
+
+
+class _Reader(ChildProcess):
+    patience = 5.0  # to start another takes as long on a machine that does much else
+
+    async def give_up(self) -> bool:
+        """See `ChildProcess`. It is told again and again: it may not have begun when it is told first."""
+        telling = asyncio.ensure_future(self._tell_again())
+        try:
+            return await super().give_up()
+        finally:
+            telling.cancel()
+
+    async def interrupt(self) -> None:
+        self.signal(signal.SIGUSR1)
+
+    async def _tell_again(self) -> None:
+        while True:
+            await asyncio.sleep(_AGAIN)
+            self.signal(signal.SIGUSR1)
+
+
+class Readers(ProcessPool[_Reader]):
+    """See the module's docstring. `inline` counts what small bodies take that need no process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.inline = InlineTime()
+        self._limits = Limits(settings.body_seconds, settings.question_bytes)
+        places = settings.body_processes
+        turns = Turns(places, each=max(1, places - 1), waiting=_WAITING, keeps_one=True, too_many=TooManyBodiesError, what="requests")
+        super().__init__(turns, self._begin, "bodies")
+        self._failed = float("-inf")  # when a body was last not read in time
+
+    @property
+    def state(self) -> str:
+        """`ok`, or why bodies are not read in time."""
+        overdue = self.turns.overdue_seconds
+        if overdue > _OVERDUE:
+            return f"late: {self.turns.count_waiting} bodies wait for a process that reads them, the first for {overdue:.0f} s"
+        if time.monotonic() - self._failed < _REMEMBERED:
+            return f"late: a body was not read within {_PATIENCE:g} s, or no process could be started to read it"
+        return "ok"
+
+    async def read(self, caller: Caller, receive: Receive, read: Callable[..., T], *arguments: object) -> T:
+        """What a function of a module returns for a body, which has come whole. `receive` tells when the client goes.
+
+        Raises:
+            HeadwaterError: as `read` does.
+            BodyTooLargeError: it takes too much processor time, or memory.
+            TooManyBodiesError, UnavailableError: there is no turn for it now.
+            ClientDisconnect: nobody waits for the answer any more.
+        """
+        work = asyncio.ensure_future(self._answer(caller, Task(read, arguments)))
+        gone = asyncio.ensure_future(_gone(receive))
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise ClientDisconnect
+            return cast("T", work.result())
+        finally:
+            for task in (work, gone):
+                task.cancel()
+            await asyncio.wait({work, gone})
+            for task in (work, gone):
+                if not task.cancelled():
+                    task.exception()
+
+    async def _answer(self, caller: Caller, task: Task) -> Any:
+        try:
+            place = await self.turns.take(caller, _PATIENCE)
+            if self.turns.count_at_work > 1:  # another tenant's body should find its process warm: to start one takes a second
+                self.warm_next()
+            process = await self.started(caller, place)
+        except TooManyBodiesError:
+            raise
+        except (HeadwaterError, OSError, TimeoutError) as error:
+            self._failed = time.monotonic()
+            raise UnavailableError("The service is busy with other bodies.", hint="Send it again.") from error
+        reply: Reply | None = None
+        try:
+            async with asyncio.timeout(max(_LEAST_WALL, self._limits.seconds * _WALL)):
+                await process.send(task)
+                reply = await process.reply()
+        except TimeoutError:
+            self._failed = time.monotonic()
+            raise UnavailableError("The body was not read in time.", hint="Send it again when the service has less to do.") from None
+        except QuestionEndedError:  # the machine has ended the process, as a rule for its memory
+            raise UnavailableError("The process that read the body ended.", hint="Send it again, or in parts.") from None
+        finally:
+            self.leave(caller, place, process, reply)
+        if reply.error is not None:
+            raise reply.error
+        return reply.answer
+
+    async def _begin(self) -> _Reader:
+        return await _Reader.start(_CHILD, self._limits)
+
+
+async def _gone(receive: Receive) -> None:
+    """Wait until the client has gone."""
+    with suppress(RuntimeError):  # the connection is closed
+        while (await receive())["type"] != "http.disconnect":
+            pass

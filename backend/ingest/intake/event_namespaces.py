@@ -1,0 +1,82 @@
+"""Events of a producer that may send for some namespaces alone: each is taken whole or refused whole.
+
+What an event would state is worked out as the projection does it, so that no facet is overlooked: every dataset, column, job and pipeline
+that it names, as an input, a parent or a source of a column, is to lie in a namespace that the producer may send for. What lies in none
+(types, actors) it may not state. Nor may it speak of a run that the graph knows of another namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from headwater.backend.ingest.intake.bodies import unpack
+from headwater.backend.ingest.intake.documents import read_documents
+from headwater.backend.projection.event import event_stamp, project_event
+from headwater.errors import InvalidEventError, InvalidInputError
+from headwater.graph.access.patterns import Namespaces
+from headwater.graph.access.visibility import NAMED, Visible, kind_named, namespace_of
+from headwater.graph.model import GraphBatch, NodeKind, node_id, run_key
+from headwater.graph.stores import GraphStore
+
+_NOWHERE = frozenset({NodeKind.TYPE, NodeKind.ACTOR, NodeKind.DATA})
+_HINT = "Ask who runs the service for a key that may send for it, or send this event with another."
+
+
+class EventsWithin:
+    """The check of one body. `foreign` are runs (their ids) that the graph knows of other namespaces."""
+
+    def __init__(self, permitted: Namespaces, foreign: Collection[str]) -> None:
+        self._permitted = permitted
+        self._foreign = frozenset(foreign)
+
+    def __call__(self, event: Mapping[str, Any], path: str) -> None:
+        """Accept an event that was found sound.
+
+        Raises:
+            InvalidEventError: it names something of another namespace.
+        """
+        try:
+            batch = project_event(event, event_stamp(event, ""))
+        except InvalidInputError as error:
+            raise InvalidEventError(f"{path}: {error.message}", field=path, hint=error.hint) from error
+        for identifier in _named(batch):
+            if identifier in self._foreign:
+                raise InvalidEventError(f"{path}: {identifier} is a run of another namespace.", field=f"{path}.run.runId", hint=_HINT)
+            kind = kind_named(identifier)
+            namespace = namespace_of(identifier)
+            if kind in _NOWHERE or (kind in NAMED and (namespace is None or not self._permitted.has(namespace))):
+                where = f"the namespace {namespace}" if namespace is not None else "no namespace"
+                raise InvalidEventError(
+                    f"{path} names {identifier}, of {where}; this key may send for some namespaces alone.", field=path, hint=_HINT
+                )
+
+
+async def check_of(graph: GraphStore, tenant: str, permitted: Namespaces, runs: Sequence[str]) -> EventsWithin:
+    """The check of a body of events about these runs: looks up whose they are."""
+    known = [node.id for node in await graph.get(tenant, runs)] if runs else []
+    own = await Visible(graph, tenant, [permitted]).of(known)
+    return EventsWithin(permitted, set(known) - own)
+
+
+def read_runs(body: bytes, encoding: str | None, limit: int) -> list[str]:
+    """The ids of the runs that a body of events is about; none where the body cannot be read: whoever takes it says so."""
+    try:
+        return sorted(set(_runs(unpack(body, encoding=encoding, limit=limit))))
+    except InvalidInputError:
+        return []
+
+
+def _runs(body: bytes) -> Iterator[str]:
+    for document in read_documents(body):
+        run = document.value.get("run") if isinstance(document.value, dict) else None
+        stated = run.get("runId") if isinstance(run, dict) else None
+        if isinstance(stated, str):
+            yield node_id(NodeKind.RUN, run_key(stated))
+
+
+def _named(batch: GraphBatch) -> Iterator[str]:
+    parts = [(batch.nodes, batch.edges), *((block.nodes, block.edges) for block in batch.blocks)]
+    for nodes, edges in parts:
+        yield from (node.id for node in nodes)
+        yield from (end for edge in edges for end in (edge.src, edge.dst))

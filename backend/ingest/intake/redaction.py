@@ -1,0 +1,96 @@
+"""Secrets taken out at intake, whatever the sender did about them.
+
+For everything that is kept: events of any producer, manifests, declarations, PROV, and what was refused of them. The rules are those of the
+Spark side (`spark_listener/redact.py`). It must give the same result for the same input, since names are identities; and it cannot know a
+password that stands alone and looks like a word.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from typing import Any
+
+from pydantic_core import SchemaValidator, core_schema
+
+from headwater.backend.ingest.intake.scan import EVENT, value_end
+from headwater.errors import InvalidJsonError
+from headwater.spark_listener import secrets
+from headwater.spark_listener.redact import redact_deep
+from headwater.spark_listener.secrets import MARK, secret_name_in, without_secrets
+
+__all__ = ["MARK", "kept_of", "may_hold_secret", "redact", "redact_text"]
+
+_EXCERPT = 2_000  # characters that are kept of what cannot be read
+_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+_UNSEEN = re.compile(r"[^\t\n\r -~\u00a0-\ud7ff\ue000-\U0010ffff]")
+_VALUED = re.compile(r"(?i)\"(?:value|values|val|default|default_?value|content|data|setting|text)\\*\"\s*:")
+_LEFT_OUT = "[the rest is left out]"
+# pydantic's engine of patterns looks for all words at once: a quarter of the time of one after the other.
+_SUSPECT = SchemaValidator(core_schema.str_schema(pattern=f"(?i){secrets.SUSPECT}"))
+
+
+def may_hold_secret(document: str) -> bool:
+    """As that of `spark_listener.secrets`, sooner."""
+    return _SUSPECT.isinstance_python(document) if document.isascii() else secrets.may_hold_secret(document)
+
+
+def redact(value: Any) -> Any:
+    """The value without its secrets; the very same object where there is none."""
+    return redact_deep(value)
+
+
+def redact_text(text: str) -> str:
+    """A text without the secrets that are known by their shape."""
+    return without_secrets(text)
+
+
+def kept_of(refused: bytes) -> bytes:
+    """What is kept of a body that was refused.
+
+    Its bytes where no secret shows, else the document without its secrets. Of what cannot be read: the beginning, up to where something
+    bears a secret's name.
+    """
+    try:
+        value_end(refused, 0, EVENT, "$")
+        value = json.loads(refused, object_pairs_hook=_every_member)
+        clean = redact(value)
+        if clean is value:
+            return refused
+        return json.dumps(clean, separators=(",", ":")).encode()
+    except (ValueError, RecursionError, InvalidJsonError):
+        return _beginning(refused)
+
+
+def _beginning(body: bytes) -> bytes:
+    if body[:2] == b"\x1f\x8b":
+        # Packed text shows no secret, and whoever unpacks it does.
+        try:
+            body = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(body, 8 * _EXCERPT)
+        except zlib.error:
+            return _LEFT_OUT.encode()
+    try:
+        text = whole = body.decode("utf-8")
+    except UnicodeDecodeError:
+        text, whole = body[: 8 * _EXCERPT].decode("utf-8", "replace"), ""
+    # A name may be written in escapes, or in an encoding of two bytes a letter.
+    text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), _UNSEEN.sub("", text[: 8 * _EXCERPT]))[:_EXCERPT]
+    named = secret_name_in(text)
+    # `{"value": …, "name": "password"}`: the secret comes before its name, and its name may be cut off.
+    if (valued := _VALUED.search(text)) is not None:
+        named = min(valued.end(), len(text) if named is None else named)
+    shown = redact_text(text if named is None else text[:named])
+    if shown == whole:
+        return body
+    return f"{_UNSEEN.sub('', shown)}{_LEFT_OUT}".encode("utf-8", "replace")
+
+
+def _every_member(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose members are all there; those of a name that stands twice get names of their own."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        members = {}
+        for place, (name, value) in enumerate(pairs):
+            members[f"{name} ({place})" if name in members else name] = value
+    return members

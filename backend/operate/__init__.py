@@ -1,0 +1,1 @@
+"""The care of a home: soundness checks, repair, backup, pruning and diagnosis."""

@@ -1,0 +1,58 @@
+"""Whether the files of a home that say who may what, and what was asked, are what was written.
+
+They are files of the home with keys and sessions, what its operator wrote, what programs registered, and the audit log.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from headwater.backend.access.keys.file import KeyFile
+from headwater.backend.access.masks import read_masks
+from headwater.backend.access.people.ended_sessions import OwnEndedSessions
+from headwater.backend.access.people.grants import read_rules
+from headwater.backend.audit.chain import verify
+from headwater.backend.audit.lines import earlier_files
+from headwater.backend.home.file_fault import Fault
+from headwater.backend.home.settings import Settings
+from headwater.backend.intakes.settings import read_intakes
+from headwater.errors import HeadwaterError
+from headwater.graph.storage import read_roots
+
+
+def access_faults(settings: Settings) -> Iterator[Fault]:
+    """Faults of keys, sessions, and of the files that an operator wrote. Each is read as the service reads it."""
+    home = settings.folder
+    keys, sessions = KeyFile(home.named_keys), OwnEndedSessions(home.ended_sessions)
+    try:
+        yield from _read("keys", home.named_keys, lambda _: keys.all())
+        yield from _read("sessions", home.ended_sessions, lambda _: sessions.has("", math.inf))
+    finally:
+        keys.close()
+        sessions.close()
+    for path, read in ((home.masks, read_masks), (home.people, read_rules), (home.intakes, read_intakes), (home.storage, read_roots)):
+        yield from _read("settings", path, read)
+
+
+def audit_faults(path: Path) -> Iterator[Fault]:
+    """Lines of the audit log that were changed, and lines that are gone."""
+    if not path.exists() and not earlier_files(path):
+        return
+    try:
+        found = verify(path)
+    except OSError as error:
+        yield Fault("audit", path, f"it cannot be read: {error.strerror}")
+        return
+    for one in found.breaks:
+        yield Fault("audit", Path(one.file), f"line {one.line}: {one.reason}")
+
+
+def _read(part: str, path: Path, read: Callable[[Path], object]) -> Iterator[Fault]:
+    if not path.exists():
+        return
+    try:
+        read(path)
+    except HeadwaterError as error:
+        yield Fault(part, path, error.message)

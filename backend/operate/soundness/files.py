@@ -1,0 +1,141 @@
+"""Whether the durable files of a home are what was written: each looked at by itself, without opening what it belongs to.
+
+For `headwater store check`, `headwater store repair` and `/readyz`, which must work when a file is damaged and say which. It changes
+nothing but one small file that it makes and drops, to see that the disk takes more. It never raises for what it finds.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from headwater.backend.home.file_fault import Fault
+from headwater.backend.home.folder import Home
+from headwater.backend.home.settings import Settings
+from headwater.backend.home.sqlite_reader import open_to_read
+from headwater.backend.operate.soundness.access_files import access_faults, audit_faults
+from headwater.backend.operate.soundness.captures import capture_faults, segment_faults
+from headwater.backend.operate.soundness.catalog import catalog_faults
+from headwater.backend.projector.catalog_age import age_faults
+from headwater.backend.projector.entry_hashes import entry_faults
+from headwater.backend.projector.missing_captures import absence_faults
+from headwater.errors import ConfigurationError
+from headwater.graph.records.file_digest import FileAtRest
+from headwater.graph.records.layout import CATALOG
+
+SPARE = 256 << 10  # bytes that the disk must still take: a few events, and what SQLite writes around them
+_TABLES = {
+    "log": {"entry", "dead_letter"},
+    "graph": {"node", "edge"},
+    "catalog": {"capture", "written"},
+    "registered": {"program", "run", "root"},
+}
+
+
+def quick_faults(settings: Settings) -> Iterator[Fault]:
+    """Faults that are found without reading every page twice: for `/readyz`. Files that are not there yet are none."""
+    yield from disk_faults(settings.folder)
+    yield from key_faults(settings)
+    yield from access_faults(settings)
+    yield from databases_faults(settings, pragma="quick_check(1)")
+
+
+def all_faults(settings: Settings) -> Iterator[Fault]:
+    """Every fault of every durable file: reads all of them, and looks for what is missing or differs from what it was made of."""
+    home = settings.folder
+    yield from disk_faults(home)
+    yield from key_faults(settings)
+    yield from access_faults(settings)
+    yield from audit_faults(home.audit)
+    yield from database_faults("registered", home.path / "registered.db", pragma="integrity_check(5)")
+    found = list(databases_faults(settings, pragma="integrity_check(5)"))
+    yield from found
+    broken = {fault.part for fault in found}
+    yield from capture_faults(home.associations)
+    yield from segment_faults(home.associations)
+    absent: set[Path] = set()
+    if settings.ingest_log is None and "log" not in broken:
+        yield from entry_faults(home.log)
+        for fault in absence_faults(home.log, home.associations) if settings.associations is None else ():
+            absent.add(fault.path)
+            yield fault
+    if settings.associations is None and "catalog" not in broken:
+        yield from (fault for fault in catalog_faults(home.associations) if fault.path not in absent)
+
+
+def databases_faults(settings: Settings, *, pragma: str) -> Iterator[Fault]:
+    """Faults of the SQLite files of a home, each by itself and as it was written last."""
+    is_sound = True
+    for part, path in databases(settings).items():
+        for fault in database_faults(part, path, pragma=pragma):
+            is_sound = False
+            yield fault
+    if is_sound and settings.ingest_log is None and settings.associations is None:
+        yield from age_faults(settings.folder.log, settings.folder.associations / CATALOG)
+
+
+def databases(settings: Settings) -> dict[str, Path]:
+    """The SQLite files of a home; of the graph, where it is one."""
+    home = settings.folder
+    found = {"catalog": home.associations / CATALOG}
+    if settings.ingest_log is None:
+        found = {"log": home.log, **found}
+    store = urlsplit(settings.store_url)
+    if store.scheme == "sqlite":
+        found["graph"] = graph_file(settings)
+    return found
+
+
+def graph_file(settings: Settings) -> Path:
+    """The file of the graph, in the home or where the settings name it."""
+    from urllib.parse import unquote
+
+    return Path(unquote(settings.store_url.removeprefix("sqlite:///")))
+
+
+def disk_faults(home: Home) -> Iterator[Fault]:
+    """Whether the disk takes more: a small file is made, given room, and dropped."""
+    probe = home.path / f".probe-{uuid4().hex}"
+    try:
+        descriptor = os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        try:
+            os.posix_fallocate(descriptor, 0, SPARE)
+        finally:
+            os.close(descriptor)
+            probe.unlink(missing_ok=True)
+    except OSError as error:
+        yield Fault("disk", home.path, f"the disk takes nothing more: {os.strerror(error.errno) if error.errno else error}")
+
+
+def key_faults(settings: Settings) -> Iterator[Fault]:
+    """Whether the key file holds a key. None is made here; with a key from the settings the file is not looked at."""
+    path = settings.folder.key_file
+    if settings.api_key is None and path.exists():
+        try:
+            Home.read_key(path)
+        except ConfigurationError as error:
+            yield Fault("key", path, error.message)
+
+
+def database_faults(part: str, path: Path, *, pragma: str) -> Iterator[Fault]:
+    """What SQLite finds in a file, and whether it has the tables that belong there."""
+    if not path.exists():
+        return
+    try:
+        with closing(open_to_read(path)) as database:
+            result = [row[0] for row in database.execute(f"PRAGMA {pragma}")]
+            tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.Error as error:
+        yield Fault(part, path, f"it cannot be read: {error}")
+        return
+    if result != ["ok"]:
+        yield Fault(part, path, "; ".join(" ".join(str(each).split()) for each in result[:5]))
+    elif part == "catalog" and not FileAtRest(path).is_sound():
+        yield Fault(part, path, "its checksum is not that of what was written")
+    elif lost := _TABLES[part] - tables:
+        yield Fault(part, path, f"it has no table {', '.join(sorted(lost))}")

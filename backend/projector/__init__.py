@@ -1,0 +1,1 @@
+"""Applies the log to the graph and the kept captures, entry by entry."""

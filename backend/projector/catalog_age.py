@@ -1,0 +1,56 @@
+"""Whether the catalog of captures is as new as the log: an older copy that was put in its place knows less, and shows no damage.
+
+The catalog counts its changes, and the log notes the count whenever captures were published. Both are read by one small question, so each
+start compares them. With associations that replicas share there is no count: what others keep brings an older copy up to date.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from headwater.backend.home.file_fault import Fault
+from headwater.backend.home.sqlite_reader import open_to_read
+from headwater.backend.ingest.log import IngestLog
+from headwater.graph.records import AssociationStore
+
+_SOURCE, _ITEM = "associations", "catalog.db"
+_log = logging.getLogger("headwater.soundness")
+
+
+async def note_generation(log: IngestLog, generation: int) -> None:
+    """Note in the log how often the catalog was changed."""
+    await asyncio.wrap_future(log.mark(_SOURCE, _ITEM, str(generation)))
+
+
+def fill_older_copy(log: IngestLog, records: AssociationStore) -> None:
+    """Make the catalog anew of the kept captures where it is older than the log."""
+    known, noted = records.generation(), _number(log.marks(_SOURCE).get(_ITEM))
+    if known is None or known >= noted:
+        return
+    if records.was_filled:
+        records.catalog.go_on_from(noted)
+        return
+    _log.warning("the catalog of captures is an older copy (change %d of %d); it is made anew of what is kept", known, noted)
+    records.fill_again(noted)
+
+
+def age_faults(log: Path, catalog: Path) -> Iterator[Fault]:
+    """Whether the file of the catalog is older than that of the log."""
+    try:
+        with closing(open_to_read(log)) as database:
+            rows = database.execute("SELECT state FROM mark WHERE source = ? AND item = ?", [_SOURCE, _ITEM]).fetchall()
+        with closing(open_to_read(catalog)) as database:
+            ((known,),) = database.execute("SELECT number FROM generation").fetchall()
+    except (sqlite3.Error, ValueError):
+        return  # what is wrong with the files is found by looking at each
+    if rows and known < (noted := _number(rows[0][0])):
+        yield Fault("catalog", catalog, f"it is an older copy: it has change {known}, the log knows of change {noted}")
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isdecimal() else 0

@@ -1,0 +1,89 @@
+"""Captures that the log has and the associations lack: a folder that was removed leaves no damaged file behind.
+
+For `headwater store check` and `headwater store repair`, and for a catalog that is made anew of the kept captures, which cannot know what
+is not kept. Of a capture that was pruned the folder stays, so that it is not taken for one that is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from headwater.backend.home.file_fault import Fault
+from headwater.backend.home.sqlite_reader import open_to_read
+from headwater.backend.ingest.log import EntryKind, IngestLog, Stage
+from headwater.graph.records import AssociationStore
+from headwater.graph.records.staging import FOLDER as STAGING
+
+_BATCH = 1_000
+_CAPTURES = """SELECT offset, body FROM entry e WHERE tenant = ? AND kind = ? AND NOT EXISTS
+  (SELECT 1 FROM dead_letter d WHERE d.tenant = e.tenant AND d.offset = e.offset AND d.stage IN (?, ?)) ORDER BY offset"""
+_log = logging.getLogger("headwater.soundness")
+
+
+def absent_captures(rows: Iterable[tuple[int, bytes]], is_there: Callable[[str], bool], projected: int) -> dict[str, int]:
+    """The captures of some entries, by offset and body, that were published and are not there; the offset of the last entry of each.
+
+    `projected` is an offset up to which entries were projected for certain. A capture that waits has segments that are staged.
+    """
+    stated: dict[str, tuple[int, bool]] = {}
+    for offset, body in rows:
+        try:
+            manifest = json.loads(body)
+            stated[str(manifest["capture"])] = offset, bool(manifest.get("segments"))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue  # a damaged entry, which the check of the log names
+    return {
+        capture: offset
+        for capture, (offset, has_segments) in stated.items()
+        if (has_segments or offset <= projected) and not is_there(capture)
+    }
+
+
+def absent_of(log: IngestLog, records: AssociationStore, tenant: str, projected: int) -> dict[str, int]:
+    """The same of a tenant's log. What was refused or set aside was not published."""
+    return absent_captures(_captures(log, tenant), lambda capture: records.is_there(tenant, capture), projected)
+
+
+def absence_faults(log: Path, associations: Path) -> Iterator[Fault]:
+    """The folders that a home lacks by its own log."""
+    if not log.exists():
+        return
+    absent: dict[Path, dict[str, int]] = {}
+    try:
+        with closing(open_to_read(log)) as database:
+            for (tenant,) in database.execute("SELECT DISTINCT tenant FROM entry").fetchall():
+                rows = database.execute(_CAPTURES, [tenant, EntryKind.CAPTURE, Stage.PROJECTION, Stage.QUARANTINE])
+                folder = associations / tenant
+                absent[folder] = absent_captures(rows, partial(_is_in, folder), 0)
+    except sqlite3.Error:
+        return  # which the check of the log's own file says
+    for folder, captures in absent.items():
+        for capture, offset in captures.items():
+            yield Fault("associations", folder / capture[-2:] / capture, f"it is missing; entry {offset} of the log states this capture")
+
+
+def note_absent_captures(log: IngestLog, records: AssociationStore, tenant: str, projected: int) -> None:
+    """Have answers of a tenant say that captures are missing which the log has."""
+    for capture, offset in absent_of(log, records, tenant, projected).items():
+        _log.error("capture %s of entry %d is not kept any more", capture, offset)
+        records.catalog.note_lost(tenant, capture, f"entry {offset} of the log states it, and its folder is missing.")
+
+
+def _is_in(folder: Path, capture: str) -> bool:
+    """Whether a capture is in the folder of a tenant, or still waits to be published there."""
+    places = (folder / STAGING / capture, folder / capture[-2:] / capture, folder / capture)  # in the order of publishing
+    return any(place.is_dir() for place in places)
+
+
+def _captures(log: IngestLog, tenant: str) -> Iterator[tuple[int, bytes]]:
+    refused = {*log.buried_at(tenant, Stage.PROJECTION), *log.buried_at(tenant, Stage.QUARANTINE)}
+    after = 0
+    while entries := log.read(tenant, after=after, limit=_BATCH):
+        after = entries[-1].offset
+        yield from ((one.offset, one.body) for one in entries if one.kind is EntryKind.CAPTURE and one.offset not in refused)

@@ -1,0 +1,30 @@
+"""The number of log entries that the graph does not have yet, for callers without a projector."""
+
+from __future__ import annotations
+
+import asyncio
+
+from headwater.backend.ingest.log import IngestLog
+from headwater.graph.stores import GraphStore
+
+
+async def pending(log: IngestLog, graph: GraphStore, tenant: str) -> int:
+    """Return the number of a tenant's entries that wait to be projected.
+
+    Raises:
+        DamagedError: the log lacks entries that the graph has.
+    """
+    offset = await graph_offset(log, graph, tenant)
+    return await asyncio.to_thread(log.pending, tenant, after=offset)
+
+
+async def graph_offset(log: IngestLog, graph: GraphStore, tenant: str) -> int:
+    """Return the offset of the last entry of a tenant that the graph has.
+
+    Raises:
+        DamagedError: the log lacks entries that the graph has.
+    """
+    offset = await graph.offset(tenant)
+    if offset and offset > await asyncio.to_thread(log.given):
+        raise await asyncio.to_thread(log.lost_entries, offset)
+    return offset

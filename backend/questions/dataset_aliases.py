@@ -1,0 +1,52 @@
+"""As which datasets a file may be known: what a rule about datasets is compared with, whatever an answer calls the file.
+
+A file lies in all of the folders above it, and each of them may be a dataset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from posixpath import normpath
+from urllib.parse import unquote
+
+from headwater.graph.model import NodeKind, node_id
+from headwater.graph.storage.addresses import other_spellings
+from headwater.graph.storage.key_places import is_keyed
+from headwater.graph.trace.answer import Origin
+
+_REMEMBERED = 1 << 14
+
+
+def datasets_with(origins: Iterable[Origin]) -> set[str]:
+    """The ids of datasets that files may be part of: by their names, and by where they lie."""
+    # The address of a table of a database is a URI, in which characters of its name are escaped. A path of a file has no escapes.
+    spelt = {unquote(uri) if is_keyed(uri) else uri for origin in origins for uri in (origin.file, origin.lies)}
+    spelt |= {text for uri in tuple(spelt) for text in other_spellings(uri)}
+    return {identifier for uri in spelt for identifier in _at(uri)}
+
+
+def _at(uri: str) -> frozenset[str]:
+    """The datasets at a URI, and above it."""
+    scheme, separator, rest = uri.partition("://")
+    if not separator:
+        namespace, path = "file", "/" + normpath(uri.removeprefix("file:")).lstrip("/")
+    else:
+        authority, _, path = rest.partition("/")
+        namespace, path = f"{scheme}://{authority}", normpath(f"/{path}")
+    folder, _, _ = path.rpartition("/")
+    return _named(namespace, path) | _above(namespace, folder)
+
+
+@lru_cache(_REMEMBERED)
+def _above(namespace: str, folder: str) -> frozenset[str]:
+    found: frozenset[str] = frozenset()
+    while folder:
+        found |= _named(namespace, folder)
+        folder = folder.rpartition("/")[0]
+    return found
+
+
+def _named(namespace: str, path: str) -> frozenset[str]:
+    """With the `/` before a path and without, as producers name what lies on object stores."""
+    return frozenset(node_id(NodeKind.DATASET, namespace, name) for name in (path, path.lstrip("/")) if name)

@@ -1,0 +1,244 @@
+"""Answers with masked columns: what those are told of records who may not see all of their values.
+
+A masked value is replaced where it would be told; and a predicate or an order over masked columns is refused, since whoever may select by a
+value learns it by halving. All names in a predicate must be those of columns that are shown: a row as a whole has a name too.
+
+A rule about datasets is compared with the dataset that is asked about, and with what the files are called that its values come from. A rule
+about columns is compared with the names that the files have for them, never with those of a manifest alone. If the files do not prove which
+column is which, as of a record that is a text, all of it is masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headwater.backend.access.masks import Mask
+from headwater.backend.questions.dataset_aliases import datasets_with
+from headwater.errors import InvalidQueryError
+from headwater.graph.files.column_names import ColumnNames
+from headwater.graph.model import Node, NodeKind
+from headwater.graph.records import AssociationStore
+from headwater.graph.stores import GraphStore
+from headwater.graph.trace.answer import Origin, RowPage, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace.hops import without_reasons
+from headwater.graph.trace.predicate import checked, mentioned
+from headwater.graph.trace.questions import Questions, RowsRequest
+from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.value_sources import asked_of
+from headwater.graph.views import TagReach, is_same_or_within, names_above
+
+SHOWN = "(masked)"
+_COLUMNS = 5_000  # of a dataset, which are looked at: of one with more, all are masked where a rule needs to know them
+
+
+class MaskedQuestions:
+    """Asks `questions` and masks their answers by `masks`. For one question: what it finds out of columns is not asked for twice.
+
+    `keeps_origins`: answers say which files their values come from, so that they can be masked again.
+    """
+
+    def __init__(
+        self, questions: Questions, graph: GraphStore, records: AssociationStore, masks: Sequence[Mask], *, keeps_origins: bool = False
+    ) -> None:
+        self._questions = questions
+        self._graph = graph
+        self._records = records
+        self._masks = masks
+        self._keeps_origins = keeps_origins
+        self._reach: TagReach | None = None
+        self._tagged: dict[tuple[str, str], bool] = {}
+        self._known: dict[str, list[Node] | None] = {}
+        self._covered: dict[tuple[Mask, str], bool] = {}
+
+    async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
+        """See `Questions`.
+
+        Raises:
+            InvalidQueryError: the predicate needs a column that is masked.
+        """
+        permitted, page = await self._permitted(tenant, request)
+        answer = await self._questions.trace(tenant, replace(permitted, origins=True))
+        if page is not None:
+            await self._check(tenant, replace(page, origins=answer.origins), request.where)  # the files may be others by now
+        answer = await self._masked(tenant, answer)
+        return answer if self._keeps_origins or request.origins else replace(answer, origins=())
+
+    async def masked_anew(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
+        """An answer of some time ago, which has its origins still, without what is masked by now.
+
+        Raises:
+            InvalidQueryError: its predicate needs a column that is masked by now.
+        """
+        await self.permitted(tenant, request)
+        return replace(await self._masked(tenant, answer), origins=())
+
+    async def _masked(self, tenant: str, answer: TraceAnswer) -> TraceAnswer:
+        origins: dict[str | None, list[Origin]] = {}
+        for origin in answer.origins:
+            origins.setdefault(origin.file, []).append(origin)
+        known: dict[tuple[str, str | None, tuple[str, ...]], set[str]] = {}
+
+        async def masked(record: TracedRecord) -> TracedRecord:
+            key = (record.dataset, record.file, tuple(record.values))
+            if key not in known:
+                known[key] = await self._hidden(tenant, record.dataset, record.values, origins.get(record.file, ()))
+            return replace(record, values=_without(record.values, known[key])) if known[key] else record
+
+        records, selected = [await masked(record) for record in answer.records], [await masked(record) for record in answer.selected]
+        return without_reasons(replace(answer, records=records, selected=selected))
+
+    async def permitted(self, tenant: str, request: TraceRequest) -> TraceRequest:
+        """The request, of the dataset that was looked at. Raises as `trace` does."""
+        return (await self._permitted(tenant, request))[0]
+
+    async def _permitted(self, tenant: str, request: TraceRequest) -> tuple[TraceRequest, RowPage | None]:
+        """The same, and a page without rows of what the predicate is asked of."""
+        if request.where is None:
+            return request, None
+        asked = await asked_of(self._graph, self._records, tenant, request)
+        page = await self._questions.rows(tenant, RowsRequest(asked.dataset, first=0, origins=True))
+        await self._check(tenant, replace(page, origins=[*page.origins, *asked.files]), request.where)
+        return asked.request, page
+
+    async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
+        """See `Questions`. Raises as `trace` does."""
+        first = await self._questions.rows(tenant, RowsRequest(request.dataset, first=0, origins=True))
+        await self._check_rows(tenant, first, request)
+        page = await self._questions.rows(tenant, replace(request, origins=True))
+        await self._check_rows(tenant, page, request)  # its files, or what is called so, may be others by now
+        names = [name for name, _ in page.columns]
+        hidden = await self._hidden(tenant, page.dataset, names, page.origins)
+        if not request.origins:
+            page = replace(page, origins=())
+        if not hidden:
+            return page
+        shown = [name not in hidden for name in names]
+        rows = [
+            replace(row, values=[value if is_shown else SHOWN for value, is_shown in zip(row.values, shown, strict=True)])
+            for row in page.rows
+        ]
+        return replace(page, rows=rows)
+
+    async def _check_rows(self, tenant: str, page: RowPage, request: RowsRequest) -> None:
+        """Refuse a predicate and an order by columns that are masked on a page. Raises as `trace` does."""
+        shown_only = await self._check(tenant, page, request.where)
+        if request.order is not None and shown_only is not None and request.order.column.lower() not in shown_only:
+            message = f"The column {request.order.column} is masked or there is none, so it cannot be ordered by."
+            raise _refused(message, field="order", hint="Order by a column that is shown.")
+
+    async def _check(self, tenant: str, page: RowPage, where: str | None) -> set[str] | None:
+        """The columns that are shown of a dataset, in lower case, where a rule is about it; refuses a predicate of other names."""
+        called = {page.dataset, *datasets_with(page.origins)}
+        if not any(self._about(mask, called) for mask in self._masks):
+            return None
+        names = [name for name, _ in page.columns]
+        hidden = await self._hidden(tenant, page.dataset, names, page.origins)
+        shown = {name.lower() for name in names} - {name.lower() for name in hidden}
+        if where is None:
+            return shown
+        with tracer_of(self._records).session(tenant) as session:
+            asked = mentioned(session.database, checked(session.database, where))
+        if odd := sorted(asked - shown):
+            raise _refused(
+                f"The predicate names {odd[0]}, which is masked or is no column.", field="where", hint="Select by columns that are shown."
+            )
+        return shown
+
+    async def _hidden(self, tenant: str, dataset: str, columns: Collection[str], origins: Collection[Origin]) -> set[str]:
+        """The columns that are masked of what was read from some files as one dataset: by the rules for any of them.
+
+        All are, where a rule is about the dataset and the files do not prove which column is which.
+        """
+        called = {dataset, *datasets_with(origins)}
+        files = [origin.names for origin in origins]
+        names = {column: {column, *(name for file in files for name in file.names_of(column))} for column in columns}
+        hidden: set[str] = set()
+        for mask in self._masks:
+            about = self._about(mask, called)
+            if not about:
+                continue
+            known = await self._columns(tenant, {dataset, *about}) if mask.tag is not None or _may_be_renamed(files) else []
+            ruled = await self._ruled(tenant, mask, names, known, files)
+            if ruled is None:
+                return set(columns)
+            hidden |= ruled
+        return hidden
+
+    async def _ruled(
+        self, tenant: str, mask: Mask, names: Mapping[str, set[str]], known: Sequence[Node] | None, files: Sequence[ColumnNames]
+    ) -> set[str] | None:
+        """The columns that a rule hides, by all names of each; None for all. `known` are those of the datasets (None: too many)."""
+        is_certain = all(file.is_certain for file in files)
+        if mask.tag is None:
+            if not is_certain or known is None:
+                return None
+            hidden_names = mask.names({name for of_column in names.values() for name in of_column})
+            hidden_names |= {column for column, of_column in names.items() if mask.names(f"{column}.{name}" for name in of_column)}
+            hidden_nodes = [node.name for node in known if mask.names([node.name])]
+        else:
+            if known is None:
+                return None
+            asked = {name.casefold() for of_column in names.values() for name in of_column}
+            is_asked = not is_certain or _may_be_renamed(files)
+            asked_nodes = [node for node in known if is_asked or is_same_or_within(asked, node.name)]
+            hidden_nodes = [node.name for node in await self._bearers(tenant, asked_nodes, mask.tag)]
+            if hidden_nodes and not is_certain:
+                return None
+            folded = {name.casefold() for name in hidden_nodes}
+            hidden_names = {name for of_column in names.values() for name in of_column if is_same_or_within(folded, name)}
+        for file in files:
+            of_file = {name.casefold() for name in file.known}
+            if file.may_be_renamed and any(of_file.isdisjoint(names_above(name)) for name in hidden_nodes):
+                return None  # the table has a column that is masked, and the file may have it under any name
+        return {column for column, of_column in names.items() if of_column & hidden_names}
+
+    async def _columns(self, tenant: str, datasets: Collection[str]) -> list[Node] | None:
+        """The columns that are known of some datasets; None if there are too many to look at."""
+        found: list[Node] = []
+        unknown = sorted(set(datasets) - self._known.keys())
+        there = {node.id for node in await self._graph.get(tenant, unknown)} if unknown else set()
+        self._known |= {dataset: [] for dataset in unknown if dataset not in there}
+        for dataset in sorted(datasets):
+            if dataset not in self._known:
+                listing = await self._graph.listed(tenant, f"{NodeKind.COLUMN}:{dataset.partition(':')[2]}:", first=_COLUMNS)
+                self._known[dataset] = None if listing.total > _COLUMNS else list(listing.nodes)
+            if (columns := self._known[dataset]) is None:
+                return None
+            found += columns
+        return found
+
+    def _about(self, mask: Mask, called: Collection[str]) -> list[str]:
+        """Those of some datasets that a rule is about."""
+        for identifier in called:
+            if (mask, identifier) not in self._covered:
+                self._covered[mask, identifier] = mask.covers(identifier)
+        return [identifier for identifier in called if self._covered[mask, identifier]]
+
+    async def _bearers(self, tenant: str, columns: Sequence[Node], tag: str) -> list[Node]:
+        """Those of some columns that bear a tag, or into which values of one that does flow unhidden."""
+        self._reach = reach = self._reach or TagReach(self._graph, tenant)
+        unknown = [column.id for column in columns if (column.id, tag) not in self._tagged]
+        await reach.read(unknown)
+        for column in unknown:
+            try:
+                self._tagged[column, tag] = await reach.bears(column, tag)
+            except InvalidQueryError:  # made of too many to look at: hidden rather than shown
+                self._tagged[column, tag] = True
+        return [column for column in columns if self._tagged[column.id, tag]]
+
+
+def _refused(message: str, *, field: str, hint: str) -> InvalidQueryError:
+    error = InvalidQueryError(message, field=field, hint=hint)
+    error.is_refusal = True
+    return error
+
+
+def _may_be_renamed(files: Collection[ColumnNames]) -> bool:
+    return any(file.may_be_renamed for file in files)
+
+
+def _without(values: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:
+    """Values, those of masked columns replaced. A null is replaced, too: it tells something of the record."""
+    return {name: SHOWN if name in hidden else value for name, value in values.items()}

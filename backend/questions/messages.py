@@ -1,0 +1,56 @@
+"""What the service and its question processes say to each other, as messages of `backend.process.messages`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headwater.backend.access.masks import Mask
+from headwater.graph.prov import ProvFormat
+from headwater.graph.trace.answer import TraceAnswer, TraceRequest
+from headwater.graph.trace.questions import RowsRequest
+
+JOB = "--job"  # the argument of a process for one job
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """The provenance of traced records, as a document."""
+
+    trace: TraceRequest
+    notation: ProvFormat
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """A trace that may be large, and takes its time. Its parts are lines that say how far it is."""
+
+    trace: TraceRequest
+
+
+@dataclass(frozen=True, slots=True)
+class MaskRequest:
+    """The answer of a job, to be masked as it is masked now."""
+
+    trace: TraceRequest
+    answer: TraceAnswer
+
+
+Asked = TraceRequest | RowsRequest | ExportRequest | JobRequest | MaskRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question. Numbers tell questions of one process apart; `masks` are the rules for who asks."""
+
+    number: int
+    tenant: str
+    request: Asked
+    masks: Sequence[Mask] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Nobody waits for the answer to this question any more."""
+
+    number: int

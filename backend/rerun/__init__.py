@@ -1,0 +1,1 @@
+"""Registered programs that run again: replays and recaptures."""

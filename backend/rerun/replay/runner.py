@@ -1,0 +1,85 @@
+"""Runs the steps of a replay one after the other. Each step is an unchanged program under `headwater run`.
+
+Only programs of this home's registry are started, with their registered arguments, folder and variables. The script is read once, and runs
+only if its hash is the registered one. The replay's folder keeps a log of the output.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+from headwater.backend.rerun.replay.invocations import check
+from headwater.backend.rerun.replay.model import Invocation, Replay, ReplayState
+from headwater.errors import HeadwaterError
+from headwater.spark_listener.replay import VARIABLE, ReplayOrder
+
+_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "JAVA_HOME", "SPARK_HOME", "VIRTUAL_ENV")
+
+
+class ReplayFailedError(HeadwaterError):
+    """A program of the replay ended with an error; the message carries the end of its log."""
+
+
+def run_steps(replay: Replay, folder: Path, changed: Callable[[Replay], None]) -> None:
+    """Run all steps. `changed` is called after each change of state.
+
+    Raises:
+        ReplayFailedError: a program failed. The steps after it are not run.
+        UnsupportedError: a script changed since it was registered.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, step in enumerate(replay.steps, start=1):
+        check(step.invocation)
+        order = folder / f"order-{number}.json"
+        ReplayOrder(replay=replay.id, shadow=replay.shadow, exclude=replay.exclude, script_sha256=step.invocation.script_sha256).save(order)
+        step.state = ReplayState.RUNNING
+        changed(replay)
+        began = time.monotonic()
+        log = folder / f"step-{number}.log"
+        code = run_program(step.invocation, order, log)
+        step.seconds = round(time.monotonic() - began, 2)
+        step.state = ReplayState.FAILED if code else ReplayState.COMPLETE
+        changed(replay)
+        if code:
+            raise ReplayFailedError(story(step.invocation, code, log), hint=f"The whole log is {log}.")
+
+
+def run_program(
+    invocation: Invocation, order: Path, log: Path, *, capturing: Mapping[str, str] | None = None, holding: Collection[int] = ()
+) -> int:
+    """Run a registered program and return its exit code. The variables in `capturing` turn capture on.
+
+    Files in `holding` stay open until the program ends, even if this process ends earlier.
+    """
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    environment |= dict(invocation.environment)
+    options = ["--mode", "off"]
+    if capturing is not None:  # the registered variables may name a service or another event receiver
+        environment = {name: value for name, value in environment.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE_"))}
+        environment |= capturing
+        options = ["--quiet"]
+    environment[VARIABLE] = str(order)
+    environment["PYTHONUNBUFFERED"] = "1"
+    command = [sys.executable, "-m", "headwater", "run", *options, invocation.script, *invocation.argv[1:]]
+    with log.open("wb") as output:
+        return subprocess.run(
+            command,
+            cwd=invocation.working_directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=False,
+            pass_fds=tuple(holding),
+        ).returncode
+
+
+def story(invocation: Invocation, code: int, log: Path) -> str:
+    """Describe a failed program: its exit code, and the end of its log."""
+    tail = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-8:]
+    return f"{Path(invocation.script).name} ended with exit code {code}: " + "\n  ".join(["", *tail])

@@ -1,0 +1,76 @@
+"""Traces by size: this process follows small ones, and Spark jobs on the operator's cluster follow large ones.
+
+For the command line, for the service's question processes (which refuse large traces, so that they start as jobs) and for these jobs. The
+settings of the home name the cluster and the size. Callers cannot choose them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
+
+from headwater.errors import LargeTraceError
+from headwater.graph.records import AssociationStore
+from headwater.graph.stores import GraphStore
+from headwater.graph.trace.answer import TraceAnswer, TraceRequest
+from headwater.graph.trace.questions import DirectQuestions
+
+if TYPE_CHECKING:
+    from headwater.backend.home.quick_settings import HomeSettings
+    from headwater.graph.trace.session import Session
+
+_MILLION = 1_000_000
+
+
+class TracesBySize(DirectQuestions):
+    """Answers traces in this process or on Spark. `say` receives the progress of large traces."""
+
+    def __init__(self, settings: HomeSettings, graph: GraphStore, records: AssociationStore, say: Callable[[str], None]) -> None:
+        self._master = settings.spark_master
+        super().__init__(graph, records, elsewhere=self._on_spark, larger_than=settings.spark_trace_rows)
+        self._here = DirectQuestions(graph, records)
+        self._say = say
+
+    async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
+        """See `Questions`. This process follows every trace that Spark cannot follow, of any size.
+
+        Raises:
+            ConfigurationError: Spark cannot be started.
+        """
+        if self._master is not None:
+            from headwater.graph.trace.on_spark.connection import NotOnSparkError
+
+            try:
+                return await super().trace(tenant, request)
+            except NotOnSparkError as error:
+                self._say(f"{error.message} This trace is followed in one process.")
+        return await self._here.trace(tenant, request)
+
+    @contextmanager
+    def _on_spark(self, session: Session) -> Iterator[Session]:
+        from headwater.backend.traces.spark_session import spark_session
+        from headwater.graph.trace.on_spark.connection import SparkConnection
+        from headwater.graph.trace.on_spark.walk import walking
+
+        assert self._master is not None  # noqa: S101 - else nothing is too large
+        self._say(f"This trace is expected to look at {_size(session)}: it is followed by jobs of Spark.")
+        with spark_session(self._master) as spark, walking(SparkConnection(spark), session, say=self._say) as there:
+            yield there
+
+
+def refusing_large(session: Session) -> AbstractContextManager[Session]:
+    """Refuse a large trace, in place of starting a Spark session.
+
+    Raises:
+        LargeTraceError: always.
+    """
+    raise LargeTraceError(
+        f"This trace is expected to look at {_size(session)}, which is too much to be answered at once.",
+        hint="Start it as a job (the mutation startTrace), or ask for fewer records.",
+    )
+
+
+def _size(session: Session) -> str:
+    """The estimated size of a trace. Counting stops once the answer is clear."""
+    return f"more than {session.expected // _MILLION} million rows" if session.expected >= _MILLION else f"{session.expected:,} rows"

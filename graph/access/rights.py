@@ -1,0 +1,115 @@
+"""What somebody may, and in which namespaces: scopes, each everywhere or in some namespaces, and roles as named sets of them.
+
+`read` is a right everywhere; `read:s3://sales*` one in the namespaces that fit the pattern (`headwater.graph.access`), `viewer:s3://sales*`
+a role there. Of several rights of one scope, each counts: with one everywhere, the others add nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from urllib.parse import quote, unquote
+
+from headwater.errors import InvalidInputError
+from headwater.graph.access.patterns import EVERY, Namespaces
+from headwater.graph.access.scopes import ROLES, Scope
+
+# Scopes that may be restricted. Of the others there is no part: replays run whole programs, the rest looks after the service or a tenant.
+RESTRICTABLE = frozenset({Scope.READ, Scope.RECORDS, Scope.UNMASKED, Scope.EXPORT, Scope.DECLARE, Scope.INTAKE})
+_KEPT = "!$&'()*+,/:;=?@[]~\\"  # what is kept as it is where rights are listed with spaces between them
+
+Within = Mapping[Scope, Namespaces]
+Refuse = Callable[[str, str], Exception]
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """The scopes, and of those that are restricted the namespaces."""
+
+    scopes: frozenset[Scope]
+    within: Within = field(default_factory=dict, hash=False)
+
+    def __or__(self, other: Rights) -> Rights:
+        within: dict[Scope, Namespaces] = {}
+        for scope in self.scopes | other.scopes:
+            parts = [rights.within.get(scope) for rights in (self, other) if scope in rights.scopes]
+            if None not in parts:
+                within[scope] = Namespaces.of(pattern for part in parts if part is not None for pattern in part.patterns)
+        return Rights(self.scopes | other.scopes, within)
+
+    def texts(self) -> list[str]:
+        """The rights as they are written."""
+        found = [scope.value for scope in self.scopes if scope not in self.within]
+        found += [f"{scope}:{pattern}" for scope, namespaces in self.within.items() for pattern in namespaces.patterns]
+        return sorted(found)
+
+    def kept(self) -> str:
+        """The rights with spaces between them; the inverse of `kept_rights`."""
+        return " ".join(quote(text, safe=_KEPT) for text in self.texts())
+
+    def settled(self) -> Rights:
+        """Without `unmasked` where it is given for fewer namespaces than records are: then masked columns of the others would be shown."""
+        unmasked = self.within.get(Scope.UNMASKED)
+        if unmasked is None:
+            return self
+        wider = [self.within[scope] for scope in (Scope.READ, Scope.RECORDS) if scope in self.within]
+        within = dict(self.within)
+        del within[Scope.UNMASKED]
+        covers = any(set(other.patterns) <= set(unmasked.patterns) for other in wider)
+        return Rights(self.scopes if covers else self.scopes - {Scope.UNMASKED}, within)
+
+
+NOTHING = Rights(frozenset())
+
+
+def rights_of(roles: Iterable[str], scopes: Iterable[str], refuse: Refuse) -> Rights:
+    """What roles and single scopes open together. `refuse` makes the error for a field and a name that is unknown.
+
+    Raises:
+        InvalidInputError: a pattern cannot be used, or stands with what cannot be restricted.
+    """
+    stated = [_role(text, refuse) for text in roles] + [_scope(text, refuse) for text in scopes]
+    return reduce(Rights.__or__, stated, NOTHING)
+
+
+def kept_rights(text: str) -> Rights:
+    """The rights of a text that keeps them. What is of a later version, or cannot be read, is left out: it gives nothing."""
+    found = NOTHING
+    for each in text.split():
+        try:
+            found |= _scope(unquote(each), _unknown)
+        except (InvalidInputError, ValueError):
+            continue
+    return found
+
+
+def _scope(text: str, refuse: Refuse) -> Rights:
+    name, _, pattern = text.partition(":")
+    if name not in set(Scope):
+        raise refuse("scopes", name)
+    return _within(frozenset({Scope(name)}), text, pattern)
+
+
+def _role(text: str, refuse: Refuse) -> Rights:
+    name, _, pattern = text.partition(":")
+    if name not in ROLES:
+        raise refuse("roles", name)
+    return _within(ROLES[name], text, pattern)
+
+
+def _within(scopes: Collection[Scope], text: str, pattern: str) -> Rights:
+    granted = frozenset(scopes)
+    if ":" not in text or pattern == EVERY:
+        return Rights(granted)
+    if whole := sorted(granted - RESTRICTABLE):
+        raise InvalidInputError(
+            f"{text[:80]!r} restricts {whole[0]}, which is of the whole tenant.", field="namespaces",
+            hint=f"These may be restricted: {', '.join(sorted(RESTRICTABLE))}.",
+        )  # fmt: skip
+    namespaces = Namespaces.of([pattern])
+    return Rights(granted, dict.fromkeys(granted, namespaces))
+
+
+def _unknown(_: str, name: str) -> Exception:
+    return ValueError(name)

@@ -1,0 +1,43 @@
+"""File formats: everything that depends on the format of a file, one module a format.
+
+`format_of` gives the `Format` of a name as manifests have it. A new format is a module with a subclass of `Format` (`formats/base.py`) and
+a line in `FORMAT_MODULES`; nothing outside of this folder compares the name of a format.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from headwater.graph.files.formats.base import Format
+
+__all__ = ["Format", "format_of"]
+
+FORMAT_MODULES = {
+    "avro": "avro:Avro",
+    "binaryFile": "binary:Binary",
+    "bytes": "located:Ranges",
+    "csv": "csv:Csv",
+    "delta": "delta:Delta",
+    "iceberg": "iceberg:Iceberg",
+    "jdbc": "jdbc:Jdbc",
+    "json": "json:JsonLines",
+    "kafka": "kafka:Kafka",
+    "local": "local_files:Local",
+    "orc": "orc:Orc",
+    "parquet": "parquet:Parquet",
+    "stream": "record_places:Keyed",
+    "table": "record_places:Keyed",
+    "text": "text:Text",
+    "xml": "xml:Xml",
+}
+
+
+@cache
+def format_of(name: str) -> Format:
+    """The format of a name. Of one that is not known here records have numbers, and no values."""
+    if name not in FORMAT_MODULES:
+        return Format(name)
+    module, _, kind = FORMAT_MODULES[name].partition(":")
+    made: Format = getattr(import_module(f"{__name__}.{module}"), kind)(name)
+    return made

@@ -1,0 +1,16 @@
+"""Rows that a program made itself, of no file."""
+
+from __future__ import annotations
+
+from headwater.graph.files.formats.base import Format
+
+
+class Local(Format):
+    """Rows of the program. They have numbers; their values are not kept."""
+
+    counts_from_file = True
+    in_files = False
+
+    @property
+    def unreadable(self) -> str | None:
+        return "its rows were the program's own; their values are not kept"

@@ -1,0 +1,278 @@
+"""The datasets that captures read and wrote: what they are called, who touched each last, and which were made of which.
+
+For traces, by way of the catalog. Every question is answered from an index, by what it names: how many captures there are in all has
+no part in what it costs. It never opens the folder of a capture.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from headwater.graph.associations import Behaviour, Manifest, Sink, Source
+from headwater.graph.model import NodeKind, node_id, parse_id
+from headwater.graph.records.batches import batched
+from headwater.graph.records.safe_names import uri_of
+from headwater.paths import path_of_dataset
+
+_BATCH = 200  # datasets a statement: two parameters each, far below SQLite's limit
+_FLOWS = ("flow", "handed")  # what was made of what, and files that were written as those of another dataset
+_LAST = "\U0010ffff"  # sorts after whatever follows a beginning
+_COLUMNS = "d.namespace, d.name, d.path"
+
+Rows = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDataset:
+    """A dataset that a capture read or wrote; `path` is where the capture that ended last found it."""
+
+    namespace: str
+    name: str
+    path: str
+
+    @property
+    def id(self) -> str:
+        """Its node id."""
+        return node_id(NodeKind.DATASET, self.namespace, self.name)
+
+
+class KnownDatasets:
+    """Questions about the datasets of a catalog; `rows` answers a statement of it."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def count(self, tenant: str) -> int:
+        """Number of datasets."""
+        return int(self._rows("SELECT count(*) FROM dataset WHERE tenant = ?", [tenant])[0][0])
+
+    def called(self, tenant: str, text: str) -> list[KnownDataset]:
+        """The datasets whose id, name or path a text is."""
+        found = self._identified(tenant, text)
+        found += self._found("d.name = ?", tenant, text)
+        found += self._found("d.path = ?", tenant, uri_of(text))
+        return list(dict.fromkeys(found))
+
+    def named_table(self, tenant: str, table: str) -> list[KnownDataset]:
+        """The datasets that catalogs of tables know by a name, as `db.table`; a name without a database is one of `default`."""
+        name = table.lower().removeprefix("spark_catalog.")
+        names = [name] if "." in name else [name, f"default.{name}"]
+        rows = self._rows(
+            f"SELECT {_COLUMNS} FROM alias a JOIN dataset d ON d.number = a.dataset WHERE a.tenant = ? AND a.name IN (?, ?)",
+            [tenant, names[0], names[-1]],
+        )
+        return list(dict.fromkeys(KnownDataset(*row) for row in rows))
+
+    def at(self, tenant: str, path: str) -> list[KnownDataset]:
+        """The datasets that lie at a path."""
+        return self._found("d.path = ?", tenant, path)
+
+    def ending(self, tenant: str, end: str) -> list[KnownDataset]:
+        """The datasets whose name or path ends with a text."""
+        back = end[::-1]
+        found = [
+            dataset
+            for column in ("name_back", "path_back")
+            for dataset in self._found(f"d.{column} >= ? AND d.{column} < ?", tenant, back, back + _LAST)
+        ]
+        return list(dict.fromkeys(found))
+
+    def names(self, tenant: str, near: str, most: int) -> list[str]:
+        """Names of datasets: all, or those `most` whose last part stands beside that of `near` in the alphabet."""
+        found: list[str] = []
+        for comparison, order in ((">=", "ASC"), ("<", "DESC")):
+            found += [
+                row[0]
+                for row in self._rows(
+                    f"SELECT name FROM dataset WHERE tenant = ? AND leaf {comparison} ? ORDER BY leaf {order} LIMIT ?",
+                    [tenant, leaf_of(near), most],
+                )
+            ]
+        return found
+
+    def latest(self, tenant: str, dataset: str, role: str, *, shaped: bool = True) -> str | None:
+        """The capture that wrote (`sink`) or read (`source`) a dataset last, of those that state its columns, or of those that do not."""
+        rows = self._rows(
+            "SELECT c.capture FROM use u JOIN capture c ON c.number = u.capture WHERE u.role = ? AND u.shaped = ? AND "
+            "u.dataset = (SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?) "
+            "ORDER BY u.ended DESC, u.capture DESC LIMIT 1", [role, shaped, tenant, *_parts(dataset)],
+        )  # fmt: skip
+        return str(rows[0][0]) if rows else None
+
+    def beyond(self, tenant: str, datasets: Iterable[str], *, forward: bool) -> dict[str, set[str]]:
+        """For each dataset (by node id) those that captures made it of, or wrote files of it as; `forward`: those that they made of it."""
+        found: dict[str, set[str]] = {}
+        for part, table in product([*batched(dict.fromkeys(map(_parts, datasets)), _BATCH)], _FLOWS):
+            for dataset, other in self._joined(table, tenant, part, forward=forward):
+                found.setdefault(dataset, set()).add(other)
+        return found
+
+    def written_as(self, tenant: str, dataset: str) -> set[str]:
+        """The other datasets as whose files some were written that captures read as files of this one."""
+        return {other for _, other in self._joined("handed", tenant, [_parts(dataset)], forward=False)}
+
+    def _joined(self, table: str, tenant: str, datasets: Sequence[tuple[str, str]], *, forward: bool) -> Iterator[tuple[str, str]]:
+        here, there = ("input", "output") if forward else ("output", "input")
+        rows = self._rows(
+            f"{_asked(datasets)} SELECT d.namespace, d.name, o.namespace, o.name FROM asked a "
+            "CROSS JOIN dataset d ON d.tenant = ? AND d.namespace = a.namespace AND d.name = a.name "
+            f"CROSS JOIN {table} f ON f.{here} = d.number CROSS JOIN dataset o ON o.number = f.{there}",
+            [*(text for names in datasets for text in names), tenant],
+        )
+        for namespace, name, *other in rows:
+            yield node_id(NodeKind.DATASET, namespace, name), node_id(NodeKind.DATASET, *other)
+
+    def fan(self, tenant: str, datasets: Collection[str], *, forward: bool, most: int) -> int:
+        """How many datasets `beyond` would find, counted no further than `most` of each."""
+        here = "input" if forward else "output"
+        return sum(
+            self._rows(
+                f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {here} = "
+                "(SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?) LIMIT ?)", [tenant, *_parts(dataset), most],
+            )[0][0]
+            for dataset in datasets
+            for table in _FLOWS
+        )  # fmt: skip
+
+    def taken_by(self, tenant: str, dataset: str) -> set[str]:
+        """The jobs (by node id) of which every capture that read a dataset says which records it took: none was refused."""
+        rows = self._rows(
+            "SELECT j.namespace, j.name FROM dataset d JOIN taken t ON t.dataset = d.number AND t.refused = 0 "
+            "JOIN job j ON j.number = t.job WHERE d.tenant = ? AND d.namespace = ? AND d.name = ?", [tenant, *_parts(dataset)],
+        )  # fmt: skip
+        return {node_id(NodeKind.JOB, *row) for row in rows}
+
+    def outputs(self, tenant: str, datasets: Collection[str]) -> list[int]:
+        """The numbers of datasets, by which the catalog tells what a capture wrote."""
+        found: list[int] = []
+        for part in batched(dict.fromkeys(map(_parts, datasets)), _BATCH):
+            rows = self._rows(
+                f"{_asked(part)} SELECT d.number FROM asked a "
+                "CROSS JOIN dataset d ON d.tenant = ? AND d.namespace = a.namespace AND d.name = a.name",
+                [*(text for names in part for text in names), tenant],
+            )
+            found += [row[0] for row in rows]
+        return found
+
+    def _identified(self, tenant: str, text: str) -> list[KnownDataset]:
+        if not text.startswith(f"{NodeKind.DATASET}:") or text.count(":") != 2:
+            return []
+        return [dataset for dataset in self._found("d.namespace = ? AND d.name = ?", tenant, *_parts(text)) if dataset.id == text]
+
+    def _found(self, condition: str, tenant: str, *values: object) -> list[KnownDataset]:
+        return [
+            KnownDataset(*row)
+            for row in self._rows(f"SELECT {_COLUMNS} FROM dataset d WHERE d.tenant = ? AND {condition}", [tenant, *values])
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """That a capture read or wrote a dataset."""
+
+    namespace: str
+    name: str
+    path: str
+    role: str
+    shaped: bool
+    scanned: bool
+    table: str | None = None
+
+
+def uses_of(manifest: Manifest) -> list[Use]:
+    """What a capture read and wrote, each dataset once a role."""
+    scanned = {operator.source for operator in manifest.operators if operator.behaviour is Behaviour.SOURCE}
+    found: dict[tuple[str, str, str], Use] = {}
+    for source in manifest.sources:
+        names, is_scanned = (source.dataset.namespace, source.dataset.name), source.source in scanned
+        known = found.get((*names, "source"))
+        shaped, is_scanned = bool(source.columns), is_scanned or (known is not None and known.scanned)
+        shaped, table = shaped or (known is not None and known.shaped), _table(source) or (known.table if known is not None else None)
+        found[(*names, "source")] = Use(*names, _path_of(source), "source", shaped, is_scanned, table)
+    if (sink := manifest.sink) is not None:
+        names = sink.dataset.namespace, sink.dataset.name
+        found[(*names, "sink")] = Use(*names, _path_of(sink), "sink", bool(sink.columns), False, _table(sink))
+    return list(found.values())
+
+
+def _path_of(of: Source | Sink) -> str:
+    """Where the whole dataset lies, of which a capture may have read or written a partition."""
+    return uri_of(path_of_dataset(of.dataset.namespace, of.dataset.name) if of.within else of.path)
+
+
+def _table(of: Source | Sink) -> str | None:
+    """The name that the session's catalog has for a dataset, in lower case; None where it is known by its path alone."""
+    table = of.extra.get("table")
+    return table.lower().removeprefix("spark_catalog.") if isinstance(table, str) and table else None
+
+
+def enter(database: sqlite3.Connection, tenant: str, manifest: Manifest, uses: Iterable[Use], job: int) -> tuple[dict[Use, int], int]:
+    """Enter a capture's datasets and what flows between them; the number of each, and of the one that was written, 0 for none."""
+    numbers = {use: _number(database, tenant, use, manifest.ended) for use in uses}
+    output = next((number for use, number in numbers.items() if use.role == "sink"), 0)
+    for use, number in numbers.items():
+        if use.role != "source":
+            continue
+        database.execute(
+            "INSERT INTO taken VALUES (?, ?, 1, ?) ON CONFLICT DO UPDATE SET captures = captures + 1, refused = refused + excluded.refused",
+            [number, job, int(manifest.status == "refused")],
+        )
+        if use.scanned and output:
+            database.execute("INSERT INTO flow VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET captures = captures + 1", [number, output])
+    return numbers, output
+
+
+def strike(database: sqlite3.Connection, capture: int) -> None:
+    """Take back what `enter` entered of a capture, by its number; datasets stay known only where another capture touches them."""
+    ((job, output, refused),) = database.execute("SELECT job, output, status = 'refused' FROM capture WHERE number = ?", [capture])
+    uses = database.execute("SELECT dataset, role, shaped, ended, scanned FROM use WHERE capture = ?", [capture]).fetchall()
+    for dataset, role, shaped, ended, scanned in uses:
+        if role == "source":
+            row = [refused, dataset, job]
+            database.execute("UPDATE taken SET captures = captures - 1, refused = refused - ? WHERE dataset = ? AND job = ?", row)
+            database.execute("DELETE FROM taken WHERE dataset = ? AND job = ? AND captures = 0", row[1:])
+        if scanned and output:
+            database.execute("UPDATE flow SET captures = captures - 1 WHERE input = ? AND output = ?", [dataset, output])
+            database.execute("DELETE FROM flow WHERE input = ? AND output = ? AND captures = 0", [dataset, output])
+        key = [dataset, role, shaped, ended, capture]
+        database.execute("DELETE FROM use WHERE dataset = ? AND role = ? AND shaped = ? AND ended = ? AND capture = ?", key)
+        gone = database.execute(
+            "DELETE FROM dataset WHERE number = ? AND NOT EXISTS (SELECT 1 FROM use WHERE dataset = ?)", [dataset, dataset]
+        )
+        if gone.rowcount:
+            database.execute("DELETE FROM alias WHERE dataset = ?", [dataset])
+
+
+def leaf_of(name: str) -> str:
+    """The last part of a name, in lower case: by it names that are alike stand together."""
+    return name.rstrip("/").rpartition("/")[2].lower()
+
+
+def _number(database: sqlite3.Connection, tenant: str, use: Use, ended: str) -> int:
+    """The number of a dataset, which is known from now on; it lies where the capture that ended last found it."""
+    database.execute(
+        "INSERT INTO dataset (tenant, namespace, name, path, ended, name_back, path_back, leaf) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO UPDATE SET path = excluded.path, path_back = excluded.path_back, ended = excluded.ended "
+        "WHERE excluded.ended >= dataset.ended",
+        [tenant, use.namespace, use.name, use.path, ended, use.name[::-1], use.path[::-1], leaf_of(use.name)],
+    )
+    row = database.execute("SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?", [tenant, use.namespace, use.name])
+    number = int(row.fetchone()[0])
+    if use.table is not None:
+        database.execute("INSERT OR IGNORE INTO alias VALUES (?, ?, ?)", [tenant, use.table, number])
+    return number
+
+
+def _parts(dataset: str) -> tuple[str, str]:
+    """Namespace and name of a dataset's id."""
+    _, (namespace, name) = parse_id(dataset)
+    return namespace, name
+
+
+def _asked(part: Sequence[object]) -> str:
+    """The datasets asked about, as a table that a statement begins with. CROSS JOIN keeps SQLite from beginning elsewhere."""
+    return f"WITH asked (namespace, name) AS (VALUES {', '.join(['(?, ?)'] * len(part))})"

@@ -1,0 +1,279 @@
+"""Files that lie elsewhere than where a capture wrote them: a program that no capture knows renamed, moved or copied them.
+
+For traces and the graph, by way of the catalog. A rename keeps the name, the length and the modification time of a file, or at least two of
+the three. The catalog finds files by these, from an index. It never looks at the files themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product, takewhile
+from typing import Any
+
+from headwater.graph.records.batches import batched
+from headwater.graph.records.safe_names import FINE_SCHEMES, FileBlock, keeps_milliseconds
+
+_BATCH = 200  # blocks a statement: four parameters each, far below SQLite's limit
+# Spark, Delta and Iceberg put a UUID into the name of each file.
+_UNIQUE = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32}")
+
+Rows = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
+
+
+class Evidence(StrEnum):
+    """How surely a file is one that a capture wrote elsewhere."""
+
+    CERTAIN = "certain"  # one written file alone has its name, length and time
+    LIKELY = "likely"  # one written file has its name, which is unique, and its length
+    UNKNOWN = "unknown"  # several files have them, or a change of the file would look the same
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The written files that a file may be, one unless the evidence is `UNKNOWN`; `shared` names the properties that are equal."""
+
+    evidence: Evidence
+    written: Sequence[FileBlock]
+    shared: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The capture `writer` of a job (namespace and name) wrote files of a dataset which the capture `reader` read as files of another one.
+
+    `output` and `read` are the numbers of both datasets, `dataset` is the namespace and name of the second. `at`: when both had ended.
+    """
+
+    job: tuple[str, str]
+    writer: str
+    output: int
+    reader: str
+    read: int
+    dataset: tuple[str, str]
+    at: str
+
+
+def identify(block: FileBlock, written: Collection[FileBlock]) -> Move | None:
+    """Choose among written files of the same length those that a file is, or may be. None if there are none."""
+    same_time = [other for other in written if other.modified == block.modified]
+    same = [other for other in same_time if leaf_of(other) == leaf_of(block)]
+    if len(same) > 1:  # one name in several partitions
+        same = [other for other in same if _partition_of(other) == _partition_of(block)] or same
+    if same:
+        sure = len(same) == 1 and (keeps_milliseconds(block.path) or _is_unique(block))
+        return Move(Evidence.CERTAIN if sure else Evidence.UNKNOWN, same, "name, length and time")
+    renamed = same_time if keeps_milliseconds(block.path) else []
+    if renamed:  # small files of one length, written in one millisecond, are no rarity
+        return Move(Evidence.UNKNOWN, renamed, "length and time")
+    copied = [other for other in written if leaf_of(other) == leaf_of(block) and other.modified < block.modified]
+    if not copied:
+        return None
+    # A store of objects has no rename: each copy gets a time of its own.
+    sure = len(copied) == 1 and not keeps_milliseconds(block.path) and _is_unique(block)
+    return Move(Evidence.LIKELY if sure else Evidence.UNKNOWN, copied, "name and length")
+
+
+def name_key(tenant: str, block: FileBlock) -> int:
+    """Return the key of a file in the indexes: a hash of tenant, name and length. Odd for a unique name, 0 for no file."""
+    if block.length <= 0 or block.modified <= 0:
+        return 0  # keys of tables and positions of streams
+    text = f"{tenant}\0{block.length}\0{leaf_of(block)}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") >> 2 << 1 | _is_unique(block)
+
+
+def leaf_of(block: FileBlock) -> str:
+    """The last part of a file's path."""
+    return block.path.rpartition("/")[2]
+
+
+class KnownMoves:
+    """Questions about moved files; `rows` answers a statement of the catalog."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def origins(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, Move]:
+        """Return, for the blocks that no capture wrote, the written files elsewhere that each may be."""
+        moves = {block: identify(block, written) for block, written in self._alike(tenant, blocks).items()}
+        return {block: move for block, move in moves.items() if move is not None}
+
+    def destinations(self, tenant: str, blocks: Collection[FileBlock]) -> dict[FileBlock, Move]:
+        """Return the files that captures read and none wrote, if they may be one of these written blocks."""
+        read: dict[FileBlock, None] = {}
+        for part in batched([block for block in dict.fromkeys(blocks) if name_key(tenant, block)], _BATCH):
+            values = [value for block in part for value in _parameters(tenant, block)]
+            rows = self._rows(f"{_given(part)} {_READ_ELSEWHERE}", [*values, *[tenant] * 3])
+            read |= dict.fromkeys(FileBlock(*row) for row in rows)
+        wanted = set(blocks)
+        return {block: move for block, move in self.origins(tenant, read).items() if wanted.intersection(move.written)}
+
+    def flows(self, tenant: str, capture: str) -> list[Flow]:
+        """Return the flows by moved files between a capture and others. Both captures of a flow return it."""
+        moved = self._rows(f"{_WROTE} {_READ_ELSEWHERE}", [tenant, capture, *[tenant] * 3])
+        read = _sure(self._candidates(_READ_BY, [tenant, capture], tenant))
+        wrote = _sure(self._alike(tenant, (FileBlock(*row) for row in moved)))
+        return list(self._between(tenant, read, readers=capture) | self._between(tenant, wrote, writers=capture))
+
+    def _between(self, tenant: str, origins: Mapping[FileBlock, FileBlock], *, writers: str = "", readers: str = "") -> dict[Flow, None]:
+        """Return the flows by moved files. `writers` and `readers` are one capture to which they are limited, or empty."""
+        wrote = self._ends(_WRITERS, tenant, origins.values(), writers)
+        read_by = self._ends(_READERS, tenant, [block for block, origin in origins.items() if origin in wrote], readers)
+        found: dict[Flow, None] = {}
+        for block, readings in read_by.items():
+            for (reader, read, *dataset, read_at), (writer, output, *job, at) in product(readings, wrote[origins[block]]):
+                found[Flow((job[0], job[1]), writer, output, reader, read, (dataset[0], dataset[1]), max(at, read_at))] = None
+        return found
+
+    def _ends(self, asked: str, tenant: str, blocks: Iterable[FileBlock], capture: str) -> dict[FileBlock, list[tuple[Any, ...]]]:
+        """Return what a statement answers about each block. `capture` limits it to one capture, unless it is empty."""
+        found: dict[FileBlock, list[tuple[Any, ...]]] = {}
+        for part in batched(dict.fromkeys(blocks), _BATCH):
+            values = [value for block in part for value in _parameters(tenant, block)]
+            for row in self._rows(f"{_given(part)} {asked}", [*values, tenant, capture]):
+                found.setdefault(FileBlock(*row[:3]), []).append(row[3:])
+        return found
+
+    def _alike(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, list[FileBlock]]:
+        """Return the written files elsewhere that are like each block in two properties, for the blocks that no capture wrote."""
+        found: dict[FileBlock, list[FileBlock]] = {}
+        for part in batched([block for block in dict.fromkeys(blocks) if name_key(tenant, block)], _BATCH):
+            found |= self._candidates(_given(part), [value for block in part for value in _parameters(tenant, block)], tenant)
+        return found
+
+    def _candidates(self, asked: str, values: Sequence[object], tenant: str) -> dict[FileBlock, list[FileBlock]]:
+        """The same for the blocks of a table `asked`."""
+        found: dict[FileBlock, list[FileBlock]] = {}
+        for row in self._rows(f"{asked} {_WRITTEN_ELSEWHERE}", [*values, *[tenant] * 6]):
+            found.setdefault(FileBlock(*row[:3]), []).append(FileBlock(*row[3:]))
+        return found
+
+
+def enter_read(database: sqlite3.Connection, tenant: str, read: Iterable[tuple[FileBlock, int]]) -> None:
+    """Enter blocks that a capture read, each with the number of the dataset that it was read as. Their paths are entered already."""
+    database.executemany(
+        "INSERT OR IGNORE INTO sourced SELECT p.number, ?, ?, ?, ? FROM path p WHERE p.tenant = ? AND p.uri = ?",
+        [(*block[1:], dataset, name_key(tenant, block), tenant, block.path) for block, dataset in read],
+    )
+
+
+def enter_handed(database: sqlite3.Connection, capture: int | None, output: int) -> None:
+    """Enter which datasets have files that were written as those of others, so that a trace between the two looks there.
+
+    For the files that a capture read, and for those that it wrote as `output`. All its files are entered already. A pair depends on two
+    files alone: whichever capture comes first, the pairs are the same.
+    """
+    for alike in _ALIKE_READ:
+        database.execute(
+            f"INSERT OR IGNORE INTO handed SELECT DISTINCT c.output, s.dataset FROM consumed r CROSS JOIN sourced s ON s.path = r.path "
+            f"AND s.length = r.length AND s.modified = r.modified {alike} "
+            "CROSS JOIN capture c ON c.number = w.capture AND c.output NOT IN (0, s.dataset) WHERE r.capture = ?", [capture],
+        )  # fmt: skip
+    for alike in _ALIKE_WRITTEN if output else ():
+        database.execute(
+            f"INSERT OR IGNORE INTO handed SELECT DISTINCT ?, s.dataset FROM written w {alike} WHERE w.capture = ? AND s.dataset <> ?",
+            [output, capture, output],
+        )
+
+
+def _sure(candidates: Mapping[FileBlock, Sequence[FileBlock]]) -> dict[FileBlock, FileBlock]:
+    """Return the written file that each file is, as far as it is known."""
+    moves = {block: identify(block, written) for block, written in candidates.items()}
+    return {block: move.written[0] for block, move in moves.items() if move is not None and move.evidence is not Evidence.UNKNOWN}
+
+
+_COLUMNS = "asked (uri, length, modified, name)"
+_SCHEMES = " OR ".join(f"{{0}}.uri LIKE '{scheme}%'" for scheme in FINE_SCHEMES)
+_FINE = f"({_SCHEMES.format('a')})"  # stores in which a rename keeps the time
+_COPIED = f"(a.name & 1 OR NOT {_FINE})"  # files that may be the same with another time
+_UNWRITTEN = (
+    "NOT EXISTS (SELECT 1 FROM path o CROSS JOIN written x ON x.path = o.number AND x.length = {0}.length AND x.modified = {0}.modified "
+    "WHERE o.tenant = ? AND o.uri = {0}.uri)"
+)
+# A capture that read the file did not write it.
+_READ_BEFORE = (
+    "NOT EXISTS (SELECT 1 FROM path o CROSS JOIN consumed r ON r.path = o.number AND r.length = a.length AND r.modified = a.modified "
+    "AND r.capture = w.capture WHERE o.tenant = ? AND o.uri = a.uri)"
+)
+# CROSS JOIN keeps SQLite from beginning elsewhere. Each part begins with an index of `written` or `sourced`.
+_WRITTEN_ELSEWHERE = (
+    "SELECT a.uri, a.length, a.modified, p.uri, w.length, w.modified FROM asked a CROSS JOIN written w ON w.name = a.name AND w.name > 0 "
+    f"AND w.modified <= a.modified AND w.modified >= iif({_COPIED}, 0, a.modified) "
+    f"CROSS JOIN path p ON p.number = w.path AND p.tenant = ? AND p.uri <> a.uri WHERE {_UNWRITTEN.format('a')} AND {_READ_BEFORE} "
+    "UNION SELECT a.uri, a.length, a.modified, p.uri, w.length, w.modified FROM asked a CROSS JOIN written w ON w.modified = a.modified "
+    "AND w.length = a.length AND w.name > 0 CROSS JOIN path p ON p.number = w.path AND p.tenant = ? AND p.uri <> a.uri "
+    f"WHERE {_FINE} AND {_UNWRITTEN.format('a')} AND {_READ_BEFORE}"
+)
+_READ_ELSEWHERE = (
+    "SELECT uri, length, modified FROM ("
+    "SELECT p.uri, s.length, s.modified FROM asked a CROSS JOIN sourced s ON s.name = a.name AND s.name > 0 AND s.modified >= a.modified "
+    f"CROSS JOIN path p ON p.number = s.path AND p.tenant = ? AND p.uri <> a.uri WHERE s.modified = a.modified OR {_COPIED} "
+    "UNION SELECT p.uri, s.length, s.modified FROM asked a CROSS JOIN sourced s ON s.modified = a.modified AND s.length = a.length "
+    f"AND s.name > 0 CROSS JOIN path p ON p.number = s.path AND p.tenant = ? AND p.uri <> a.uri WHERE {_FINE}) f "
+    f"WHERE {_UNWRITTEN.format('f')}"
+)
+_READ_BY = (
+    f"WITH {_COLUMNS} AS (SELECT p.uri, s.length, s.modified, s.name FROM capture c CROSS JOIN consumed r ON r.capture = c.number "
+    "CROSS JOIN sourced s ON s.path = r.path AND s.length = r.length AND s.modified = r.modified AND s.name > 0 "
+    "CROSS JOIN path p ON p.number = r.path WHERE c.tenant = ? AND c.capture = ?)"
+)
+_WROTE = (
+    f"WITH {_COLUMNS} AS (SELECT p.uri, w.length, w.modified, w.name FROM capture c CROSS JOIN written w ON w.capture = c.number "
+    "AND w.name > 0 CROSS JOIN path p ON p.number = w.path WHERE c.tenant = ? AND c.capture = ?)"
+)
+_ASKED_BLOCK = (
+    "FROM asked a CROSS JOIN path p ON p.tenant = ? AND p.uri = a.uri CROSS JOIN {0} t ON t.path = p.number AND t.length = a.length "
+    "AND t.modified = a.modified CROSS JOIN capture c ON c.number = t.capture AND ? IN ('', c.capture)"
+)
+_WRITERS = (
+    f"SELECT DISTINCT a.uri, a.length, a.modified, c.capture, c.output, j.namespace, j.name, c.at {_ASKED_BLOCK.format('written')} "
+    "AND c.output <> 0 CROSS JOIN job j ON j.number = c.job"
+)
+_READERS = (
+    f"SELECT DISTINCT a.uri, a.length, a.modified, c.capture, d.number, d.namespace, d.name, c.at {_ASKED_BLOCK.format('consumed')} "
+    "CROSS JOIN sourced s ON s.path = t.path AND s.length = t.length AND s.modified = t.modified "
+    "CROSS JOIN use u ON u.capture = c.number AND u.role = 'source' AND u.dataset = s.dataset CROSS JOIN dataset d ON d.number = s.dataset"
+)
+# The written files `w` that a read file `s` is or may be, and the other way round: the same file, one of its name, one of its time.
+_SAME_TIME = f"p.tenant = q.tenant AND ({_SCHEMES.format('p')})"  # `p` is the path that was read
+_SAME_WRITTEN = "CROSS JOIN written w ON w.path = s.path AND w.length = s.length AND w.modified = s.modified"
+_NAMED_WRITTEN = (
+    "CROSS JOIN written w ON w.name = s.name AND w.name > 0 AND w.path <> s.path "
+    "AND w.modified >= iif(s.name & 1, 0, s.modified) AND w.modified <= s.modified"
+)
+_TIMED_WRITTEN = (
+    "CROSS JOIN path p ON p.number = s.path CROSS JOIN written w ON w.modified = s.modified AND w.length = s.length AND w.name > 0 "
+    f"AND w.path <> s.path CROSS JOIN path q ON q.number = w.path AND {_SAME_TIME}"
+)
+_ALIKE_READ = (_SAME_WRITTEN, _NAMED_WRITTEN, _TIMED_WRITTEN)
+_SAME_READ = "CROSS JOIN sourced s ON s.path = w.path AND s.length = w.length AND s.modified = w.modified"
+_NAMED_READ = (
+    "CROSS JOIN sourced s ON s.name = w.name AND s.name > 0 AND s.path <> w.path "
+    f"AND s.modified >= w.modified AND s.modified <= iif(w.name & 1, {2**63 - 1}, w.modified)"
+)
+_TIMED_READ = (
+    "CROSS JOIN path q ON q.number = w.path CROSS JOIN sourced s ON s.modified = w.modified AND s.length = w.length AND s.name > 0 "
+    f"AND s.path <> w.path CROSS JOIN path p ON p.number = s.path AND {_SAME_TIME}"
+)
+_ALIKE_WRITTEN = (_SAME_READ, _NAMED_READ, _TIMED_READ)
+
+
+def _given(part: Sequence[FileBlock]) -> str:
+    return f"WITH {_COLUMNS} AS (VALUES {', '.join(['(?, ?, ?, ?)'] * len(part))})"
+
+
+def _parameters(tenant: str, block: FileBlock) -> tuple[object, ...]:
+    return (*block, name_key(tenant, block))
+
+
+def _is_unique(block: FileBlock) -> bool:
+    return _UNIQUE.search(leaf_of(block)) is not None
+
+
+def _partition_of(block: FileBlock) -> list[str]:
+    """The folders of a file that name its partition (`k=v`), from the file on."""
+    return list(takewhile(lambda folder: "=" in folder, block.path.split("/")[-2::-1]))

@@ -1,0 +1,49 @@
+"""Putting the rows of a boundary into the order in which they are kept, in memory: for boundaries that are not too large for that.
+
+Nothing is done where the rows came in order, as those of a sink and of rows that their own references name do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from headwater.graph.records.decode import Longs
+from headwater.graph.records.packed_keys import sorted_rows
+
+
+def in_order(columns: Sequence[Longs]) -> bool:
+    """Whether rows ascend by the first column, those that are equal there by the second, and so on."""
+    equal: Longs | None = None  # places of the rows that are as their successors in all columns so far; None: every one
+    for column in columns:
+        here, after = (column[:-1], column[1:]) if equal is None else (column[equal], column[equal + 1])
+        if (here > after).any():
+            return False
+        same = np.flatnonzero(here == after)
+        equal = same if equal is None else equal[same]
+        if not len(equal):
+            return True
+    return True
+
+
+def ordered(columns: Sequence[Longs], by: Sequence[Longs]) -> list[Longs]:
+    """The columns of the rows, sorted by some of them (where by all, in their order), the first of those counting most."""
+    if in_order(by):
+        return list(columns)
+    if len(by) == len(columns) and (made := sorted_rows(by)):
+        return made
+    places = np.lexsort(tuple(reversed(by))) if len(by) > 1 else np.argsort(by[0])
+    return [column[places] for column in columns]
+
+
+def collided(key: Longs, checked: Longs) -> tuple[Longs, Longs]:
+    """Of the two hashes of each group those that tell of two keys in one, the least and the greatest second one of each."""
+    if not len(key):
+        return key, checked
+    key, checked = ordered([key, checked], [key, checked])
+    starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
+    ends = np.append(starts[1:], len(key)) - 1
+    twice = checked[starts] != checked[ends]
+    found = np.stack((starts[twice], ends[twice]), axis=1).ravel()
+    return key[found], checked[found]

@@ -1,0 +1,321 @@
+"""The association store of services that share one place on object storage: what is local is a cache of it.
+
+For several replicas of a service, which must answer alike. What one publishes, keeps besides or prunes the others learn from the journal of
+the place, before they answer; where the place does not say, the answer does. What is damaged there is its capture's fault: who reads that
+capture is told so, and nobody else, as long as it is known what the capture read and wrote. A capture that was published on this machine
+before it shared a place stays local until it is published again (`headwater store rebuild`). The catalog is local, and made of the place.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+from headwater.errors import DamagedError, InvalidCaptureError, UnavailableError
+from headwater.graph.associations import Manifest
+from headwater.graph.records.archive import KEPT, Archive, KeptObject, before, capture_in, content_of
+from headwater.graph.records.atomic_files import write_durably
+from headwater.graph.records.batches import batched
+from headwater.graph.records.digests import changing, seal
+from headwater.graph.records.layout import MANIFEST, KeptFile, boundary_name, read_files, read_manifest
+from headwater.graph.records.prune_note import PRUNED, Pruned
+from headwater.graph.records.roots import DataRoots
+from headwater.graph.records.safe_names import checked_tenant
+from headwater.graph.records.shared_staging import SharedStaging, bytes_staged, clear_stale
+from headwater.graph.records.staging import Staging
+from headwater.graph.records.store import DRAFTS, AssociationStore
+from headwater.graph.storage.object_folder import AlteredObjectError
+
+_CLOCKS = 900.0  # seconds by which the clocks of services may differ
+_GRACE = 900.0  # seconds for which a capture that was asked for is not evicted: a question that has found it is to read it
+_TOUCHED = 60.0
+_LEFT = 3600.0  # seconds after which a draft is one of a process that was ended
+_BROUGHT = "brought-"  # what the names of drafts of the cache begin with
+_AT_ONCE = 8  # captures that are taken at once
+
+
+class SharedAssociationStore(AssociationStore):
+    """See the module's docstring. `cache_bytes` bounds what is local; `seconds` is how old what is known of other services may be."""
+
+    def __init__(self, root: Path, *, sources: DataRoots, archive: Archive, cache_bytes: int, seconds: float = 2.0) -> None:
+        self.archive = archive
+        self._cache_bytes = cache_bytes
+        self._brought = cache_bytes  # bytes since the last look at the cache: the first look is due
+        self._seconds = seconds
+        self._refreshing = threading.Lock()
+        self._refreshed: dict[str, float] = {}
+        self._damaged: dict[tuple[str, str], DamagedError] = {}  # captures that are known, and not to be read
+        super().__init__(root, sources=sources)
+
+    def refresh(self, tenant: str, *, at_once: bool = False) -> None:
+        """Learn what other services kept or changed, if the last look is not of a moment ago. What was learned until a fault counts.
+
+        Raises:
+            UnavailableError: the place does not say.
+            DamagedError: what it says of a capture is damaged, so that nobody knows what the capture read and wrote; all others are known.
+                `at_once`: also where that is known.
+        """
+        self.catalog.check()
+        with self._refreshing:
+            if not at_once and time.monotonic() - self._refreshed.get(tenant, -self._seconds) < self._seconds:
+                return
+            noted = self.catalog.journal(tenant)
+            entries = self.archive.journal(tenant, min(noted, default=""))
+            damaged: dict[str, DamagedError] = {}
+            with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="headwater-shared") as threads:
+                for part in batched([entry for entry in entries if entry not in noted], _AT_ONCE * 4):
+                    captures = list(dict.fromkeys(map(capture_in, part)))
+                    taken = zip(captures, threads.map(lambda capture: self._taken(tenant, capture), captures), strict=True)
+                    damaged |= {capture: fault for capture, fault in taken if fault is not None}
+                    # A process that is ended meanwhile need not begin again. What is damaged is looked at again: it may be mended.
+                    looked_at = [entry if capture_in(entry) not in damaged else before(entry, 0) for entry in part]
+                    self.catalog.note_journal(tenant, looked_at)
+            others = {key: fault for key, fault in self._damaged.items() if key[0] != tenant}
+            self._damaged = others | {(tenant, capture): fault for capture, fault in damaged.items()}
+            unknown = [fault for capture, fault in damaged.items() if at_once or not self.catalog.has(tenant, capture)]
+            if unknown:
+                raise unknown[0]
+            if entries and not damaged:
+                self.catalog.note_journal(tenant, [], since=before(entries[-1], _CLOCKS))
+            self._refreshed[tenant] = time.monotonic()
+
+    def is_there(self, tenant: str, capture: str) -> bool:
+        return super().is_there(tenant, capture) or self.archive.kept(tenant, capture) is not None
+
+    def generation(self) -> int | None:
+        return None
+
+    def publish(self, tenant: str, manifest: Manifest) -> list[KeptFile]:
+        try:
+            return super().publish(tenant, manifest)
+        except InvalidCaptureError:
+            # Another service may have published it meanwhile, and so have dropped its segments.
+            found = self.archive.kept(tenant, manifest.capture)
+            if found is None or found[0].content != content_of(manifest):
+                raise
+            self._bring(tenant, manifest.capture, found[0])
+            return super().publish(tenant, manifest)
+
+    def clear_stale(self, before: float) -> int:
+        return super().clear_stale(before) + clear_stale(self.archive.place, before)
+
+    def bytes_staged(self) -> int:
+        return super().bytes_staged() + bytes_staged(self.archive.place)
+
+    def put_table(self, tenant: str, capture: str, boundary: int, draft: Path) -> None:
+        super().put_table(tenant, capture, boundary, draft)
+        folder = self._folder(tenant, capture)
+        self.archive.add(tenant, capture, folder / boundary_name(boundary))
+        self._note_kept(tenant, capture)
+
+    def table(self, tenant: str, capture: str, boundary: int) -> Path:
+        path = super().table(tenant, capture, boundary)
+        if not path.exists() and (kept := self._known(tenant, capture, path.parent)) is not None and path.name in kept.files:
+            with changing(path.parent, (path.name,)):
+                self.archive.bring(tenant, capture, kept, path.name, path.parent)
+            self._bound(kept.files[path.name][0])
+        return path
+
+    def shared_uri(self, tenant: str, capture: str, boundary: int) -> str | None:
+        known = _local(self._present(tenant, capture))
+        name = boundary_name(boundary)
+        return self.archive.uri(tenant, capture, known, name) if known is not None and name in known.files else None
+
+    def note_pruned(self, tenant: str, capture: str, pruned: Pruned) -> None:
+        self.archive.prune(tenant, capture, pruned)
+        super().note_pruned(tenant, capture, pruned)
+        self._note_kept(tenant, capture)
+
+    def drop_tables(self, tenant: str, capture: str, pruned: Pruned) -> None:
+        self.archive.prune(tenant, capture, pruned)  # as whoever noted it may have been stopped
+        super().drop_tables(tenant, capture, pruned)
+
+    def rebuild(self, tenant: str) -> int:
+        entered = super().rebuild(tenant)  # which forgets how far the journal was read
+        self.refresh(tenant, at_once=True)
+        return max(entered, self.catalog.count(tenant))
+
+    def drop(self, tenant: str, capture: str | None = None) -> None:
+        for one in [capture] if capture is not None else [entry.capture for entry in self.catalog.captures(tenant)]:
+            self.archive.drop(tenant, one)
+        super().drop(tenant, capture)
+
+    def _new_staging(self, tenant: str) -> Staging:
+        return SharedStaging(self.root / checked_tenant(tenant), self.archive.place, tenant)
+
+    def _present(self, tenant: str, capture: str) -> Path:
+        folder = self._folder(tenant, capture)
+        if (fault := self._damaged.get((tenant, capture))) is not None:
+            raise DamagedError(fault.message, path=folder / KEPT, hint=fault.hint)
+        try:
+            if (folder / KEPT).stat().st_mtime < time.time() - _TOUCHED:
+                os.utime(folder / KEPT)
+        except FileNotFoundError:
+            if not (folder / MANIFEST).exists() and (found := self.archive.kept(tenant, capture)) is not None:
+                self._bring(tenant, capture, found[0])
+        return folder
+
+    def _known(self, tenant: str, capture: str, folder: Path) -> KeptObject | None:
+        """What is kept of a capture as it is known here; where that is damaged, as the place has it."""
+        if (kept := _local(folder)) is None and (folder / KEPT).exists() and (found := self.archive.kept(tenant, capture)) is not None:
+            kept = found[0]
+            self._bring(tenant, capture, kept)
+        return kept
+
+    def _note_kept(self, tenant: str, capture: str) -> None:
+        """Note here what is kept of a capture after a change."""
+        folder = self._folder(tenant, capture)
+        if folder.is_dir() and (found := self.archive.kept(tenant, capture)) is not None:
+            write_durably(folder / KEPT, found[0].text())
+
+    def _keep_elsewhere(self, tenant: str, manifest: Manifest, folder: Path) -> int:
+        content, local = content_of(manifest), _local(folder)
+        if local is not None and local.content == content:
+            self.archive.announce(tenant, manifest.capture)  # this process may have been stopped before it did
+            return local.table_bytes
+        for name in local.files if local is not None else ():  # all of it is put again, and some of it may not be here
+            if not (folder / name).exists():
+                self.archive.bring(tenant, manifest.capture, local, name, folder)  # type: ignore[arg-type]
+        kept, is_ours = self.archive.put(tenant, manifest.capture, folder, content)
+        if is_ours:
+            write_durably(folder / KEPT, kept.text())
+            self._bound(kept.table_bytes)
+        else:
+            self._bring(tenant, manifest.capture, kept)
+        return kept.table_bytes
+
+    def _taken(self, tenant: str, capture: str) -> DamagedError | None:
+        """Enter a capture into the catalog as the place has it; what is damaged of it."""
+        try:
+            self._take(tenant, capture)
+        except AlteredObjectError as error:
+            return DamagedError(error.message, hint="Bring it back from a version of the bucket.")
+        except DamagedError as error:
+            self._enter_damaged(tenant, capture)
+            return error
+        return None
+
+    def _enter_damaged(self, tenant: str, capture: str) -> None:
+        """Have the catalog know what a damaged capture read and wrote, where that can be told."""
+        draft = self._drafts(tenant) / f"{_BROUGHT}{uuid4().hex}"
+        try:
+            size = self.archive.left(tenant, capture, draft)
+            if size is not None and (manifest := read_manifest(draft)).capture == capture:
+                self.catalog.put(tenant, manifest, read_files(draft), size=size)
+        except (DamagedError, ValueError, TypeError, OverflowError):
+            pass  # this is damaged, too, in whatever way: nothing says any more what was put
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+    def _take(self, tenant: str, capture: str) -> None:
+        folder, found = self._folder(tenant, capture), self.archive.kept(tenant, capture)
+        if found is None:
+            if _local(folder) is not None or not folder.exists():
+                super().drop(tenant, capture)
+            return
+        kept = found[0]
+        if _local(folder) != kept:
+            self._bring(tenant, capture, kept)
+        try:
+            manifest, files = read_manifest(folder), read_files(folder)
+        except FileNotFoundError:  # another process of this home replaces or evicts it just now
+            raise UnavailableError(f"Capture {capture} is being replaced.", hint="Ask again.") from None
+        self.catalog.put(tenant, manifest, files, size=kept.table_bytes, pruned=kept.pruned is not None)
+        if kept.pruned is not None:
+            self.catalog.prunable.pruned_elsewhere(tenant, capture)
+
+    def _bring(self, tenant: str, capture: str, kept: KeptObject) -> None:
+        """Have all but the tables of a capture here, as the place has it. Tables that are here and are still kept stay."""
+        folder = self._folder(tenant, capture)
+        local = _local(folder)
+        if local is None or local.generation != kept.generation:
+            self._replace(tenant, capture, kept, folder)
+            return
+        gone = local.files.keys() - kept.files.keys()
+        with changing(folder, {*gone, PRUNED}):
+            for name in gone:
+                (folder / name).unlink(missing_ok=True)
+            if kept.pruned is not None:
+                write_durably(folder / PRUNED, kept.pruned.text())
+        write_durably(folder / KEPT, kept.text())
+
+    def _replace(self, tenant: str, capture: str, kept: KeptObject, folder: Path) -> None:
+        draft = self._drafts(tenant) / f"{_BROUGHT}{uuid4().hex}"
+        try:
+            for name in kept.files:
+                if not name.endswith(".parquet"):
+                    self.archive.bring(tenant, capture, kept, name, draft)
+            draft.mkdir(parents=True, exist_ok=True)
+            if kept.pruned is not None:
+                (draft / PRUNED).write_bytes(kept.pruned.text())
+            seal(draft, capture)
+            write_durably(draft / KEPT, kept.text())
+            size = sum(file.stat().st_size for file in draft.iterdir())
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            with self._alone():
+                if _local(folder) == kept:
+                    return  # another process of this home was quicker
+                self._evict(tenant, folder)
+                draft.rename(folder)
+            self._bound(size)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+    def _bound(self, size: int) -> None:
+        """Evict the captures that were asked for least recently, once there is more than may be; those of a moment ago stay."""
+        self._brought += size
+        if self._brought * 20 < self._cache_bytes:
+            return
+        self._brought = 0
+        found = []
+        for tenant, folder in self.kept_folders(self.root):
+            with suppress(FileNotFoundError):
+                used = (folder / KEPT).stat().st_mtime
+                found.append((used, sum(file.stat().st_size for file in folder.iterdir()), tenant, folder))
+        total = sum(bytes_there for _, bytes_there, _, _ in found)
+        for used, bytes_there, tenant, folder in sorted(found):
+            if total <= self._cache_bytes or used > time.time() - _GRACE:
+                break
+            self._evict(tenant, folder)
+            total -= bytes_there
+        for left in self.root.glob(f"*/{DRAFTS}/{_BROUGHT}*"):
+            with suppress(FileNotFoundError):
+                if left.stat().st_mtime < time.time() - _LEFT:
+                    shutil.rmtree(left, ignore_errors=True)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While no other thread or process of this home puts a folder into the place of another."""
+        with (self.root / ".shared.lock").open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _evict(self, tenant: str, folder: Path) -> None:
+        """Take a folder away in one step, if it is there: nobody finds half of it."""
+        aside = self._drafts(tenant) / f"{_BROUGHT}{uuid4().hex}"
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(OSError):
+            folder.rename(aside)
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def is_brought(path: Path) -> bool:
+    """Whether a file of a capture is in the place that services share, so that the one of this home may be missing."""
+    local = _local(path.parent)
+    return local is not None and path.name in local.files
+
+
+def _local(folder: Path) -> KeptObject | None:
+    """What is here of a capture, as the place had it when it was brought; None where nothing is."""
+    try:
+        return KeptObject.of((folder / KEPT).read_bytes())
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None

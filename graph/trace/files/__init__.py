@@ -1,1 +1,0 @@
-"""Records read back from the files that a run read or wrote, as they were."""

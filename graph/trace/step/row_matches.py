@@ -1,0 +1,79 @@
+"""Which recorded rows a semi-join, an existence join or a scalar subquery refers to.
+
+A row refers to the rows of equal key. Where a condition beyond the key decides too, its values were recorded on both sides, and it
+is checked again here, in DuckDB; where it cannot be, all rows of equal key are given, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import duckdb
+
+from headwater.graph.associations import NONE, Behaviour, Boundary, Expression, Operator
+from headwater.graph.duck.sql import Untranslatable, decoded
+from headwater.graph.trace.plan import Plan
+from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.translate import Translator
+
+_BRANCHES = frozenset({"||", "or", "if", "case", "casewhen", "case_when", "coalesce"})
+ROW, MATCH = "l", "m"  # the aliases of a row of the semi-join and of a row that may match it
+_KEYS = f"{ROW}.key = {MATCH}.key AND {ROW}.key <> {NONE}"  # a key that is null matches nothing
+
+
+def matched(session: Session, capture: Capture, operator: Operator, make: Callable[[str], str]) -> str:
+    """Call `make` with the join condition, SQL over the kept tables `l` (rows of the semi-join) and `m` (its right side)."""
+    try:
+        return make(_condition(session, capture.plan, operator))
+    except Untranslatable as reason:
+        _superset(session, operator, str(reason))
+    except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.BinderException) as error:
+        _superset(session, operator, str(error))
+    return make(_KEYS)
+
+
+def is_branch(plan: Plan, operator: Operator) -> bool:
+    """Whether an existence join is part of an OR or a CASE, so that a row may need no match of it."""
+    if operator.behaviour is not Behaviour.MATCH:
+        return False  # a scalar subquery had a part wherever it stands
+    found = {column.attr for column in operator.attributes}
+    made = (definition.expr for other in plan.operators.values() for definition in other.defines)
+    read = [*made, *(other.condition for other in plan.operators.values() if other.condition is not None)]
+    return any(part.fn in _BRANCHES and found & part.attrs for expression in read for part in expression.walk())
+
+
+def _superset(session: Session, operator: Operator, reason: str) -> None:
+    session.say(operator.label, f"which rows of equal keys match cannot be told: {reason}; all are given", "superset")
+
+
+def _condition(session: Session, plan: Plan, operator: Operator) -> str:
+    rows, matches = plan.boundary(operator), plan.match(operator)
+    if rows is None or matches is None or rows.compared is None:
+        raise Untranslatable("its values were not recorded")
+    session.needs_values(f"Matching rows of {operator.label} by their values")
+    types = {part.attr: part.type for part in rows.compared.walk() if part.fn == "attr"}
+    values = _values(rows, ROW, types) | _values(matches, MATCH, types)
+    return f"{_KEYS} AND {_Recorded(plan, values).sql(rows.compared, operator)}"
+
+
+def _values(boundary: Boundary, alias: str, types: Mapping[int | None, str | None]) -> dict[int, str]:
+    """The recorded values of one side, by attribute."""
+    attributes = [column.attr for column in boundary.columns if column.role == "value"]
+    return {
+        attr: f"(CASE WHEN ({alias}.nulls >> {place}) & 1 = 0 THEN {decoded(f'{alias}.v{place}', types.get(attr))} END)"
+        for place, attr in enumerate(attributes)
+        if attr is not None
+    }
+
+
+class _Recorded(Translator):
+    """A translator whose attributes are recorded values."""
+
+    def __init__(self, plan: Plan, values: Mapping[int, str]) -> None:
+        super().__init__(plan, {})
+        self._values = values
+
+    def _attribute(self, attr: int, operator: Operator, asked: Expression) -> str:
+        if attr not in self._values:
+            return super()._attribute(attr, operator, asked)
+        return self._values[attr]

@@ -1,0 +1,76 @@
+"""How many masked nodes each link leads through.
+
+A masked atom lies on a link X → Y if X leads to it and it leads to Y, through masked atoms alone. Where the pairs that all masked atoms
+join are few, they are counted atom by atom; where masked atoms are a large connected mass, link by link, as long as that is affordable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from headwater.graph.stores.numbered_cones import counted, distinct
+from headwater.graph.views.atoms import Adjacency, Pairs
+from headwater.graph.views.link_members import via
+from headwater.graph.views.links import MASKED, Links, arrivals_of, bits_of
+
+_PAIRS = 1_000_000  # joined by masked atoms, at most, to count atom by atom
+_WORK = 300_000  # masked atoms looked at, link by link
+
+
+class Through:
+    """Counts for the links of one page. `node_of` names the node that each atom is a member of, `numbers` numbers it, by atom."""
+
+    def __init__(self, links: Links, node_of: Mapping[int, str], numbers: Pairs, before: Callable[[], Adjacency]) -> None:
+        self._links = links
+        self._node_of = node_of
+        self._numbers = numbers
+        self._work = _WORK
+        self._counted = self._by_mass(before()) if links.mass else self._by_atom()
+
+    def counts(self, src: Pairs, dst: Pairs) -> list[int | None]:
+        """For each of some links the number of different masked nodes on its ways; None: not counted."""
+        count = self.count
+        return [count(*link) for link in zip(src.tolist(), dst.tolist(), strict=True)]
+
+    def count(self, src: int, dst: int) -> int | None:
+        """The number of different masked nodes on the ways of a link; None: not counted, since too much lies behind the page."""
+        if self._counted is not None:
+            return self._counted.get((src, dst), 0)
+        if self._work <= 0:
+            return None
+        atoms = via(self._links, src, dst)
+        self._work -= len(atoms)
+        return len({self._node_of[atom] for atom in atoms})
+
+    def _by_atom(self) -> dict[tuple[int, int], int] | None:
+        """Counts where no masked atom follows another: what enters each put together with what it leads to."""
+        entered, left = self._links.entered, self._links.left
+        begin, end = np.searchsorted(left[:, 0], entered[:, 1]), np.searchsorted(left[:, 0], entered[:, 1], side="right")
+        counts = end - begin
+        if counts.sum() > _PAIRS:
+            return None
+        place = np.repeat(begin - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+        masked, size = self._numbers[entered[:, 1]], int(self._numbers.max(initial=0)) + 1
+        ways = np.column_stack([np.repeat(entered[:, 0], counts), left[place, 1], np.repeat(masked, counts)])
+        count = int(ways[:, :2].max(initial=0)) + 1
+        links = distinct((ways[:, 0] * count + ways[:, 1]) * size + ways[:, 2]) // size
+        keys, found = counted(links)
+        return dict(zip(zip((keys // count).tolist(), (keys % count).tolist(), strict=True), found.tolist(), strict=True))
+
+    def _by_mass(self, before: Adjacency) -> dict[tuple[int, int], int] | None:
+        """Counts where masked atoms follow masked atoms, if they are not too many."""
+        behind = arrivals_of(self._links.shown, before)
+        ahead = {atom: self._links.arrivals(atom) for atom in behind}
+        if sum(bits.bit_count() * ahead[atom].bit_count() for atom, bits in behind.items()) > _PAIRS:
+            return None
+        counted: dict[tuple[int, int], set[str]] = {}
+        for atom, sources in behind.items():
+            if self._links.shown[atom] != MASKED or not sources:
+                continue
+            node, targets = self._node_of[atom], list(bits_of(ahead[atom]))
+            for src in bits_of(sources):
+                for dst in targets:
+                    counted.setdefault((src, dst), set()).add(node)
+        return {link: len(nodes) for link, nodes in counted.items()}
