@@ -8,7 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headwater.backend.cli.demo.command import _forget, _Service, pipeline
+from headwater.backend.cli.demo import pipeline
+from headwater.backend.cli.demo.command import _forget, _Service
 from headwater.backend.cli.demo.pipeline import READS, JobFailedError, run_pipeline
 from headwater.backend.cli.demo.story import Story
 from headwater.backend.home.folder import Home
