@@ -76,7 +76,7 @@ bootstrap: ## Install what this machine lacks to run the demo.
 	@$(if $(INSTALLED),,scripts/bootstrap run)
 
 clean: ## Remove what was built or cached (not .venv, .tools or ui/node_modules).
-	rm -rf build dist backend/page headwater.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis spark-warehouse metastore_db
+	rm -rf build dist backend/page spark_listener/jars headwater.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis spark-warehouse metastore_db
 
 $(NODE_MODULES): ui/package-lock.json | bootstrap
 	@scripts/npm ci --no-audit --no-fund

@@ -105,18 +105,14 @@ class Application:
     def _listen(self) -> None:
         if self._bridge is not None or self.tally.unheard is not None:
             return
-        from headwater.spark_listener.capture.jar import compilations
-
-        before = len(compilations)
         try:
             self._bridge = self._bridge_of(self.context)
-        except CaptureUnavailableError as error:  # for good: the classes would be compiled again for each session
+        except CaptureUnavailableError as error:  # for good: it would fail again for each session
             self.tally.unheard = str(error).partition("\n")[0].rstrip(".")
             self._problems.append({"operator": "capture", "reason": f"queries were not followed: {self.tally.unheard}", "kind": "missing"})
             _log.warning("Queries of %s are not followed. %s", self.context.appName, error)
             return
         self.tally.spark_seconds = self._bridge.spark_seconds
-        self.tally.compile_seconds = sum(compilations[before:])
         self._origins.describe = getattr(self._bridge, "described", None)
         self._listener.drain_from(self._bridge)
 

@@ -129,8 +129,6 @@ def _cost(tally: Tally) -> str:
     }
     parts = ", ".join(f"{name} {_milliseconds(seconds)}" for name, seconds in waits.items())
     text = f"cost: Headwater added {_milliseconds(sum(waits.values()))} ({parts})"
-    if tally.compile_seconds:
-        text += f", of which {_milliseconds(tally.compile_seconds)} to compile its Java, once for each Spark"
     text += f"; beside it, our thread took {_milliseconds(tally.thread_seconds)} of processor time"
     if tally.captured:
         text += f", tasks {_milliseconds(tally.task_seconds)} to write {_size(tally.bytes)} of associations"

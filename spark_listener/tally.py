@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _MOST_FOR_SECOND_RUN = 1_000  # outputs: a few of them are named
-_SECONDS = ("driver_seconds", "spark_seconds", "compile_seconds", "planning_seconds", "task_seconds", "thread_seconds")
+_SECONDS = ("driver_seconds", "spark_seconds", "planning_seconds", "task_seconds", "thread_seconds")
 
 
 @dataclass(slots=True)
@@ -16,7 +16,7 @@ class Tally:
     """`associations` are rows of segments, `refused` counts queries by (operator, reason).
 
     The cost of capture: `loading_seconds` before the program; `driver_seconds` in our hooks, mostly at the start and the end of Spark, with
-    `spark_seconds` for what Spark does there without capture, too, and `compile_seconds` for our Java; `planning_seconds` in which plans
+    `spark_seconds` for what Spark does there without capture, too; `planning_seconds` in which plans
     were rewritten; `delivery_seconds` at the end of the program. Of processor time, `task_seconds` for writing associations and
     `thread_seconds` of our own thread.
     """
@@ -33,7 +33,6 @@ class Tally:
     loading_seconds: float = 0.0
     driver_seconds: float = 0.0
     spark_seconds: float = 0.0
-    compile_seconds: float = 0.0
     planning_seconds: float = 0.0
     delivery_seconds: float = 0.0
     task_seconds: float = 0.0

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from scripts.compile_java import CompilationError, build, installed
 from tests import collected
 from tests.demo import demo
 from tests.servers import broker, hdfs_url
@@ -43,9 +44,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure() -> None:
-    """Settings of the developer's shell reach no test, nor any fixture that lives longer than one."""
+    """Settings of the developer's shell reach no test, nor any fixture that lives longer than one. Spark loads our current classes."""
     for name in [name for name in os.environ if name.startswith("HEADWATER_") and not name.startswith(_OF_TESTS)]:
         del os.environ[name]
+    try:
+        build(installed())  # the sources may have changed since the last `make bootstrap`
+    except CompilationError as error:
+        pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Record capture and its events: the Java side compiled and installed, and its queue drained."""
+"""Record capture and its events: the Java side installed, and its queue drained."""
 
 from headwater.spark_listener.capture.bridge import Bridge
 

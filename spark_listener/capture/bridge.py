@@ -10,12 +10,11 @@ import json
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from headwater.errors import CaptureUnavailableError
-from headwater.spark_listener.capture.jar import compiled_jar, untried
+from headwater.spark_listener.capture.jar import jar_for, untried
 from headwater.spark_listener.python_functions.commands import enclosing_pickles
 from headwater.spark_listener.settings import Mode
 
@@ -137,7 +136,7 @@ class Bridge:
         """Capture the queries of a session of the same context, new or cloned; rewrite them where records are captured."""
         if not self._in_executors:
             self._in_executors = True
-            java_context(self._context).sc().addJar(str(_jar(self._context)))
+            java_context(self._context).sc().addJar(str(jar_for(str(self._context.version))))
         session = _java_session(spark)
         if self._records:
             began = time.perf_counter()
@@ -219,13 +218,13 @@ def java_object(context: Any, name: str, *arguments: Any, in_executors: bool) ->
     """A new object of one of our Java classes, which has one constructor. `in_executors`: tasks need the classes too.
 
     Raises:
-        CaptureUnavailableError: the classes are not for this Spark, or cannot be compiled or loaded in this JVM.
+        CaptureUnavailableError: the classes are not for this Spark, are missing, or cannot be loaded in this JVM.
     """
     jvm = _java_machine(context)
     refusal = untried(str(context.version))
     if refusal and not name.startswith(PLAIN):
         raise CaptureUnavailableError(f"{refusal[0].upper()}{refusal[1:]}.")
-    jar = _jar(context)
+    jar = jar_for(str(context.version))
     _load(jvm, jar.as_uri())
     if in_executors:
         java_context(context).sc().addJar(str(jar))
@@ -239,10 +238,6 @@ def java_list(jvm: Any, values: Sequence[Any]) -> Any:
     for value in values:
         made.add(value)
     return made
-
-
-def _jar(context: Any) -> Path:
-    return compiled_jar(_java_machine(context), str(context.version))
 
 
 def _java_machine(context: Any) -> Any:

@@ -65,6 +65,7 @@ def _java(folder: Path) -> str:
     """Something that the bootstrap takes for a Java of 17; it reads the release file alone."""
     (folder / "bin").mkdir(parents=True)
     (folder / "bin" / "java").touch(mode=0o755)
+    (folder / "bin" / "javac").touch(mode=0o755)
     (folder / "release").write_text('JAVA_VERSION="17.0.15"\nMODULES="java.base jdk.incubator.vector"\n')
     return str(folder)
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts import compile_java
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.xdist_group("wheel")]
 
 FOLDERS = ("backend", "capture", "graph", "graphql", "spark_listener")
@@ -84,11 +86,13 @@ def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             copy = source / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, copy, follow_symlinks=False)
-    if (root / "backend" / "page").is_dir():
-        shutil.copytree(root / "backend" / "page", source / "backend" / "page")
+    compile_java.build()  # else the build does it, for which Maven fetches each version of Spark
+    for built in ("backend/page", "spark_listener/jars"):
+        if (root / built).is_dir():
+            shutil.copytree(root / built, source / built)
     _uv(root, "build", "--quiet", "--wheel", "--out-dir", str(target), str(source))
-    (built,) = target.glob("*.whl")
-    return built
+    (wheel,) = target.glob("*.whl")
+    return wheel
 
 
 def _install(root: Path, folder: Path, wheel: Path, *extras: str) -> Environment:
@@ -121,7 +125,7 @@ def test_every_source_is_in_the_wheel(root: Path, wheel: Path):
     expected = {
         f"headwater/{path.relative_to(root)}"
         for folder in FOLDERS
-        for pattern in ("*.py", "*.java", "schema.graphql")
+        for pattern in ("*.py", "schema.graphql")
         for path in (root / folder).rglob(pattern)
     }
     assert expected
@@ -138,6 +142,15 @@ def test_nothing_else_is_in_the_wheel(wheel: Path):
         or name.endswith(".draft.graphql")
     ]
     assert not strange
+
+
+def test_it_has_the_java_classes_for_every_line_of_spark_and_no_sources_of_them(wheel: Path, tmp_path: Path):
+    java = {name for name in _content(wheel) if name.endswith((".jar", ".java", ".lock"))}
+    assert java == {f"headwater/spark_listener/jars/headwater-{name}.jar" for name in compile_java.ALL}
+    with zipfile.ZipFile(wheel) as archive:
+        for name in compile_java.ALL:
+            packed = archive.extract(f"headwater/spark_listener/jars/headwater-{name}.jar", tmp_path)
+            assert Path(packed).read_bytes() == compile_java.jar_path(name).read_bytes()
 
 
 def test_the_built_page_and_the_examples_travel_with_it(root: Path, wheel: Path):

@@ -11,19 +11,20 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pyspark
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from headwater.spark_listener.capture import Bridge, jar
+from headwater.spark_listener.capture import Bridge
+from headwater.spark_listener.capture import bridge as bridges
+from scripts.compile_java import SOURCES, installed, make_jar, sources
 from tests import connectors
 from tests.jvm import PATIENTLY, start_with
 from tests.oracle.laboratory import INTERPRETED
@@ -86,8 +87,11 @@ public final class Switch {
 """
 
 
-def with_switches(sources: Mapping[str, str]) -> dict[str, str]:
-    """The Java sources with a switch at the start of each method that can fail. Those that return a name or a field have none."""
+def with_switches() -> dict[str, str]:
+    """The Java sources for the installed Spark, with a switch at the start of each method that can fail.
+
+    Methods that return a name or a field have none.
+    """
 
     def switched(place: str) -> Callable[[re.Match[str]], str]:
         def switch(found: re.Match[str]) -> str:
@@ -97,8 +101,9 @@ def with_switches(sources: Mapping[str, str]) -> dict[str, str]:
 
         return switch
 
-    result = dict(sources)
-    for name, text in sources.items():
+    files = {f"headwater/{path.relative_to(SOURCES).as_posix()}": path for path in sources(installed()[0])}
+    result = {name: path.read_text(encoding="utf-8") for name, path in files.items()}
+    for name, text in list(result.items()):
         if name.startswith(_FOLDERS):
             result[name] = _METHOD.sub(switched(name.removeprefix("headwater/").removesuffix(".java")), text)
     result["headwater/broken/Switch.java"] = _SWITCH
@@ -107,8 +112,7 @@ def with_switches(sources: Mapping[str, str]) -> dict[str, str]:
 
 def parts() -> set[str]:
     """The parts of Headwater that have a switch, for the version of Spark that runs."""
-    sources = with_switches(jar.java_sources(pyspark.__version__))
-    places = set(re.findall(r'Switch\.at\("([^"]+)"\)', "\n".join(sources.values())))
+    places = set(re.findall(r'Switch\.at\("([^"]+)"\)', "\n".join(with_switches().values())))
     return {part_of(place) for place in places - _ENTRIES}
 
 
@@ -293,10 +297,20 @@ class _Run:
             return [{"event": "fault", "reason": str(fault.java_exception)}]
 
 
+def _jar_with_switches(folder: Path) -> Path:
+    files = []
+    for name, text in with_switches().items():
+        files.append(folder / name)
+        files[-1].parent.mkdir(parents=True, exist_ok=True)
+        files[-1].write_text(text, encoding="utf-8")
+    make_jar(installed()[0], files, folder / "headwater.jar")
+    return folder / "headwater.jar"
+
+
 def main(folder: Path, mode: str, choice: str, kind: str) -> None:
     """See the module."""
-    sources = jar.java_sources
-    jar.java_sources = lambda version: with_switches(sources(version))
+    jar = _jar_with_switches(folder / "switches")
+    bridges.jar_for = lambda _version: jar
     run = _Run(folder, mode, tables=kind == "tables")
     queries = {name: _written(make) for name, make in _queries().items()}
     if kind == "tables":

@@ -50,14 +50,6 @@ def test_the_cost_is_what_headwater_added_and_what_ran_beside_it(tmp_path: Path)
     )
 
 
-def test_the_compilation_of_a_first_run_is_named(tmp_path: Path):
-    tally = Tally()
-    tally.add(Tally(driver_seconds=9.0, spark_seconds=1.0, compile_seconds=7.0))
-    text = cost(tally, tmp_path)
-    assert "Headwater added 8,000 ms" in text
-    assert "of which 7,000 ms to compile its Java, once for each Spark" in text
-
-
 def test_without_associations_no_task_took_anything(tmp_path: Path):
     text = cost(Tally(queries=1, thread_seconds=0.1), tmp_path)
     assert text.endswith("beside it, our thread took 100 ms of processor time")

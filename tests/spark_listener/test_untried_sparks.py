@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 PROGRAM = """
     import headwater.spark_listener.capture.jar as jar
-    jar._TRIED = ("v99",)  # so that this Spark is one of them
+    jar.lines = lambda: ("9.9",)  # so that this Spark is not among them
     from pyspark.sql import SparkSession
     spark = SparkSession.builder.getOrCreate()
     spark.range(20).selectExpr("id", "id % 3 AS k").write.parquet("in")

@@ -26,6 +26,7 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
+import org.apache.spark.sql.internal.SessionState;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -114,7 +115,7 @@ final class PlainPlan {
     }
 
     private void visit(LogicalPlan node, List leaves) {
-        Iterator below = node.subqueries().iterator();
+        Iterator below = iterator(node, "subqueries");
         while (below.hasNext()) {
             visit((LogicalPlan) below.next(), leaves);
         }
@@ -124,11 +125,11 @@ final class PlainPlan {
         } else if (node instanceof CreateDataSourceTableAsSelectCommand) {
             written = ((CreateDataSourceTableAsSelectCommand) node).query();
         }
-        if (written != null && !node.children().iterator().hasNext()) {
+        if (written != null && !iterator(node, "children").hasNext()) {
             visit(written, leaves);
             return;
         }
-        Iterator children = node.children().iterator();
+        Iterator children = iterator(node, "children");
         if (!children.hasNext()) {
             leaf(node, leaves);
         }
@@ -147,7 +148,7 @@ final class PlainPlan {
             Map operator = operator(node);
             leaves.add(operator);
             List columns = new ArrayList(); // by these what an RDD read is known
-            Iterator output = node.output().iterator();
+            Iterator output = iterator(node, "output");
             while (output.hasNext()) {
                 Attribute attribute = (Attribute) output.next();
                 Map column = new LinkedHashMap();
@@ -173,7 +174,7 @@ final class PlainPlan {
         if (result == null) {
             result = new LinkedHashMap();
             List paths = new ArrayList();
-            Iterator roots = relation.location().rootPaths().iterator();
+            Iterator roots = iterator(relation.location(), "rootPaths");
             while (roots.hasNext()) {
                 paths.add(roots.next().toString());
             }
@@ -211,7 +212,7 @@ final class PlainPlan {
         } else if (root instanceof CreateDataSourceTableAsSelectCommand) {
             CreateDataSourceTableAsSelectCommand made = (CreateDataSourceTableAsSelectCommand) root;
             try {
-                sink = table(query.sparkSession().sessionState().catalog().getTableMetadata(made.table().identifier()));
+                sink = table(((SessionState) value(value(query, "sparkSession"), "sessionState")).catalog().getTableMetadata(made.table().identifier()));
                 sink.put("creates", Boolean.TRUE);
                 sink.put("columns", columns(made.query().schema()));
             } catch (Throwable unknown) {
@@ -219,13 +220,13 @@ final class PlainPlan {
             }
         } else if (TABLE_WRITES.contains(name)) {
             try {
-                sink = table((CatalogTable) root.getClass().getMethod("table", new Class[0]).invoke(root, new Object[0]));
+                sink = table((CatalogTable) value(root, "table"));
                 sink.put("columns", columns(((DataWritingCommand) root).query().schema()));
             } catch (Throwable unknown) {
                 sink = null;
             }
         }
-        if (sink == null && (root instanceof DataWritingCommand || root instanceof SaveIntoDataSourceCommand || root.children().iterator().hasNext())) {
+        if (sink == null && (root instanceof DataWritingCommand || root instanceof SaveIntoDataSourceCommand || iterator(root, "children").hasNext())) {
             problems.add(problem("what " + name + " writes is not known on this Spark"));
         }
     }
@@ -244,5 +245,19 @@ final class PlainPlan {
             result.add(column);
         }
         return result;
+    }
+
+    /** The elements of a sequence. Its type in the method's descriptor differs between Scala 2.12 and 2.13. */
+    private static Iterator iterator(Object owner, String member) {
+        return ((scala.collection.Iterable) value(owner, member)).iterator();
+    }
+
+    /** What a method without parameters returns. It is called by its name where its return type differs between lines of Spark. */
+    private static Object value(Object owner, String member) {
+        try {
+            return owner.getClass().getMethod(member).invoke(owner);
+        } catch (ReflectiveOperationException other) {
+            throw new IllegalStateException(other);
+        }
     }
 }

@@ -140,7 +140,7 @@ public final class ReplayRule extends Rule {
         RecordFormat format = ScanCheck.check(scan, relation);
         NumberedScan numbered = NumberedScan.of(scan, relation, format, files, null, false);
         LogicalPlan kept = new Filter(new Not(new InSet(numbered.reference, Scala.set(references))), numbered.plan);
-        return new Project(scan.output(), kept);
+        return new Project(Scala.widened(scan.output()), kept);
     }
 
     /** Says beside the shadow, a line of JSON each, of which files records are left out: who started the replay looks whether it was of all. */

@@ -72,4 +72,10 @@ public final class Scala {
         }
         return result;
     }
+
+    /** The same sequence with elements of a supertype, as Scala's sequences are covariant and Java does not know it. */
+    @SuppressWarnings("unchecked")
+    public static <T> Seq<T> widened(Seq<? extends T> elements) {
+        return (Seq<T>) elements;
+    }
 }

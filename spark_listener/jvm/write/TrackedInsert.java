@@ -16,7 +16,7 @@ import scala.collection.immutable.Seq;
 
 /**
  * Spark's command that writes files, with a statistics tracker that also notes which row goes to which file. A subclass, because the
- * command makes its tracker itself; javac would reject it, Janino does not check what the bytecode verifier does not.
+ * command makes its tracker itself.
  */
 public final class TrackedInsert extends InsertIntoHadoopFsRelationCommand {
     private static final TreeNodeTag CHECK = new TreeNodeTag("headwater.row.check"); // goes along when Spark copies the node, as a field would not

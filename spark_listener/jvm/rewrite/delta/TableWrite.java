@@ -1,5 +1,6 @@
 package headwater.rewrite.delta;
 
+import headwater.shim.Scala;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 
@@ -12,7 +13,7 @@ public final class TableWrite extends Project {
     public LogicalPlan command; // that the program gave; null until its query has ended
 
     public TableWrite(LogicalPlan query, TableCommit commit) {
-        super(query.output(), query);
+        super(Scala.widened(query.output()), query);
         this.commit = commit;
     }
 

@@ -1,6 +1,5 @@
 package headwater.rewrite.nodes;
 
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.aggregate.HashAggregateExec;
 import org.apache.spark.sql.internal.SQLConf;
@@ -52,9 +51,5 @@ public final class TwoLevelAggregate extends HashAggregateExec {
         return new TwoLevelAggregate(
             requiredChildDistributionExpressions(), isStreaming(), numShufflePartitions(), groupingExpressions(), aggregateExpressions(),
             aggregateAttributes(), initialInputBufferOffset(), resultExpressions(), child);
-    }
-
-    public TreeNode withNewChildInternal(TreeNode child) {
-        return withNewChildInternal((SparkPlan) child);
     }
 }
