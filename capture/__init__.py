@@ -1,21 +1,20 @@
-"""Lineage of any program, by its own word: which records an actor read, and which it made of them (the capture API of Newt).
+"""Lineage that a program records itself: which records each actor read, and which records it made of them (Newt's capture API).
 
-For programs that are not Spark, in Python. A session is a pipeline, what is registered in it are actors, and what they read and write is
-data with places: rows of files, ranges of bytes, positions of streams, keys of tables. What a program records is in the same answers as
-what Spark's queries record. It must cost a call less than a microsecond, must never fail the program for a fault of ours, and must
-count only what was committed.
+For Python programs without Spark. A session stands for a pipeline. Actors are registered in it. They read and write data with places:
+rows of files, ranges of bytes, positions of streams, keys of tables. Answers contain these records next to the records of Spark's
+queries. A call must take less than a microsecond, a fault of ours must never fail the program, and only committed associations count.
 
-    session     a pipeline: registers actors and data, delivers what they recorded
-    actor       what records associations: capture, add_input, add_output, reset, fail, commit, restart
+    session     a pipeline: registers actors and data, delivers committed associations
+    actor       records associations: capture, add_input, add_output, reset, fail, commit, restart
     data        data with places, and references to them
     known       the data of a session, by number
-    columns, parts         the columns that files state, and the sources and sinks of a commit
+    columns, parts         the columns in files, and the sources and sinks of a commit
     types       declared types of actors and data
-    associations, encode   the associations until they are committed, and as the segments of the capture format
-    manifest, events       what a commit says of itself, and the events of runs
-    forks       locks in a process that was forked
-    replayed    what differs in a replay
-    waiting     the same for programs that run on an event loop
+    associations, encode   the associations before the commit, and as segments of the capture format
+    manifest, events       the manifest of a commit, and the events of runs
+    forks       locks in a forked process
+    replayed    the session of a replay
+    waiting     sessions of programs that run on an event loop
 
     with Session("nightly") as session:
         words, counts = session.rows("words.txt"), session.table("counts")

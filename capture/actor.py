@@ -1,7 +1,7 @@
-"""An actor: what records which outputs it made of which inputs.
+"""An actor: records which outputs were made of which inputs.
 
-For one thread of a program. What it records counts when it commits, whole or not at all. Each call that records says whether the record
-is to be left out: never, but in a replay that leaves records out.
+One thread of a program uses an actor. A commit counts as a whole or not at all. Each recording call returns whether the record is to be
+left out. The answer is always no, except in a replay that excludes records.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _SETS = (set, frozenset)  # of tags
 
 
 class Actor:
-    """Made by `Session.register`. References come from data of the same session."""
+    """An actor, made by `Session.register`. References come from data of the same session."""
 
     def __init__(self, session: Session, name: str, type_: str, parents: tuple[Actor, ...], *, limit: int) -> None:
         self.name = name
         self.type = type_
         self.parents = parents
-        self.links: list[Actor] = []  # those that it feeds, as was declared
+        self.links: list[Actor] = []  # declared: the actors that this one feeds
         self.captures = 0
         self.problems: list[dict[str, Any]] = []
-        self.written: set[int] = set()  # containers that it committed associations of, as outputs; `read` as inputs
+        self.written: set[int] = set()  # containers of committed outputs; `read`: of committed inputs
         self.read: set[int] = set()
         self.began = self.since = ""
         self._session = session
@@ -44,7 +44,7 @@ class Actor:
         self._start()
 
     def capture(self, input: int, output: int) -> bool:  # noqa: A002 - the words of the paper
-        """`output` was made of `input` (and of what other calls say). Returns whether a replay leaves the record out."""
+        """Record that `output` was made of `input` and of the inputs of other calls. Return whether a replay leaves the record out."""
         pairs = self._pairs
         pairs.inputs.append(input)
         pairs.outputs.append(output)
@@ -53,13 +53,13 @@ class Actor:
         return bool(self._left_out) and input in self._left_out
 
     def capture_all(self, inputs: Iterable[int], output: int) -> bool:
-        """`output` was made of all `inputs`. Returns whether a replay leaves one of them out."""
+        """Record that `output` was made of all `inputs`. Return whether a replay leaves one of them out."""
         return any([self.capture(each, output) for each in inputs])  # noqa: C419 - each is to be recorded
 
     def add_input(self, input: int, tag: Any = None) -> bool:  # noqa: A002
-        """An input was taken: it has a part in every output of the same tag that is added before the next reset of the tag.
+        """Add an input to every output of the same tag that is added before the next reset of the tag.
 
-        A set of tags stands for each of them: the input has a part in the outputs of all.
+        A set of tags stands for each of its tags: the input is added to the outputs of all of them.
         """
         if isinstance(tag, _SETS):
             return any([self.add_input(input, one) for one in tag])  # noqa: C419 - each is to be recorded
@@ -70,9 +70,9 @@ class Actor:
         return bool(self._left_out) and input in self._left_out
 
     def add_output(self, output: int, tag: Any = None) -> bool:
-        """An output was made of the inputs of the same tag that were added before it (what happened before it may have had a part).
+        """Record that an output was made of the earlier inputs of the same tag. Inputs before it may have had a part.
 
-        Of a set of tags it was made of the inputs of all of them.
+        With a set of tags, the output was made of the inputs of all of them.
         """
         before: array[int] | None
         if isinstance(tag, _SETS):
@@ -89,7 +89,7 @@ class Actor:
         return bool(self._left_out) and not self._left_out.isdisjoint(before)
 
     def reset(self, tag: Any = None) -> None:
-        """What is added from here on has nothing to do with the inputs of the tag, or of each tag of a set, so far."""
+        """Separate later outputs from the inputs of the tag so far. With a set of tags, of each tag."""
         for one in tag if isinstance(tag, _SETS) else (tag,):
             self._before.pop(one, None)
 
@@ -99,10 +99,9 @@ class Actor:
         self._session.note(self)
 
     def fail(self, input: int, reason: object = None) -> None:  # noqa: A002
-        """Processing of an input failed: what was recorded of it is taken back. It may be captured again.
+        """Record that processing an input failed, and take back its associations. The input may be captured again.
 
-        A trace of the input then says that it failed here, with the `reason` (a text or an exception): also where the actor commits
-        nothing more.
+        A trace of the input then reports the failure and the `reason` (a text or an exception), even if the actor commits nothing more.
         """
         self._pairs.fail(input)
         if not self._session.in_replay:
@@ -113,13 +112,13 @@ class Actor:
 
     @property
     def waiting(self) -> int:
-        """How many associations wait for a commit."""
+        """Number of associations that wait for a commit."""
         return len(self._pairs)
 
     def commit(self) -> int:
-        """Make count what was recorded since the last commit; how many associations that is. Commit files when they are written whole.
+        """Commit the associations since the last commit, and return their number. Commit files only after they are written completely.
 
-        It never raises for a fault of ours: what could not be kept is said in the run's ledger.
+        A fault of ours raises nothing: the run's ledger names what could not be kept.
         """
         pairs = self._pairs
         count = 0
@@ -136,13 +135,13 @@ class Actor:
         return count
 
     def restart(self) -> None:
-        """The actor begins again, as a new run: what it recorded since its last commit is rolled back, and the run that ended says so."""
+        """Begin a new run of the actor. Associations since the last commit are rolled back, and the ended run reports that."""
         self.roll_back("the actor was restarted")
         self._session.ended(self, "ABORT", None)
         self._start()
 
     def roll_back(self, why: str) -> None:
-        """Forget what was recorded since the last commit, and say so."""
+        """Discard the associations since the last commit, and report that."""
         if len(self._pairs) or self._before:
             self.problem(f"{why}: {len(self._pairs)} association(s) that were not committed are rolled back", "missing")
         self._pairs.clear()
@@ -150,7 +149,7 @@ class Actor:
         self._before.clear()
 
     def _keep_failures(self) -> None:
-        """Keep which inputs failed, whatever becomes of the associations."""
+        """Keep the failed inputs, even if the associations are lost."""
         failures = self._failures
         if not len(failures) and not failures.left_out:
             return
@@ -165,11 +164,11 @@ class Actor:
         failures.clear()
 
     def close(self) -> None:
-        """Let go of what is held."""
+        """Release all resources."""
         self._pairs.close()
 
     def problem(self, reason: str, kind: str) -> None:
-        """Something that the run's ledger must say."""
+        """Add a problem to the run's ledger."""
         self.problems.append({"operator": self.name, "reason": reason, "kind": kind})
 
     def _start(self) -> None:

@@ -1,7 +1,7 @@
-"""The associations of one actor until it commits: pairs of references, in memory, and beyond a bound in a file that has no name.
+"""The associations of one actor before the commit: pairs of references, in memory and, beyond a limit, in a file without a name.
 
-For the actor, which appends to the two arrays itself: that is the only thing that happens for every record. Failed inputs take back what
-was recorded of them before. A process that was forked has the file in common with its parent, so it never writes to it.
+The actor appends to the two arrays itself, because nothing else may happen for every record. A failed input takes back its earlier pairs.
+A forked process shares the file with its parent, so it never writes to it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PAIR = 16  # bytes
 
 
 class Associations:
-    """`inputs[n]` and `outputs[n]` are a pair. `limit` bounds the bytes of those that wait; `dropped` counts what came then."""
+    """`inputs[n]` and `outputs[n]` are a pair. `limit` is the limit of all pairs in bytes; `dropped` counts the pairs beyond it."""
 
     def __init__(self, limit: int) -> None:
         self.inputs: array[int] = array("q")
@@ -30,7 +30,7 @@ class Associations:
         self._limit = limit
         self._count = 0
         self._failed: dict[int, int] = {}
-        self._end = 0  # of what was written whole
+        self._end = 0  # end of the complete pairs in the file
         self._process = os.getpid()
         self._file: SpooledTemporaryFile[bytes] = SpooledTemporaryFile(_IN_MEMORY, buffering=0, prefix="headwater-")  # noqa: SIM115 - see `close`
 
@@ -38,16 +38,16 @@ class Associations:
         return self._count + len(self.inputs)
 
     def fail(self, reference: int) -> None:
-        """Take back all pairs of an input that were recorded so far."""
+        """Take back all earlier pairs of an input."""
         self._failed[reference] = len(self)
 
     @property
     def failed(self) -> int:
-        """How many inputs failed."""
+        """Number of failed inputs."""
         return len(self._failed)
 
     def spill(self) -> None:
-        """Move the arrays out of the way. What does not fit, or cannot be written, is counted."""
+        """Move the arrays to the file. Pairs that do not fit, or cannot be written, are counted as dropped."""
         count = len(self.inputs)
         if (self._count + count) * _PAIR <= self._limit and self._write(count.to_bytes(8, "little"), self.inputs, self.outputs):
             self._count += count
@@ -56,7 +56,7 @@ class Associations:
         del self.inputs[:], self.outputs[:]
 
     def _write(self, *parts: bytes | array[int]) -> bool:
-        """Write behind what is there; whether that went well. On a full disk it does not: the program goes on, and what is lost is said."""
+        """Append to the file, and return whether that worked. On a full disk the program goes on, and the ledger reports the loss."""
         if os.getpid() != self._process:
             return False
         data = b"".join(parts)
@@ -71,7 +71,7 @@ class Associations:
         return True
 
     def batches(self) -> Iterator[tuple[pa.Array, pa.Array]]:
-        """All pairs, in order and without those that failed; may be called again."""
+        """All pairs in order, without pairs of failed inputs. May be called again."""
         import pyarrow as pa
 
         if self.inputs:
@@ -85,7 +85,6 @@ class Associations:
             done += count
 
     def clear(self) -> None:
-        """Forget everything."""
         del self.inputs[:], self.outputs[:]
         self._count = self.dropped = self._end = 0
         self._failed.clear()
@@ -94,7 +93,7 @@ class Associations:
             self._file.truncate()
 
     def close(self) -> None:
-        """Give up what waits."""
+        """Discard all pairs, and close the file."""
         self.clear()
         self._file.close()
 

@@ -1,7 +1,7 @@
-"""The columns that a file itself states: the header of CSV, the names in lines of JSON, the schema of Parquet and ORC.
+"""The columns that a file states: the header of CSV, the names in lines of JSON, the schema of Parquet and ORC.
 
-For commits, which describe each file as it is when it is complete. Columns are what a trace shows and what predicates name; which line is
-which record follows from format and options alone. So a file whose columns cannot be read has none here, and no error is raised.
+For commits, which describe each file when it is complete. Traces show columns, and predicates name them. The numbers of records depend
+on format and options only. A file with unreadable columns has none here, and no error is raised.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Columns = tuple[tuple[str, str], ...]  # name and Spark's type of each
 
 _MOST_BYTES = 1 << 20  # of the beginning of a file, unpacked
 _MOST_LINES = 100
-_BLANKS = "".join(map(chr, range(33)))  # a line of nothing else is no record of CSV
+_BLANKS = "".join(map(chr, range(33)))  # CSV skips a line of these characters only
 _SEPARATORS = {"\\t": "\t", "\\\\": "\\"}  # as an option may spell them
 _ARROW_TYPES = {
     "bool": "boolean", "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "float": "float", "double": "double",
@@ -30,7 +30,7 @@ _ARROW_TYPES = {
 
 
 def columns_of(path: Path, format_: str, options: Mapping[str, str]) -> Columns:
-    """The columns of a file as it is now; none where it states none, cannot be read, or is of another format."""
+    """The current columns of a file. Empty if the file states none, cannot be read, or has another format."""
     reader = _READERS.get(format_)
     if reader is None:
         return ()
@@ -41,7 +41,7 @@ def columns_of(path: Path, format_: str, options: Mapping[str, str]) -> Columns:
 
 
 def _csv_columns(path: Path, options: Mapping[str, str]) -> Columns:
-    """The names that Spark gives the columns: those of the header, or `_c0`, `_c1` and so on."""
+    """The column names that Spark gives: the names in the header, or `_c0`, `_c1` and so on."""
     cells = _first_cells(_lines(path, options), options)
     null = options.get("nullvalue", "")
     if options.get("header", "false").lower() != "true":
@@ -76,7 +76,7 @@ def _first_cells(lines: Iterable[str], options: Mapping[str, str]) -> list[str]:
 
 
 def _json_columns(path: Path, options: Mapping[str, str]) -> Columns:
-    """The names in the objects of the first lines, as texts, in the order of the alphabet as Spark infers them."""
+    """The names in the objects of the first lines, in alphabetical order as Spark infers them."""
     if options.get("multiline", "false").lower() == "true":
         found: list[Any] = [json.loads("".join(_lines(path, options)))]
     else:
@@ -115,7 +115,7 @@ def _of_schema(schema: Any) -> Columns:
 
 
 def _lines(path: Path, options: Mapping[str, str]) -> Iterator[str]:
-    """The first lines of a file, which end at LF, CR or CRLF, each with LF at its end; none that reaches beyond the bound."""
+    """The first lines of a file, which end at LF, CR or CRLF. Each is returned with LF. A line beyond the limit is left out."""
     left = _MOST_BYTES
     encoding = options.get("encoding", options.get("charset", "utf-8"))
     with _opened(path) as raw, io.TextIOWrapper(raw, encoding=encoding, errors="replace") as text:
@@ -127,10 +127,10 @@ def _lines(path: Path, options: Mapping[str, str]) -> Iterator[str]:
 
 
 def _opened(path: Path) -> Any:
-    """The bytes of a file, unpacked as the end of its name says.
+    """Open a file, and unpack it if its name ends so.
 
     Raises:
-        OSError: it is packed in a way that is not unpacked here.
+        OSError: this compression is not supported here.
     """
     if path.suffix in _NOT_UNPACKED:
         raise OSError(f"{path.name} is not unpacked")

@@ -1,7 +1,7 @@
 """Data with places, as a program names it: rows of a file, ranges of bytes, positions of a stream, keys of a table.
 
-For actors, which record references. A reference is one whole number: which container of the session, and the place in it. It means
-something within its session alone; what it stands for goes into the manifest. Making one must cost next to nothing.
+For actors, which record references. A reference is one whole number: a container of the session, and the place in it. It is valid
+within its session only; the manifest states the meaning. Making one must cost next to nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_NAME = 1_000  # characters of a name or key
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Container:
-    """A file, a stream, or what one key of a table stands for. `ordinal` is its number in the session."""
+    """A file, a stream, or the rows of one key of a table. `ordinal` is its number in the session."""
 
     ordinal: int
     path: str
@@ -33,10 +33,10 @@ class Container:
     version: int = 0  # of a table or stream
 
     def stated(self) -> Stated:
-        """What links it with others: a file by its length and time, as it is now.
+        """The link to other captures: for a file, its current length and time.
 
         Raises:
-            OSError: the file cannot be looked at.
+            OSError: the file cannot be read.
         """
         if self.local is None:
             return self.path, 0, self.version * 1000
@@ -49,7 +49,7 @@ Number = Callable[["Data", str, "Path | None", int], Container]
 
 @dataclass(slots=True, eq=False)
 class Data:
-    """A dataset that actors read or write. `number` gives a new container its number in the session."""
+    """A dataset that actors read or write. `number` returns the number of a new container in the session."""
 
     namespace: str
     name: str
@@ -62,12 +62,12 @@ class Data:
 
     @property
     def lengths(self) -> Mapping[int, int] | None:
-        """How long the range of each reference is; None where places are no ranges of bytes."""
+        """Lengths of the ranges of references; None if the places are not ranges of bytes."""
         return None
 
     @property
     def described(self) -> tuple[object, ...]:
-        """What a manifest says of it. Data of one description are one source there, with a file or key each."""
+        """The description in a manifest. Data of one description are one source there, with one file or key each."""
         return self.namespace, self.name, self.path, self.format, *sorted(self.options.items()), *self.columns
 
 
@@ -78,13 +78,13 @@ class Rows(Data):
 
     @property
     def read_path(self) -> Path:
-        """Where to read the file: itself, but in a replay what that wrote instead of it."""
+        """The path to read the file at. A replay reads the file that it wrote itself, if there is one."""
         path = self.container.local or Path(self.path)
         return self.shadow.read(path) if self.shadow else path
 
     @property
     def write_path(self) -> Path:
-        """Where to write the file: itself, but in a replay a shadow of it."""
+        """The path to write the file at. In a replay this is a shadow of the file."""
         path = self.container.local or Path(self.path)
         return self.shadow.write(path) if self.shadow else path
 
@@ -109,15 +109,18 @@ class Bytes(Rows):
         """Number the file."""
         Rows.open(self, path)
         self._lengths: dict[int, int] = {}
-        self.ambiguous: set[int] = set()  # references to those of several ranges that begin at the same byte
+        self.ambiguous: set[int] = set()  # references to several ranges with the same first byte
         return self
 
     def join(self, other: Bytes) -> None:
-        """Keep the ranges with those of data of the same description."""
+        """Keep the ranges together with ranges of data of the same description."""
         self._lengths, self.ambiguous = other._lengths, other.ambiguous
 
     def at(self, offset: int, length: int) -> int:
-        """A range. Of two that begin at the same byte the longer one is meant by both, and the run says that it is a superset."""
+        """Return a reference to a range. Of two ranges with the same first byte, both mean the longer one.
+
+        The run then reports a superset.
+        """
         if offset >> POSITION_BITS or length >> POSITION_BITS:
             raise beyond(offset if offset >> POSITION_BITS else length)
         reference = self._base | offset
@@ -154,13 +157,13 @@ class Stream(Data):
 
 
 class Table(Data):
-    """Rows of a table by key: whole numbers from 0, or texts. `version` tells states of the table apart, where its writer counts them."""
+    """Rows of a table by key: whole numbers from 0, or texts. `version` distinguishes states of the table if its writer counts them."""
 
     __slots__ = ("_base", "_keys", "reasons", "version")
 
     def open(self, version: int) -> Table:
         """Number the table."""
-        self.reasons: Mapping[str, str] = {}  # by key, of a table of inputs that failed: those of one commit
+        self.reasons: Mapping[str, str] = {}  # for a table of failed inputs: the reasons of one commit by key
         self.version = version
         self._keys: dict[str, int] = {}
         self._base = self.number(self, self.path, None, version).ordinal << POSITION_BITS
@@ -179,17 +182,17 @@ class Table(Data):
 
 
 def beyond(position: Any) -> InvalidInputError:
-    """The error of a place that no reference can hold."""
+    """The error for a place that does not fit in a reference."""
     return InvalidInputError(
         f"{position} is no place.", field="position", hint=f"Places are whole numbers from 0 to {2**POSITION_BITS - 1}."
     )
 
 
 def checked_name(name: str, what: str) -> str:
-    """A name that a person or program gave.
+    """Check a name that a person or program gave.
 
     Raises:
-        InvalidInputError: it is empty, or too long.
+        InvalidInputError: the name is empty or too long.
     """
     if not 0 < len(name) <= _MOST_NAME:
         raise InvalidInputError(f"{str(name)[:80]!r} is no {what}.", field=what, hint=f"It has 1 to {_MOST_NAME} characters.")

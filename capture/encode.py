@@ -1,6 +1,6 @@
-"""Columns of whole numbers → a segment of the capture format, by pyarrow: some nanoseconds a number.
+"""Encodes columns of whole numbers as a segment of the capture format with pyarrow, in some nanoseconds a number.
 
-For commits of a session. It writes what `headwater.graph.associations.writer` writes, many times as fast.
+For commits of a session. The result is the same as that of `headwater.graph.associations.writer`, many times as fast.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WIDTHS = ((8, pa.uint8()), (16, pa.uint16()), (32, pa.uint32()))
 
 
 def segment(columns: Sequence[pa.Array], footer: Mapping[str, Any]) -> bytes:
-    """The bytes of a segment that holds `columns` (int64, of equal length, without nulls)."""
+    """The bytes of a segment of `columns` (int64, equal length, no nulls)."""
     rows = len(columns[0])
     blocks = [_block([column.slice(begin, MAX_ROWS) for column in columns]) for begin in range(0, rows, MAX_ROWS)]
     text = json.dumps({**footer, "rows": rows}, separators=(",", ":")).encode()
@@ -33,7 +33,7 @@ def _block(columns: Sequence[pa.Array]) -> bytes:
 
 
 def _column(values: pa.Array) -> bytes:
-    """Differences where they are narrower than distances from the least value."""
+    """Encode differences if they are narrower than distances from the smallest value."""
     bounds = pc.min_max(values)
     least, most = bounds["min"].as_py(), bounds["max"].as_py()
     bits = (most - least).bit_length()

@@ -1,7 +1,7 @@
 """OpenLineage events of a session: of the pipeline, and of the runs of its actors.
 
-The custom facet `headwater_actor` of a job says what no standard one can: the actor's type, the types that were declared, what contains
-it, and which actors it feeds.
+The custom facet `headwater_actor` of a job contains what standard facets cannot: the actor's type, declared types, its containers, and
+the actors that it feeds.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ def actor_event(
 
 
 def container_id(actor: Actor) -> str:
-    """The node of an actor as a container of others. Sessions of one name in several namespaces have containers of their own."""
+    """The node of an actor that contains others. Sessions of one name in several namespaces have separate containers."""
     namespace = "" if actor.run.namespace == DEFAULT_NAMESPACE else f"{quote(actor.run.namespace, safe='')}:"
     return f"actor:{quote(actor.type, safe='')}:{namespace}{quote(actor.run.job, safe='')}"
 
 
 def _containment(actor: Actor) -> list[list[str]]:
-    """What contains an actor, and what contains that: pairs of container and child."""
+    """The containers of an actor, from the nearest outward: pairs of container and child."""
     found: dict[tuple[str, str], None] = {}
     waiting = [(parent, _job(actor)) for parent in actor.parents]
     while waiting:

@@ -1,8 +1,8 @@
-"""The inputs of an actor that failed, each with the reason that the program gave, until they are kept.
+"""The failed inputs of an actor with their reasons, before they are kept.
 
-They are kept as records of a table of their own, one key for each reason: so a trace of an input shows in which actor it failed and why,
-and a trace of the table shows which inputs failed. A key has the type of an exception only: a reason may hold values, which masks hide, and
-stays within the capture. An input that was captured again before the commit did not fail in the end.
+They become records of a separate table with one key for each reason. A trace of an input then shows the actor and the reason, and a trace
+of the table shows the failed inputs. A key has only the type of an exception, because a reason may hold values, which masks hide. An input
+that was captured again before the commit has not failed.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 _MOST = 10_000  # inputs of one commit
 _MOST_REASONS = 1_000  # of one actor
 _LONGEST = 300  # characters of a reason
-_SEARCHED = 2_000  # characters of a reason in which secrets are looked for
-_MOST_SECRET = 1_000  # characters at the end of these, in which a secret may be cut so that it is not recognized
+_SEARCHED = 2_000  # characters of a reason that are searched for secrets
+_MOST_SECRET = 1_000  # characters at the end of the searched text: a secret may be cut there
 _LONGEST_TYPE = 80  # characters of the type of an exception
-_TEXT = "reason"  # in the place of a type, where the program gives a text
+_TEXT = "reason"  # instead of a type, if the program gives a text
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why inputs failed. `number` tells the reasons of one actor apart."""
+    """The reason of failed inputs. `number` distinguishes the reasons of one actor."""
 
     kind: str
     number: int
     text: str
 
     def key(self, run: str) -> str:
-        """The key in the table of the inputs that failed."""
+        """The key of a reason in the table of failed inputs."""
         return f"{self.kind} {self.number} of {run}"
 
 
@@ -46,18 +46,18 @@ _OTHER = Reason(_TEXT, 0, "another reason")
 
 
 class Failures:
-    """Of one actor."""
+    """The failed inputs of one actor."""
 
     def __init__(self) -> None:
-        self.left_out = 0  # inputs that had no room
+        self.left_out = 0  # inputs beyond the limit
         self._reasons: dict[int, Reason] = {}  # by the reference to an input
-        self._known: dict[tuple[str, str], Reason] = {}  # by type and text, as far as it is searched
+        self._known: dict[tuple[str, str], Reason] = {}  # by type and searched text
 
     def __len__(self) -> int:
         return len(self._reasons)
 
     def add(self, reference: int, reason: object) -> None:
-        """Note an input. A secret in the reason is masked as in messages of errors."""
+        """Add an input. Secrets in the reason are masked as in error messages."""
         if reference not in self._reasons and len(self._reasons) >= _MOST:
             self.left_out += 1
             return
@@ -70,7 +70,7 @@ class Failures:
         self._reasons[reference] = known
 
     def pairs(self, table: Table, captured: Associations, run: str) -> FailedPairs:
-        """Pairs of an input and its reason in a run, without those that were captured again."""
+        """Pairs of an input and its reason in a run, without inputs that were captured again."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -83,13 +83,12 @@ class Failures:
         return FailedPairs({reference: table[reason.key(run)] for reference, reason in failed.items()})
 
     def clear(self) -> None:
-        """Forget the inputs."""
         self._reasons.clear()
         self.left_out = 0
 
 
 class FailedPairs:
-    """What a session keeps as it keeps associations."""
+    """Pairs of input and reason, in the form in which a session keeps associations."""
 
     dropped = 0
 
@@ -107,12 +106,12 @@ class FailedPairs:
 
 
 def name_of(job: str) -> str:
-    """The table of the inputs that failed in an actor."""
+    """The name of the table of an actor's failed inputs."""
     return f"{job}{FAILED_INPUTS}"
 
 
 def _describe(reason: object) -> tuple[str, str, bool]:
-    """The type of a reason, its text as far as it is searched, and whether the text goes on. Never raises, whatever the object does."""
+    """The type of a reason, the searched part of its text, and whether the text goes on. Never raises, whatever the object does."""
     kind, start = _TEXT, ""
     try:
         if isinstance(reason, BaseException):

@@ -1,6 +1,6 @@
-"""Locks in a process that was forked: another thread may have held one, and that thread is not there to let go of it.
+"""Locks in a forked process: a thread of the parent may have held a lock, and no thread of the child can release it.
 
-For whatever has a lock that a program may come to in a forked child. Its state there may be half made, but nothing of it counts.
+For objects with a lock that a forked child may use. Their state may be inconsistent there, but the child records nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _HOLDERS: WeakSet[Any] = WeakSet()
 
 
 def renewed(holder: Any) -> None:
-    """In a forked child the `_lock` of the holder is a new one."""
+    """Give the holder a new `_lock` in every forked child."""
     _HOLDERS.add(holder)
 
 

@@ -1,6 +1,6 @@
-"""The data that a session knows: each file, stream and key of a table once, by number, and what files were when they were read or written.
+"""The data of a session: each file, stream and table key once, by number, and the state of files when they were read or written.
 
-For a session, whose users name data here, and whose commits say what it was. In a replay it knows which records are left out.
+For a session, whose users name data here, and whose commits state it. In a replay it also holds the records to leave out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _FORMATS = {
     ".avro": "avro", ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".orc": "orc", ".parquet": "parquet",
 }  # fmt: skip
-_OF_CSV = frozenset({"delimiter", "header", "quote", "sep"})  # options that no other reader has
+_OF_CSV = frozenset({"delimiter", "header", "quote", "sep"})  # options of the CSV reader alone
 _SPELT = {name.lower(): name for name in (*_FORMATS.values(), "binaryFile", "text", "xml")}
 _MOST_VERSION = 1 << 40
 D = TypeVar("D", bound=Data)
@@ -35,7 +35,7 @@ R = TypeVar("R", bound=Rows)
 
 
 class Seen(NamedTuple):
-    """A file at a time: what links it with others, and the columns that it states itself."""
+    """The state of a file at one time: its link to other captures, and its columns."""
 
     stated: Stated
     columns: Columns = ()
@@ -43,7 +43,7 @@ class Seen(NamedTuple):
 
 
 class Known:
-    """See the module's docstring. Safe to use from several threads."""
+    """The data of one session. Safe to use from several threads."""
 
     def __init__(self, order: ReplayOrder | None) -> None:
         self.left_out: set[int] = set()  # references to the records that a replay leaves out
@@ -51,12 +51,12 @@ class Known:
         renewed(self)
         self._containers: list[tuple[Data, Container]] = []  # each with the first data of its description
         self._alike: dict[tuple[object, ...], Data] = {}
-        self._seen: dict[int, Seen] = {}  # files as they were when they were named, or when an actor had written them
+        self._seen: dict[int, Seen] = {}  # state of files when they were named or written
         self._data: dict[tuple[str, ...], Data] = {}
         self.order = order
         self.shadow: Shadow | None = None
         if order is not None:
-            from headwater.capture.replayed import Shadow  # replays alone need it
+            from headwater.capture.replayed import Shadow  # used by replays only
 
             self.shadow = Shadow(order)
 
@@ -66,10 +66,10 @@ class Known:
         return self._containers[ordinal]
 
     def check(self, ordinals: Iterable[int]) -> None:
-        """See that each is the number of a container.
+        """Check that each number is the number of a container.
 
         Raises:
-            InvalidInputError: one is not.
+            InvalidInputError: there is no such container.
         """
         for ordinal in ordinals:
             self[ordinal]
@@ -109,10 +109,10 @@ class Known:
         return self._once(("table", name, str(version)), Table, make)
 
     def number(self, data: Data, path: str, local: Path | None, version: int) -> Container:
-        """A number for a container.
+        """Return a number for a container.
 
         Raises:
-            InvalidInputError: there are too many.
+            InvalidInputError: there are too many containers.
         """
         with self._lock:
             ordinal = len(self._containers)
@@ -123,7 +123,7 @@ class Known:
             container = Container(ordinal, path, local, version)
             self._containers.append((self._alike.setdefault(data.described, data), container))
             if local is not None:
-                with suppress(OSError):  # it is not there yet
+                with suppress(OSError):  # the file does not exist yet
                     self._seen[ordinal] = _look_at(data, container)
             if self.order is not None and (left_out := self.order.exclude.get(path)):
                 if isinstance(data, Bytes):
@@ -133,11 +133,11 @@ class Known:
             return container
 
     def stated(self, container: Container) -> Stated:
-        """What a container is said to have been."""
+        """The state of a container, as commits report it."""
         return self._seen[container.ordinal].stated if container.ordinal in self._seen else container.stated()
 
     def parts(self, ordinals: Iterable[int]) -> list[Part]:
-        """Containers by their data and columns, as they are said to have been."""
+        """Containers grouped by their data and columns."""
         by_data: dict[Data, list[tuple[Container, Columns]]] = {}
         for ordinal in sorted(ordinals):
             data, container = self._containers[ordinal]
@@ -147,10 +147,10 @@ class Known:
         return [part for data, of_data in by_data.items() for part in parts_of(data, of_data)]
 
     def look(self, written: Collection[int], read: Collection[int], now: Collection[int]) -> tuple[list[str], list[tuple[str, str]]]:
-        """See what files are at a commit: their paths, and what is to be said: reasons, each with its kind.
+        """Look at files at a commit. Return their paths, and remarks: reasons with their kinds.
 
-        Files that were written are as they are now from here on; of those that were read a change is a problem. `now` are those of `read`
-        that this commit itself has records of: where one of them was written, too, each record may be of the file before or after.
+        The current state of written files is recorded. A changed file that was read is a problem. `now` are the files in
+        `read` with records in this commit. If one of them was also written, its records may be of the file before or after.
         """
         paths: list[str] = []
         problems: list[tuple[str, str]] = []
@@ -202,7 +202,7 @@ class Known:
         return first if isinstance(first, Bytes) else data
 
     def _once(self, key: tuple[str, ...], kind: type[D], make: Callable[[], D]) -> D:
-        """The data of a key: named again, it is the same."""
+        """The data of a key. The same key always returns the same data."""
         with self._lock:
             found = self._data.get(key)
             if not isinstance(found, kind):
@@ -211,10 +211,10 @@ class Known:
 
 
 def _look_at(data: Data, container: Container, before: Seen | None = None) -> Seen:
-    """A file as it is now. The columns are those of `before` where the file is the same.
+    """The current state of a file. An unchanged file keeps the columns of `before`.
 
     Raises:
-        OSError: the file cannot be looked at.
+        OSError: the file cannot be read.
     """
     if container.local is None:
         return Seen(container.stated())
@@ -227,7 +227,10 @@ def _look_at(data: Data, container: Container, before: Seen | None = None) -> Se
 
 
 def _format(asked: str | None, path: Path, options: Mapping[str, str]) -> str:
-    """The format of a file: as asked, else by the end of its name, before that of a compression; else by options of CSV; else text."""
+    """The format of a file: the requested one, else by the file name without a compression suffix.
+
+    Without either, options of CSV mean CSV; everything else is text.
+    """
     if asked:
         return _SPELT.get(asked.lower(), asked)
     suffix = Path(path.stem).suffix if path.suffix in PACKED else path.suffix
@@ -235,10 +238,10 @@ def _format(asked: str | None, path: Path, options: Mapping[str, str]) -> str:
 
 
 def _checked_columns(columns: object) -> Columns:
-    """The columns that a program states.
+    """Check columns that a program states.
 
     Raises:
-        InvalidInputError: they are no pairs of a name and a type.
+        InvalidInputError: they are not pairs of a name and a type.
     """
     listed: list[object] = [columns] if isinstance(columns, str | bytes | Mapping) or not isinstance(columns, Iterable) else [*columns]
     checked: list[tuple[str, str]] = []
@@ -256,7 +259,7 @@ def _checked_columns(columns: object) -> Columns:
 
 
 def _option(value: object) -> str:
-    """An option as Spark's readers write it."""
+    """An option, in the notation of Spark's readers."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

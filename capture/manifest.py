@@ -1,6 +1,6 @@
-"""The captures of one commit: for each dataset that was written, the segments of its associations and the manifest that lists them.
+"""The captures of one commit: for each written dataset, the segments of its associations and the manifest that lists them.
 
-A record that was made of several others has a row of the sink for each. The plan is that of a union: a row is one of one of the inputs.
+An output of several inputs has one row in the sink for each. The plan is a union: each row comes from one of the inputs.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from headwater.graph.associations.references import NONE, POSITION_BITS, POSITIO
 _COLUMNS = {
     "bytes": [("bytes", "binary")], "stream": [("position", "bigint")], "table": [("key", "string")], "text": [("value", "string")],
 }  # fmt: skip
-_SINK, _EXTENTS = 0, 1  # boundaries: the sink, and from there on those of scans of ranges
-_WRITE, _ACTOR, _SCANS = 0, 1, 2  # operators: the write, the actor, and from there on the scans
+_SINK, _EXTENTS = 0, 1  # boundaries: the sink, then the scans of ranges
+_WRITE, _ACTOR, _SCANS = 0, 1, 2  # operators: the write, the actor, then the scans
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What one capture needs of the session. `stated` says what each container was when it was committed."""
+    """The facts about a session that a capture needs. `stated` returns the state of a container at the commit."""
 
-    folder: Path  # where the capture's own folder of segments goes
+    folder: Path  # parent of the capture's folder of segments
     label: str
     output: Part
     inputs: Sequence[Part]
@@ -40,7 +40,7 @@ class Committed:
 
 
 def capture_of(made: Committed) -> dict[str, Any]:
-    """The parts of a manifest that tell what was captured; its segments are in their folder.
+    """The parts of a manifest that describe the capture. Its segments are written to their folder.
 
     Raises:
         OSError: a segment cannot be written.
@@ -85,13 +85,13 @@ def capture_of(made: Committed) -> dict[str, Any]:
 
 
 def ordinals_of(references: pa.Array) -> list[int]:
-    """The containers that references name, each once."""
+    """The distinct containers of references."""
     found: list[int] = pc.unique(pc.shift_right(references, POSITION_BITS)).to_pylist()
     return found
 
 
 def _batches_of(made: Committed) -> Iterable[tuple[pa.Array, pa.Array]]:
-    """The pairs whose output is in this capture's dataset."""
+    """The pairs with an output in this capture's dataset."""
     own = _ordinals(made.output)
     for inputs, outputs in made.batches:
         kept = pc.is_in(pc.shift_right(outputs, POSITION_BITS), value_set=own)
@@ -102,7 +102,7 @@ def _batches_of(made: Committed) -> Iterable[tuple[pa.Array, pa.Array]]:
 
 
 def _sink(made: Committed, sources: Sequence[Part], inputs: pa.Array, outputs: pa.Array) -> tuple[list[pa.Array], dict[str, Any]]:
-    """The columns of a segment of the sink, and which rows of it are of which file."""
+    """The columns of a segment of the sink, and the rows that belong to each file."""
     ordinals = pc.shift_right(outputs, POSITION_BITS)
     if len(made.output.containers) > 1:
         order = pc.sort_indices(ordinals)
@@ -129,14 +129,14 @@ def _ordinals(part: Part) -> pa.Array:
 
 
 def _extents(source: Data, read: Sequence[pa.Array]) -> list[pa.Array]:
-    """The ranges of a source that were read, each once."""
+    """The distinct ranges of a source that were read."""
     lengths = source.lengths or {}
     references = pc.unique(pa.chunked_array(read, pa.int64()))
     return [references, pa.array([lengths[reference] for reference in references.to_pylist()], pa.int64())]
 
 
 def _keep(folder: Path, capture: str, boundary: int, number: int, columns: list[pa.Array], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Write a segment; its entry in the manifest."""
+    """Write a segment, and return its entry in the manifest."""
     about = {"boundary": boundary, "stage": 0, "stage_attempt": 0, "partition": number, "attempt": number}
     data = segment(columns, {"capture": capture, **about, "columns": len(columns), **more})
     name = f"b{boundary}-s0.0-p{number}-a{number}.seg"
@@ -153,7 +153,7 @@ def _source(place: int, source: Part, stated: Callable[[Container], Stated]) -> 
 
 
 def _reasons(data: Data) -> dict[str, Any]:
-    """Why inputs failed. No name has a part of it: names are shown to more callers than values are."""
+    """The reasons of failed inputs. Names contain no part of a reason, because more callers see names than values."""
     return {"failureReasons": dict(data.reasons)} if isinstance(data, Table) and data.reasons else {}
 
 

@@ -1,7 +1,7 @@
-"""The parts of a commit: containers of one description, which are one source or one sink of its captures.
+"""The parts of a commit: groups of containers with one description. Each is one source or one sink of a capture.
 
-For commits. A manifest states the columns of a source once, for all its files. Files of CSV whose headers differ are therefore sources of
-their own. In other formats columns have names in each record or file, so a source has the columns of all its files.
+A manifest states the columns of a source once for all its files. CSV files with different headers are therefore separate sources. In
+other formats each record or file names its columns, so a source has the columns of all its files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Part:
 
 
 def parts_of(data: Data, containers: Iterable[tuple[Container, Columns]]) -> list[Part]:
-    """Group the containers of data by their columns. A file whose columns are not known goes with the others."""
+    """Group containers of data by their columns. A file with unknown columns joins the others."""
     by_columns: dict[Columns, list[Container]] = {}
     for container, columns in containers:
         by_columns.setdefault(columns, []).append(container)

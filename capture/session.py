@@ -1,7 +1,7 @@
-"""A session: the pipeline that a program is, with its actors and their data, and the spool that takes what they commit to its destination.
+"""A session: the pipeline of a program with its actors and their data, and the spool that delivers their commits.
 
-One a process; a process that was forked makes its own. Wrong use raises at once. What fails later (a full disk, a service that is away)
-never reaches the program: the spool keeps what it can, and the runs say what is missing.
+A process has one session; a forked process makes its own. Wrong use raises at once. A later fault (a full disk, an unreachable service)
+never reaches the program: the spool keeps what it can, and the runs report what is missing.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _log = logging.getLogger("headwater.capture")
 class Session:
     """The session of the pipeline `name`.
 
-    `settings` are those of the Spark side, by name: `home`, `namespace`, `url`, `api_key`, `exit_wait`. `replayable`: the program reads
-    and writes at the `read_path` and `write_path` of its data, and leaves out the records that calls say are left out.
+    `settings` have the names of the Spark settings: `home`, `namespace`, `url`, `api_key`, `exit_wait`. With `replayable` the program reads
+    and writes at the `read_path` and `write_path` of its data, and leaves out records for which a call returns True.
 
     Raises:
-        ConfigurationError: a setting cannot be used, or the spool cannot be written.
+        ConfigurationError: a setting is invalid, or the spool cannot be written.
         UnsupportedError: this is a replay, and the program is not replayable.
     """
 
@@ -56,7 +56,7 @@ class Session:
         self._lock = RLock()
         renewed(self)
         self._process = os.getpid()
-        import_module("headwater.capture.manifest")  # now: a fork amid a first import hangs a child that imports the same
+        import_module("headwater.capture.manifest")  # now: a fork during the first import would block the child's import
         order = ReplayOrder.from_environment()
         if order is not None and not replayable:
             raise UnsupportedError(
@@ -78,19 +78,19 @@ class Session:
     def declare(
         self, name: str, *, axis: str = "actor", within: Iterable[str] = (), holds: Iterable[str] = (), after: Iterable[str] = ()
     ) -> None:
-        """Declare a type of actors (or data): what may contain it, what it may contain, and which types feed it within one container.
+        """Declare a type of actors or data: its containers, its contents, and the types that feed it within one container.
 
         Raises:
-            InvalidInputError: it is no name of a type, or no axis.
+            InvalidInputError: the name or the axis is invalid.
         """
         self._check_process()
         self._types[name] = declared_type(name, axis, within, holds, after)
 
     def register(self, name: str, type: str, parents: Iterable[Actor] = ()) -> Actor:  # noqa: A002 - the word of the paper
-        """An actor of a type, contained in others. One of the same name is restarted: what it did not commit is rolled back.
+        """Register an actor of a type, contained in others. An existing actor is restarted, and rolls back what is uncommitted.
 
         Raises:
-            InvalidInputError: it is no name, or the one of that name has another type.
+            InvalidInputError: the name is invalid, or the actor exists with another type.
         """
         self._check_process()
         with self._lock:
@@ -115,10 +115,10 @@ class Session:
         columns: Sequence[tuple[str, str]] = (),
         dataset: str | Path | None = None,
     ) -> Rows:
-        """The records of a file, by number from 0. `format` is by the path's ending, else `text`: its lines.
+        """The records of a file, by number from 0. Without `format` the file name decides, else it is `text`: lines.
 
-        `options` are those of Spark's reader (`header`). `columns` are pairs of a name and a type of Spark. `dataset` is the folder that
-        the file is a part of, if it is one of many.
+        `options` are options of Spark's reader (`header`). `columns` are pairs of a name and a Spark type. `dataset` is the folder of the
+        dataset, if the file is one of many.
 
         Raises:
             InvalidInputError: `columns` have another form.
@@ -137,12 +137,12 @@ class Session:
         return self._known.stream(name)
 
     def table(self, name: str, *, version: int = 0) -> Table:
-        """A table, by key. A writer that replaces rows counts `version` up, and a reader says which it read."""
+        """A table, by key. A writer that replaces rows increases `version`, and a reader states the version that it read."""
         self._check_process()
         return self._known.table(name, version)
 
     def close(self, error: str | None = None) -> None:
-        """End the session: what was not committed is rolled back, and said; what was is delivered, as far as that goes in time."""
+        """End the session. Uncommitted associations are rolled back and reported. The rest is delivered, within a time limit."""
         if self.report is not None or os.getpid() != self._process:
             return
         for actor in self._actors.values():
@@ -172,21 +172,21 @@ class Session:
             ) from error
         route = Route.choose(self.settings)
         if route.sends:
-            import_module("headwater.spark_listener.delivery.http")  # as above: else a thread would import it
+            import_module("headwater.spark_listener.delivery.http")  # as above: otherwise a thread would import it
         return folder, route
 
-    # What actors ask of their session.
+    # The methods for actors.
 
     @property
     def in_replay(self) -> bool:
-        """Whether records may be left out, and nothing is kept."""
+        """Whether this session runs in a replay: records may be left out, and nothing is kept."""
         return self._known.order is not None
 
     def check_replayed(self, pairs: Associations) -> None:
-        """See that what was written in a replay is in its shadow.
+        """Check that files written in a replay are in its shadow.
 
         Raises:
-            UnsupportedError: it is not.
+            UnsupportedError: a file is elsewhere.
         """
         from headwater.capture.manifest import ordinals_of
 
@@ -202,24 +202,24 @@ class Session:
         return f"{self.pipeline.job}.{actor}"
 
     def began(self, actor: Actor) -> None:
-        """A run of an actor began."""
+        """Report the start of an actor's run."""
         event = self._event("START", actor, "running")
         self._folder.run_began(actor.run.run_id, event)
         self._folder.event(event, durable=True)
 
     def note(self, actor: Actor) -> None:
-        """Something was declared of an actor."""
+        """Report a declaration about an actor."""
         self._check_process()
         self._folder.event(self._event("RUNNING", actor, "running"))
 
     def ended(self, actor: Actor, kind: str, error: str | None) -> None:
-        """A run of an actor ended."""
+        """Report the end of an actor's run."""
         self._check_process()
         self._folder.event(self._event(kind, actor, "partial" if actor.problems else "complete", error), durable=True)
         self._folder.run_ended(actor.run.run_id)
 
     def keep(self, actor: Actor, pairs: Associations | FailedPairs) -> int:
-        """Spool the captures of a commit; how many associations they have."""
+        """Spool the captures of a commit, and return the number of their associations."""
         from headwater.capture.manifest import Committed, capture_of, ordinals_of
 
         self._check_process()
@@ -248,12 +248,12 @@ class Session:
                     self._folder.segments, f"{actor.name} ({actor.type})", output, sources, self._known.stated, pairs.batches()
                 )
                 made_of.append(capture_of(committed))
-        for parts in made_of:  # all of them could be made: from here on they count
+        for parts in made_of:  # all captures are complete: now they count
             self._spool(actor, parts, ended, problems)
         return count
 
     def _state(self, actor: Actor, read: set[int], dropped: int) -> list[dict[str, Any]]:
-        """What is to be said of a commit; the files are registered for reading."""
+        """The statements of a commit. Its files are registered for reading."""
         paths, problems = self._known.look(actor.written, actor.read, read)
         if dropped:
             problems.append((f"{dropped} association(s) had no room (HEADWATER_SPOOL_BYTES)", "missing"))
@@ -295,7 +295,7 @@ class Session:
 
 
 def _unspooled(order: ReplayOrder) -> tuple[Any, Any]:
-    from headwater.capture.replayed import Nowhere  # replays alone need it
+    from headwater.capture.replayed import Nowhere  # used by replays only
 
     nowhere = Nowhere(order)
     return nowhere, nowhere

@@ -1,4 +1,4 @@
-"""Declared types of actors and data, checked before they are sent: a service refuses a whole event for a wrong one."""
+"""Declared types of actors and data, checked before they are sent, because a service refuses the whole event of an invalid type."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from headwater.errors import InvalidInputError
 
-# Kinds of nodes that the graph knows by itself. A type may name them as what contains it, but is none of them.
+# The built-in kinds of nodes. A type may have them as containers, but cannot be one of them.
 KINDS = frozenset({
     "platform", "dataset", "version", "partition", "column", "system", "pipeline", "job", "run", "stage", "task", "operator", "type",
     "actor", "data", "owner", "tag", "term", "check",
@@ -17,10 +17,10 @@ _TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,99}")
 
 
 def declared_type(name: str, axis: str, within: Iterable[str], holds: Iterable[str], after: Iterable[str]) -> dict[str, Any]:
-    """A type as the facet of an actor's job states it.
+    """A type, as the facet of an actor's job states it.
 
     Raises:
-        InvalidInputError: it is no name, the name of a kind, or no axis.
+        InvalidInputError: the name is invalid or reserved, or the axis is invalid.
     """
     if axis not in {"actor", "data"}:
         raise InvalidInputError(f"{axis!r} is no axis.", field="axis", hint="It is actor or data.")

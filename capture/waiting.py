@@ -1,4 +1,4 @@
-"""A session for programs that run on an event loop: what may wait for a disk runs in a thread. Recording is in memory, and never waits."""
+"""A session for programs on an event loop. Calls that may wait for a disk run in a thread. Recording stays in memory and never waits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headwater.capture.session import Session
 
 
 class AsyncSession:
-    """`async with AsyncSession("name") as session: …`. `session.sync` is the session itself, which registers actors and names data."""
+    """`async with AsyncSession("name") as session: …`. `session.sync` is the plain session, which registers actors and names data."""
 
     def __init__(self, name: str, **settings: Any) -> None:
         self._name = name
@@ -26,5 +26,5 @@ class AsyncSession:
         await asyncio.to_thread(self.sync.close, f"{kind.__name__}: {error}" if kind else None)
 
     async def commit(self, actor: Actor) -> int:
-        """Make count what an actor recorded. Nothing may be recorded by it meanwhile."""
+        """Commit the associations of an actor. The actor must not record anything meanwhile."""
         return await asyncio.to_thread(actor.commit)
