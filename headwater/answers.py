@@ -1,4 +1,4 @@
-"""What `headwater.client` answers: typed, records as tables of Arrow or pandas, and lineage and traces as drawings in a notebook."""
+"""The typed answers of `headwater.client`. Records are tables of Arrow or pandas; notebooks draw lineage and traces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A container of data or of actors; `kind` as `DATASET`, `properties` are JSON values."""
+    """A container of data or actors. `kind` is a text like `DATASET`; `properties` are JSON values."""
 
     id: str
     kind: str
@@ -26,7 +26,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link from `src` to `dst`, along which data flows."""
+    """A link along which data flows from `src` to `dst`."""
 
     src: str
     dst: str
@@ -35,9 +35,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Nodes that were reached, nearest first, and the links between them. `truncated` counts nodes that the limit kept out.
+    """The reached nodes, nearest first, and the links between them. `truncated` is the number of nodes beyond the limit.
 
-    `hidden`: something next to them lies in namespaces that the key may not read. A notebook draws it.
+    `hidden`: a neighbour is in a namespace that the key may not read. A notebook draws the lineage.
     """
 
     nodes: Sequence[Node]
@@ -54,7 +54,7 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record by its place: `row` is 0-based in its file, `line` 1-based in text. `values` are those that may be told, by column."""
+    """A record and its place: `row` counts from 0 in its file, `line` from 1 in a text. `values` are the visible values by column."""
 
     dataset: str
     file: str | None
@@ -66,11 +66,11 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One run on the path of a trace: the dataset that it wrote (`output`), of which `records` are part of the trace, and what it read.
+    """One run on the path of a trace: the dataset that it wrote (`output`) with `records` of the trace, and the datasets that it read.
 
-    `grain` is `RECORD` where the trace followed records through it. `recaptured` (ISO 8601, in UTC) is when its program was run again to
-    find this, and wrote the same files; None where the run recorded it itself. `tasks` are the ids of the tasks that wrote the records, as
-    far as they are known (at most 20).
+    `grain` is `RECORD` if the trace followed records through the run. `recaptured` is the time (ISO 8601, UTC) of the second run of the
+    program, made to find the records, and wrote the same files; None if the first run recorded them. `tasks` are ids of tasks that wrote the records (at
+    most 20).
     """
 
     job: str
@@ -85,12 +85,12 @@ class Hop:
 
 
 class _Records:
-    """Records as tables. A column whose values are of several types is text."""
+    """Records as tables. A column with values of several types is text."""
 
     records: Sequence[Record]
 
     def arrow(self) -> pa.Table:
-        """A table of `dataset`, `file`, `row` and `line`, then the columns of the records; null where one has none."""
+        """A table of `dataset`, `file`, `row` and `line`, then the columns of the records. A missing value is null."""
         import pyarrow as pa
 
         places = {name: [getattr(record, name) for record in self.records] for name in ("dataset", "file", "row", "line")}
@@ -104,11 +104,11 @@ class _Records:
         values = [record.values for record in self.records]  # noqa: PD011 - of a record, not of a frame
         for name in dict.fromkeys(name for one in values for name in one):
             arrays.append(_column([one.get(name) for one in values]))
-            names.append(name)  # it may be called as a place is: Arrow bears two columns of one name
+            names.append(name)  # a column may have the name of a place: Arrow allows two columns of one name
         return pa.Table.from_arrays(arrays, names=names)
 
     def pandas(self) -> pd.DataFrame:
-        """The same as a frame of pandas."""
+        """The table as a pandas frame."""
         return self.arrow().to_pandas()
 
     def _listed(self, total: int, notes: Sequence[str]) -> str:
@@ -123,7 +123,7 @@ class _Records:
 
 @dataclass(frozen=True, slots=True)
 class Rows(_Records):
-    """A page of a dataset's rows. `columns` are names and types; `total` counts all pages; `note` says what to know of the rows."""
+    """A page of a dataset's rows. `columns` are names and types; `total` counts all pages; `note` is a remark about the rows."""
 
     dataset: str
     columns: Sequence[tuple[str, str]]
@@ -137,10 +137,10 @@ class Rows(_Records):
 
 @dataclass(frozen=True, slots=True)
 class Trace(_Records):
-    """What a trace found. Where it is not `exact`, `reasons` say why. `total` counts records beyond those that are told, too.
+    """The result of a trace. If it is not `exact`, `reasons` say why. `total` counts all records, including those beyond the limit.
 
-    `path` are the runs on the way; a notebook draws them above the records. `recapturable` are datasets on it whose records may be found
-    by `recapture`: their programs ran without record capture, and may be run again with this key.
+    `path` are the runs on the way; a notebook draws them above the records. `recapturable` are datasets on the path that `recapture` may
+    trace to records: their programs ran without record capture, and this key may run them again.
     """
 
     exact: bool
@@ -179,9 +179,10 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Recapture:
-    """A registered program that runs again, for the record lineage of `dataset`.
+    """A registered program that runs again, to find the record lineage of `dataset`.
 
-    `outputs` are the datasets whose record lineage is kept now, `left` others that it writes, each with the reason; `files` were compared.
+    `outputs` are the datasets with record lineage now. `left` are the program's other outputs with reasons. `files` counts compared
+    files.
     """
 
     id: str
@@ -195,42 +196,37 @@ class Recapture:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the service has come: log entries that the graph has not taken in yet, and captures that are kept."""
+    """The progress of the service: the number of log entries that are not in the graph yet, and of kept captures."""
 
     pending: int
     captures: int
 
 
 def nodes(answer: Any) -> list[Node]:
-    """Nodes of an answer."""
     return [Node(**node) for node in answer]
 
 
 def replay(answer: Mapping[str, Any]) -> Replay:
-    """A replay of an answer."""
     steps = [(step["job"], step["state"]) for step in answer["steps"]]
     return Replay(answer["id"], answer["state"], steps, answer["error"], answer["shadow"], answer["differences"])
 
 
 def recapture(answer: Mapping[str, Any]) -> Recapture:
-    """A recapture of an answer."""
     left = {one["dataset"]: one["reason"] for one in answer["left"]}
     return Recapture(answer["id"], answer["dataset"], answer["state"], answer["error"], answer["outputs"], answer["files"], left)
 
 
 def hops(answer: Any) -> list[Hop]:
-    """The path of an answer."""
     return [Hop(**hop) for hop in answer]
 
 
 def record(answer: Mapping[str, Any]) -> Record:
-    """A record of an answer."""
     values = answer.get("values") or {}
     return Record(answer["dataset"], answer["file"], answer["row"], answer.get("line"), answer["grain"], values)
 
 
 def _named(identifier: str) -> str:
-    """The name that an id ends with."""
+    """The name at the end of an id."""
     return unquote(identifier.rpartition(":")[2])
 
 

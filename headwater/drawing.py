@@ -1,7 +1,7 @@
-"""How notebooks show what `headwater.client` answers: lineage as a drawing, records as a table, and always what is missing.
+"""Notebook views of the answers of `headwater.client`: lineage as a drawing, records as a table, and what is missing.
 
-HTML that stands alone: one SVG or one table, with no script, no style sheet and nothing that is loaded. Every text of an answer may hold
-anything, and is escaped. A drawing must never look whole where it is not: what is left out is said below it.
+The HTML is self-contained: one SVG or one table, without scripts, style sheets or loaded content. Every text of an answer is escaped,
+because it may hold anything. A drawing must never look complete if it is not: the text below it names what is left out.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-MOST_NODES = 60  # that are drawn
-MOST_RECORDS = 20  # that are listed
+MOST_NODES = 60  # drawn at most
+MOST_RECORDS = 20  # listed at most
 _LETTERS = 30  # of a label
 _WIDTH, _HEIGHT, _GAP, _STEP = 216, 36, 14, 276  # of a box, between two in a column, and from column to column; in pixels
 _DATA, _ACTOR = "#dbe9f6", "#f6ead2"
@@ -22,7 +22,7 @@ _FONT = "font-family:sans-serif;font-size:12px"
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A node as it is drawn. `id` is what links refer to; `kind` as `DATASET`."""
+    """A node in a drawing. Links refer to its `id`; `kind` is a text like `DATASET`."""
 
     id: str
     kind: str
@@ -33,7 +33,7 @@ Link = tuple[str, str]  # from, to
 
 
 def drawn(boxes: Sequence[Box], links: Iterable[Link], notes: Sequence[str]) -> str:
-    """A drawing of nodes in columns, so that data flows from left to right; a link back is drawn, too."""
+    """Draw nodes in columns, so that data flows from left to right. Links back are drawn too."""
     shown = boxes[:MOST_NODES]
     ids = {box.id for box in shown}
     between = sorted({(src, dst) for src, dst in links if src in ids and dst in ids and src != dst})
@@ -48,7 +48,6 @@ def drawn(boxes: Sequence[Box], links: Iterable[Link], notes: Sequence[str]) -> 
 
 
 def listed(columns: Sequence[str], rows: Sequence[Sequence[Any]], total: int, notes: Sequence[str]) -> str:
-    """A table of the first records."""
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     body = "".join(f"<tr>{''.join(f'<td>{_value(value)}</td>' for value in row)}</tr>" for row in rows[:MOST_RECORDS])
     count = f"{min(len(rows), MOST_RECORDS):,} of {total:,} records." if total > min(len(rows), MOST_RECORDS) else f"{total:,} records."
@@ -56,7 +55,6 @@ def listed(columns: Sequence[str], rows: Sequence[Sequence[Any]], total: int, no
 
 
 def noted(notes: Iterable[str]) -> str:
-    """Sentences below a drawing or a table."""
     return "".join(f'<p style="{_FONT};margin:4px 0">{escape(note)}</p>' for note in notes)
 
 
@@ -79,13 +77,13 @@ def _places(boxes: Sequence[Box], links: Sequence[Link]) -> Mapping[str, tuple[i
 
 
 def _columns(ids: Sequence[str], links: Sequence[Link]) -> dict[str, int]:
-    """The column of each node: behind all that lead to it, where no circle forbids that."""
+    """The column of each node: right of all its sources, unless a cycle prevents that."""
     known = set(links)
     waiting = {identifier: {src for src, dst in links if dst == identifier} for identifier in ids}
     column = dict.fromkeys(ids, 0)
     while waiting:
         ready = [identifier for identifier, before in waiting.items() if not before]
-        for identifier in ready or [min(waiting, key=lambda each: (len(waiting[each]), each))]:  # of a circle one is the first
+        for identifier in ready or [min(waiting, key=lambda each: (len(waiting[each]), each))]:  # a cycle has to begin somewhere
             del waiting[identifier]
             for other, before in waiting.items():
                 if (identifier, other) in known:
@@ -111,7 +109,7 @@ def _link(src: tuple[int, int], dst: tuple[int, int]) -> str:
 
 
 def _short(text: str) -> str:
-    """A text as a label; of a long one, as a path, the end tells most."""
+    """Shorten a text to a label. A long text keeps its end, which is the telling part of a path."""
     return text if len(text) <= _LETTERS else f"…{text[1 - _LETTERS :]}"
 
 

@@ -1,7 +1,7 @@
-"""What a service tells as it happens, for `headwater.client`: subscriptions of GraphQL over graphql-transport-ws, a connection each.
+"""Subscriptions for `headwater.client`: GraphQL over graphql-transport-ws, one connection each.
 
-It needs `websockets` (`pip install "headwater[client]"`). A subscription does not outlive its connection: where that breaks, the loop over
-it ends with an `UnavailableError`; then ask for what there is now, and follow again.
+They need `websockets` (`pip install "headwater[client]"`). A subscription ends with its connection: if the connection breaks, the loop
+raises an `UnavailableError`. Then ask for the current state, and subscribe again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["AsyncFollowing", "Following", "Subscribed"]
 
 T = TypeVar("T")
 _PROTOCOL = "graphql-transport-ws"
-_MESSAGE_BYTES = 256 << 20  # 500 nodes with all that producers said of them
+_MESSAGE_BYTES = 256 << 20  # 500 nodes with all their facets
 _UNAUTHORIZED = 4401
 _AGAIN = "Ask for what there is now, and follow again."
 _INIT = json.dumps({"type": "connection_init"})
@@ -33,7 +33,7 @@ _PONG = json.dumps({"type": "pong"})
 
 @dataclass(frozen=True, slots=True)
 class Subscribed(Generic[T]):
-    """One subscription, at the service at `url` (without `/graphql`), for which `key` is shown. `read` makes of an answer what it tells."""
+    """One subscription to the service at `url` (without `/graphql`) with the key `key`. `read` converts an answer to an item."""
 
     url: str
     key: str | None = field(repr=False)
@@ -44,12 +44,11 @@ class Subscribed(Generic[T]):
 
     @property
     def address(self) -> str:
-        """Where to connect."""
         return f"{self.url.rstrip('/').replace('http', 'ws', 1)}/graphql"
 
     @property
     def options(self) -> dict[str, Any]:
-        """What both kinds of connections are opened with."""
+        """The options that both kinds of connections share."""
         shown = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         return {
             "additional_headers": shown, "subprotocols": [_PROTOCOL], "open_timeout": self.timeout, "max_size": _MESSAGE_BYTES,
@@ -57,12 +56,12 @@ class Subscribed(Generic[T]):
 
     @property
     def request(self) -> str:
-        """The message that begins it."""
+        """The message that begins the subscription."""
         return json.dumps({"id": "1", "type": "subscribe", "payload": {"query": self.document, "variables": dict(self.variables)}})
 
 
 class _State(Generic[T]):
-    """What came of one subscription, and was not taken yet. Knows the protocol, and nothing of connections."""
+    """The items of one subscription that nobody has taken yet. Knows the protocol, but no connections."""
 
     def __init__(self, asked: Subscribed[T]) -> None:
         self._asked = asked
@@ -71,10 +70,10 @@ class _State(Generic[T]):
         self.ended = False
 
     def take(self, text: str | bytes) -> str | None:
-        """Take a message in; what must be sent because of it.
+        """Process a message, and return the message to send, if any.
 
         Raises:
-            HeadwaterError: it says what was wrong.
+            HeadwaterError: the service reported an error.
         """
         from headwater.backend.cli.service_client import error_of
 
@@ -96,7 +95,7 @@ class _State(Generic[T]):
         return None
 
     def broken(self, error: Exception) -> NoReturn:
-        """Say why there is no connection, or none any more."""
+        """Record why the connection is missing or lost."""
         from websockets.exceptions import ConnectionClosed, InvalidStatus
 
         url = self._asked.url
@@ -110,17 +109,18 @@ class _State(Generic[T]):
 
 
 class Following(Iterator[T], Generic[T]):
-    """What a service tells, one after another, as it happens; a loop over it waits for the next.
+    """The items of a subscription, in order. A loop over it waits for the next item.
 
-    It has begun when it is there: what happens from then on is in it. Close it, or leave its `with`, to end it, from another thread too.
+    The subscription has begun when the constructor returns, so no later item is lost. Close it, or leave its `with`, to end it; another
+    thread may do that.
     """
 
     def __init__(self, asked: Subscribed[T]) -> None:
         """Connect, and begin.
 
         Raises:
-            HeadwaterError: what the service says was wrong.
-            UnavailableError: it does not answer.
+            HeadwaterError: the service reported an error.
+            UnavailableError: the service does not answer.
             ConfigurationError: `websockets` is not installed.
         """
         _require_library()
@@ -135,7 +135,7 @@ class Following(Iterator[T], Generic[T]):
             self._connection.send(_INIT)
             while not self._state.began and not self._state.ended:
                 self._receive(self._connection, asked.timeout)
-        except BaseException as error:  # an interrupted program has nothing yet that it could close
+        except BaseException as error:  # an interrupted program has no object to close yet
             self.close()
             if isinstance(error, HeadwaterError) or not isinstance(error, Exception):
                 raise
@@ -149,7 +149,7 @@ class Following(Iterator[T], Generic[T]):
             try:
                 self._receive(self._connection, None)
             except Exception as error:
-                if self._closed:  # by another thread, while this one waited
+                if self._closed:  # another thread closed it meanwhile
                     raise StopIteration from None
                 self.close()
                 if isinstance(error, HeadwaterError):
@@ -174,7 +174,7 @@ class Following(Iterator[T], Generic[T]):
 
 
 class AsyncFollowing(Generic[T]):
-    """`Following` for an event loop: `async with` begins it, `async for` takes from it."""
+    """`Following` for an event loop: `async with` begins it, `async for` takes its items."""
 
     def __init__(self, asked: Subscribed[T]) -> None:
         self._asked = asked
@@ -193,7 +193,7 @@ class AsyncFollowing(Generic[T]):
             while not self._state.began and not self._state.ended:
                 async with asyncio.timeout(self._asked.timeout):
                     await self._receive(self._connection)
-        except BaseException as error:  # a task that is cancelled here has no `async with` yet that would close the connection
+        except BaseException as error:  # a cancelled task has no `async with` yet to close the connection
             await self.aclose()
             if isinstance(error, HeadwaterError) or not isinstance(error, Exception):
                 raise
@@ -236,7 +236,7 @@ class AsyncFollowing(Generic[T]):
 
 
 def _refusal(error: Any, url: str) -> HeadwaterError:
-    """What the service said instead of opening a connection."""
+    """The service's reason for refusing a connection."""
     from headwater.backend.cli.service_client import refusal_of
 
     try:

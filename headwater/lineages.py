@@ -1,6 +1,6 @@
-"""`headwater.lineage`: asks for the lineage of a DataFrame or RDD in a shell, or declares that of a function's results. Light.
+"""`headwater.lineage`: shows the lineage of a DataFrame or RDD in a shell, or declares the lineage of a function's results.
 
-A program declares where only the light install is; to ask needs the service's packages.
+A declaration needs the light install only; a question needs the service's packages.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ def lineage(*, of: Callable[[int, Any], Iterable[int]], check: int = ...) -> Cal
 
 
 def lineage(frame: Any = None, *, of: Any = None, check: int = 0, **options: Any) -> Any:
-    """Ask where the rows of a DataFrame or the records of an RDD came from; or, with `of`, declare it for a function of the program's own.
+    """Return the sources of a DataFrame's rows or an RDD's records; or, with `of`, declare the sources of a function's results.
 
-    To ask, give a DataFrame (it is computed with record capture) or an RDD of a program whose records are captured. `folder` is where what
-    is captured of a DataFrame is kept meanwhile (a new folder in it); on a cluster one that executors and driver share. A question that is
-    expected to look at more than `large` kept rows is answered by jobs of the session's Spark, every other in this process.
+    To ask, pass a DataFrame (it is computed with record capture) or an RDD of a program with record capture. The capture of a DataFrame is kept
+    in a new folder in `folder` meanwhile. On a cluster, executors and driver must share it. A question that probably reads more than `large`
+    kept rows runs as jobs of the session's Spark, any other in this process.
 
-    To declare, decorate a function that the program gives to `mapPartitions` or `mapPartitionsWithIndex` of an RDD. `of` is called in the
-    worker, for each result before the program has it: with the number of the result in its partition, from 0, and the result, which it
-    must not change. It gives the places of the records that the result is made of: numbers, from 0, in the order in which the function
-    pulled the records of the partition. Where it fails, or gives a place of a record that was not pulled yet, all results of the partition
-    are taken for made of all records that were pulled, and answers say that they are supersets.
+    To declare, decorate a function that the program passes to `mapPartitions` or `mapPartitionsWithIndex` of an RDD. The worker calls `of` for
+    each result before the program receives it. The arguments are the number of the result in its partition, from 0, and the result, which `of`
+    must not change. It returns the places of the records behind the result: numbers from 0, in the order in which the function pulled the
+    records of the partition. If `of` fails, or returns a record that was not pulled yet, every result of the partition gets all pulled
+    records, and answers say that they are supersets.
 
     Args:
         frame: A DataFrame or an RDD.
-        of: What declares the places of a result.
-        check: Verify one of so many results, and with it the first of each partition, by calling the function again for its records alone.
-            Where the result is not among what that gives, nothing is captured of the records, and the run's summary says so. Results that
-            are made of records more than 4,096 before the last one are not verified.
-        **options: `folder` and `large`, where a DataFrame is asked about.
+        of: Returns the places of the records behind a result.
+        check: Verify one result in so many, and the first of each partition, by calling the function again with its records alone. If the
+            results of that call lack the result, nothing is captured of the records, and the run's summary says so. Results with a record
+            more than 4,096 before the last one are not verified.
+        **options: `folder` and `large`, for a question about a DataFrame.
 
     Raises:
-        UnsupportedError: an operator of the frame or RDD cannot be followed (the message names it), or a cluster's folder is missing.
+        UnsupportedError: an operator of the frame or RDD is not supported (the message names it), or a cluster's folder is missing.
         CaptureUnavailableError: capture does not work in this session.
         MissingExtraError: the packages that answer questions are not installed.
     """

@@ -1,7 +1,7 @@
-"""`headwater.record_operations`: a program records the operations on fields that it did, as a CDAP program does by `context.record(…)`.
+"""`headwater.record_operations`: a program records its operations on fields, like a CDAP program with `context.record(…)`.
 
-The operations are those of the running program's run, in the form of `POST …/lineage/operations`. They are validated at once, by the rules
-of that recorder, which are in the service's packages. What cannot be sent later never reaches the program.
+The operations belong to the run of the program, in the form of `POST …/lineage/operations`. They are validated at once, by the rules of
+that endpoint, which are in the service's packages. A later fault of delivery never reaches the program.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from headwater.errors import InvalidInputError, MissingExtraError
 
-_recorded: dict[int, list[Any]] = {}  # by the capture of this process: what the program recorded so far
+_recorded: dict[int, list[Any]] = {}  # the program's operations so far, by capture of this process
 _lock = Lock()
 
 
@@ -27,11 +27,11 @@ def record_operations(operations: Iterable[Any]) -> None:
              "outputs": {"endPoint": {"namespace": "file", "name": "/lake/people"}}},
         ])
 
-    Each call has a read and a write. Further calls add operations, with other names. They are sent as an OpenLineage event of the program's
-    run, and are marked as declared wherever they are shown. If nothing is captured, they are only validated.
+    Each call has a read and a write. Further calls add operations with other names. The run's OpenLineage event contains them, and
+    views mark them as declared. If nothing is captured, they are only validated.
 
     Raises:
-        InvalidInputError: the operations break a rule; `field` is the path of what is wrong. Nothing of the call is recorded.
+        InvalidInputError: the operations break a rule; `field` is the path of the fault. Nothing of the call is recorded.
         MissingExtraError: the packages that validate them are not installed.
     """
     try:
@@ -44,7 +44,7 @@ def record_operations(operations: Iterable[Any]) -> None:
     if isinstance(operations, (str, bytes, Mapping)) or not isinstance(operations, Iterable):
         raise InvalidInputError("The operations are no list.", field="$.operations", hint="Give a list of objects, one an operation.")
     stated = list(operations)
-    read_recording({"operations": stated})  # by itself, too
+    read_recording({"operations": stated})  # each call must be valid alone, too
     agent = recorder()
     with _lock:
         whole = [*_recorded.get(id(agent), ()), *stated] if agent is not None else stated
@@ -52,7 +52,7 @@ def record_operations(operations: Iterable[Any]) -> None:
         event_of(recording, namespace="", application="", program="", kind="spark", run="00000000-0000-4000-8000-000000000000")
         if agent is None:
             return
-        _recorded.clear()  # of captures that have ended
+        _recorded.clear()  # of ended captures
         _recorded[id(agent)] = whole
 
     def event(namespace: str, job: str, run: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The subscriptions of a service, as `headwater.client` follows them: what is asked for, and what is made of an answer."""
+"""The subscriptions of a service that `headwater.client` offers: their documents, and the conversion of answers."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ RECAPTURE = "id dataset state error outputs files left { dataset reason }"
 
 
 class Subscriptions:
-    """Those of one service, shown one key. `timeout` is that of beginning one, in seconds."""
+    """The subscriptions of one service, with one key. `timeout` limits the time to begin one, in seconds."""
 
     def __init__(self, url: str, key: str | None, timeout: float) -> None:
         self._url, self._key, self._timeout = url, key, timeout
 
     def runs(self, job: str | None, states: Sequence[str]) -> Subscribed[Node]:
-        """Runs that are new or say something new."""
+        """Runs that are new or changed."""
         document = f"subscription ($j: ID, $s: [String!]) {{ runs(job: $j, states: $s) {{ {NODE} }} }}"
         return self._subscribed(document, nodes, j=job, s=list(states) or None)
 
     def captures(self, job: str | None) -> Subscribed[Node]:
-        """Runs whose record lineage arrives."""
+        """Runs with new record lineage."""
         return self._subscribed(f"subscription ($j: ID) {{ captures(job: $j) {{ {NODE} }} }}", nodes, j=job)
 
     def replays(self, identifier: str | None) -> Subscribed[Replay]:
-        """Replays as they come further."""
+        """Replays, at each change."""
         document = f"subscription ($i: ID) {{ replays(id: $i) {{ {REPLAY} }} }}"
         return self._subscribed(document, lambda data: map(replay, data), i=identifier)
 
     def recaptures(self, identifier: str | None) -> Subscribed[Recapture]:
-        """Recaptures as they come further."""
+        """Recaptures, at each change."""
         document = f"subscription ($i: ID) {{ recaptures(id: $i) {{ {RECAPTURE} }} }}"
         return self._subscribed(document, lambda data: map(recapture, data), i=identifier)
 
     def progress(self) -> Subscribed[Progress]:
-        """How far the service has come."""
+        """The progress of the service."""
         return self._subscribed("subscription { progress { pending captures } }", lambda data: [Progress(**data)])
 
     def _subscribed(self, document: str, read: Callable[[Any], Iterable[T]], **variables: Any) -> Subscribed[T]:
