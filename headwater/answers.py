@@ -69,8 +69,8 @@ class Hop:
     """One run on the path of a trace: the dataset that it wrote (`output`) with `records` of the trace, and the datasets that it read.
 
     `grain` is `RECORD` if the trace followed records through the run. `recaptured` is the time (ISO 8601, UTC) of the second run of the
-    program, made to find the records, and wrote the same files; None if the first run recorded them. `tasks` are ids of tasks that wrote the records (at
-    most 20).
+    program, made to find the records, and wrote the same files; None if the first run recorded them. `tasks` are ids of tasks that wrote
+    the records (at most 20).
     """
 
     job: str

@@ -36,15 +36,15 @@ def lineage(*, of: Callable[[int, Any], Iterable[int]], check: int = ...) -> Cal
 def lineage(frame: Any = None, *, of: Any = None, check: int = 0, **options: Any) -> Any:
     """Return the sources of a DataFrame's rows or an RDD's records; or, with `of`, declare the sources of a function's results.
 
-    To ask, pass a DataFrame (it is computed with record capture) or an RDD of a program with record capture. The capture of a DataFrame is kept
-    in a new folder in `folder` meanwhile. On a cluster, executors and driver must share it. A question that probably reads more than `large`
-    kept rows runs as jobs of the session's Spark, any other in this process.
+    To ask, pass a DataFrame (it is computed with record capture) or an RDD of a program with record capture. The capture of a DataFrame is
+    kept in a new folder in `folder` meanwhile. On a cluster, executors and driver must share it. A question that probably reads more than
+    `large` kept rows runs as jobs of the session's Spark, any other in this process.
 
-    To declare, decorate a function that the program passes to `mapPartitions` or `mapPartitionsWithIndex` of an RDD. The worker calls `of` for
-    each result before the program receives it. The arguments are the number of the result in its partition, from 0, and the result, which `of`
-    must not change. It returns the places of the records behind the result: numbers from 0, in the order in which the function pulled the
-    records of the partition. If `of` fails, or returns a record that was not pulled yet, every result of the partition gets all pulled
-    records, and answers say that they are supersets.
+    To declare, decorate a function that the program passes to `mapPartitions` or `mapPartitionsWithIndex` of an RDD. The worker calls `of`
+    for each result before the program receives it. The arguments are the number of the result in its partition, from 0, and the result,
+    which `of` must not change. It returns the places of the records behind the result: numbers from 0, in the order in which the function
+    pulled the records of the partition. If `of` fails, or returns a record that was not pulled yet, every result of the partition gets all
+    pulled records, and answers say that they are supersets.
 
     Args:
         frame: A DataFrame or an RDD.
