@@ -33,9 +33,13 @@ class Kafka:
 
     servers: str
 
+    def _admin(self) -> AdminClient:
+        """A client that does not write to standard error which events it leaves unread when it ends."""
+        return AdminClient({"bootstrap.servers": self.servers, "log_level": 3})
+
     def topic(self, name: str, partitions: int, **config: str) -> None:
         """Make a topic."""
-        admin = AdminClient({"bootstrap.servers": self.servers})  # what it is asked ends with it
+        admin = self._admin()  # the answers of a client end with the client
         made = admin.create_topics([NewTopic(name, partitions, 1, config=config)])
         made[name].result(30)
 
@@ -48,13 +52,13 @@ class Kafka:
 
     def delete_before(self, topic: str, partition: int, offset: int) -> None:
         """Delete what comes before an offset, as retention does."""
-        admin = AdminClient({"bootstrap.servers": self.servers})
+        admin = self._admin()
         for done in admin.delete_records([TopicPartition(topic, partition, offset)]).values():
             done.result(30)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic."""
-        admin = AdminClient({"bootstrap.servers": self.servers})
+        admin = self._admin()
         admin.delete_topics([name])[name].result(30)
         while name in admin.list_topics(timeout=10).topics:
             time.sleep(0.1)
