@@ -95,7 +95,7 @@ STEPS = (
     _PAGE,
     _tests("lake", "--timeout=1200", ("lake-install", "neo4j-install", "quick-spark")),
     _tests("spark", "--timeout=1200", ("quick-spark",)),
-    _tests("unit", "-n 2"),
+    _tests("unit", "-n 2 --dist loadfile"),  # a worker has all tests of a file: fixtures of a module are made once
     _tests("e2e", "--timeout=1800", ("page-build", "quick-spark")),
     _tests("neo4j", "", ("neo4j-install",)),
     _tests("cluster", "--timeout=1200", ("quick-spark",)),

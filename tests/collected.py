@@ -1,4 +1,4 @@
-"""Which files of tests a run needs, by the marks that they name: each step of `make test` imports its own alone, not all two hundred.
+"""The marks of tests: which files a step of `make test` imports, and which variants of a test are left to `make test-more`.
 
 A file names its marks itself (`pytestmark`, `@pytest.mark.spark`, `marks=pytest.mark.neo4j`), or a conftest.py above it does. That is read
 from the text, without importing it. A mark that comes from elsewhere is an error: the step that has such tests might pass the file over.
@@ -9,12 +9,14 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from _pytest.mark.expression import Expression
 
 NAMES = frozenset({"spark", "cluster", "neo4j", "lake", "e2e", "slow", "torture"})
+_COSTLY = frozenset({"spark", "cluster", "neo4j", "lake"})
 _TESTS = Path(__file__).parent
 
 
@@ -35,6 +37,22 @@ def check(item: pytest.Item) -> None:
         raise pytest.UsageError(f"{item.nodeid}: name the mark {strange} in its file, or in a conftest.py, as pytest.mark.{strange}.")
 
 
+def mark_variants(items: Sequence[pytest.Item]) -> None:
+    """Give the mark `slow` to variants of a test that needs Spark or a server: `make test` runs the first and the last of its parameters.
+
+    A test whose parameters already have marks `slow` is left as it is.
+    """
+    variants: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()}
+        if marks & _COSTLY and "torture" not in marks:
+            variants.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for same in variants.values():
+        if not any(item.get_closest_marker("slow") for item in same):
+            for item in same[1:-1]:
+                item.add_marker(pytest.mark.slow)
+
+
 def _may_hold(path: Path, expression: Expression) -> bool:
     always, possible = _marks(path)
     some = sorted(possible - always)
@@ -46,6 +64,8 @@ def _may_hold(path: Path, expression: Expression) -> bool:
 def _marks(path: Path) -> tuple[frozenset[str], frozenset[str]]:
     """The marks that all tests of a file have, and those that some may have."""
     always, possible = _named(path)
+    if possible & _COSTLY and "parametrize" in path.read_text(encoding="utf-8"):
+        possible |= {"slow"}  # of variants
     above = [folder / "conftest.py" for folder in path.parents if folder.is_relative_to(_TESTS)]
     return always, possible.union(*(_named(file)[1] for file in above if file.exists()))
 

@@ -38,6 +38,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         collected.check(item)
+    collected.mark_variants(items)
+    for item in items:
         group = next((_GROUPS[name] for name in _GROUPS if item.get_closest_marker(name)), None)
         if group and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(group))

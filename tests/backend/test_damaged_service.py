@@ -81,7 +81,13 @@ def kept(home: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("part", "status", "damage"),
-    [("associations", 200, spoil), ("associations", 200, cut), ("segments", 200, spoil), ("key", 503, spoil), ("key", 503, empty)],
+    [
+        ("associations", 200, spoil),
+        pytest.param("associations", 200, cut, marks=pytest.mark.slow),
+        pytest.param("segments", 200, spoil, marks=pytest.mark.slow),
+        ("key", 503, spoil),
+        ("key", 503, empty),
+    ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_readyz_names_the_damaged_file_and_is_well_once_it_is_back(service: ServiceProcess, part: str, status: int, damage: Any) -> None:
@@ -101,7 +107,7 @@ def test_readyz_names_the_damaged_file_and_is_well_once_it_is_back(service: Serv
         is_ready(client)
 
 
-@pytest.mark.parametrize("damage", [spoil, cut])
+@pytest.mark.parametrize("damage", [spoil, pytest.param(cut, marks=pytest.mark.slow)])
 def test_readyz_is_503_with_a_damaged_database(service: ServiceProcess, tmp_path: Path, damage: Any) -> None:
     with copy_of(service, tmp_path) as other, other.client() as client:
         is_ready(client)
@@ -112,6 +118,7 @@ def test_readyz_is_503_with_a_damaged_database(service: ServiceProcess, tmp_path
         assert client.get("/healthz").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_log_that_vanished_is_told(service: ServiceProcess, tmp_path: Path) -> None:
     with copy_of(service, tmp_path) as other, other.client() as client:
         is_ready(client)
@@ -119,6 +126,7 @@ def test_a_log_that_vanished_is_told(service: ServiceProcess, tmp_path: Path) ->
         assert told(client, "log") == (503, "ingest.db: it is missing")
 
 
+@pytest.mark.slow
 async def test_a_tenant_of_which_the_log_has_lost_entries_takes_the_service_from_no_other(tmp_path: Path) -> None:
     async with await Workspace.open(load_settings(home=tmp_path)) as workspace:
         await workspace.graph.apply("sales", [], offset=10**9)

@@ -26,7 +26,9 @@ if "serve" in sys.orig_argv:
 """
 
 
-@pytest.mark.parametrize("what", _SLOW_ENDS)
+@pytest.mark.parametrize(
+    "what", [pytest.param(what, marks=pytest.mark.slow if what != "an extension that keeps the interpreter" else ()) for what in _SLOW_ENDS]
+)
 def test_a_service_ends_in_time_whatever_its_process_still_has_to_do(tmp_path: Path, what: str) -> None:
     line, code = _SLOW_ENDS[what]
     (tmp_path / "sitecustomize.py").write_text(_FIRST.format(line=line))

@@ -58,6 +58,7 @@ def wait_for(client: httpx.Client, wanted: Callable[[httpx.Response], bool]) -> 
     return answer
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_nothing_acknowledged_is_lost(disk: Path) -> None:
     acknowledged = []
     home = disk / "home"

@@ -139,6 +139,7 @@ def test_a_service_and_a_command_use_one_home_at_once(tmp_path: Path) -> None:
         assert (counts["event"], counts["capture"], records, pending) == (53, 1, 1, 0)
 
 
+@pytest.mark.slow
 def test_a_service_takes_in_what_an_application_that_died_left(tmp_path: Path) -> None:
     _spool(tmp_path, "app", ended=False).close(remove_if_done=False)
     with ServiceProcess(tmp_path) as service, service.client() as client:

@@ -60,6 +60,7 @@ def _worst(client: httpx.Client, *, senders: int) -> Iterator[None]:
     assert all(future.exception() is None for future in sending)
 
 
+@pytest.mark.slow
 def test_another_tenant_is_answered_and_the_service_ends_in_time(service: ServiceProcess) -> None:
     with _client(service, "worst", timeout=3) as worst, _client(service, "other") as other:
         other.post("/api/v1/lineage", json=_LARGE).raise_for_status()  # its process is warm

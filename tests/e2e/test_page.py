@@ -47,6 +47,7 @@ def test_the_page_tells_the_story(demo: Demo, tmp_path: Path) -> None:
         browse("story", service, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_page_draws_a_large_lake_and_administers(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

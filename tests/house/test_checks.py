@@ -70,6 +70,36 @@ def test_a_step_looks_into_the_files_that_may_have_tests_of_it(checks: ModuleTyp
     assert {name for name, expression in marks.items() if collected.may_hold(tmp_path, expression)} == selected
 
 
+_VARIANTS = """
+import pytest
+
+@pytest.mark.spark
+@pytest.mark.parametrize("number", range(5))
+def test_costly(number): ...
+
+@pytest.mark.spark
+@pytest.mark.parametrize("number", [0, 1, 2, pytest.param(3, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.torture)])
+def test_chosen(number): ...
+
+@pytest.mark.parametrize("number", range(3))
+def test_cheap(number): ...
+"""
+
+
+def test_the_first_and_the_last_variant_of_a_costly_test_stay_where_nothing_else_is_chosen(root: Path, tmp_path: Path):
+    (tmp_path / "conftest.py").write_text("from tests.conftest import pytest_collection_modifyitems, pytest_ignore_collect\n")
+    (tmp_path / "test_file.py").write_text(_VARIANTS)
+    collect = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-c", str(root / "pyproject.toml"), "--rootdir", str(tmp_path)]
+
+    def collected_by(marks: str) -> list[str]:
+        done = subprocess.run([*collect, "-m", marks, str(tmp_path)], cwd=root, capture_output=True, text=True, timeout=300)
+        return [line.partition("::test_")[2] for line in done.stdout.splitlines() if "::" in line]
+
+    quick = ["costly[0]", "costly[4]", "chosen[0]", "chosen[1]", "chosen[2]", "cheap[0]", "cheap[1]", "cheap[2]"]
+    assert collected_by("not (slow or torture)") == quick
+    assert collected_by("slow and not torture") == ["costly[1]", "costly[2]", "costly[3]", "chosen[3]"]
+
+
 def test_a_mark_that_comes_from_elsewhere_is_an_error(root: Path, tmp_path: Path):
     (tmp_path / "conftest.py").write_text("from tests.conftest import pytest_collection_modifyitems, pytest_ignore_collect\n")
     (tmp_path / "test_file.py").write_text(

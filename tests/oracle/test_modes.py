@@ -103,6 +103,7 @@ _AUTO = {
     "keys of every kind", "in a semi-join with a condition", "over a join and an anti-join", "over an outer join",
     "over joins of every kind", "matches of text", "cannot be found again",
 }  # fmt: skip
+_QUICK = {"keys of every kind", "over joins of every kind", "matches of text"}  # in each mode, by `make test`
 # What each of these has, another program has together with more. The torture has them, too.
 _LONG = {
     "having", "in a semi-join", "over a join", "over a join of numbers of two kinds", "over an anti-join", "over a semi-join",
@@ -112,8 +113,13 @@ _LONG = {
 
 def _of(modes: Iterable[str], programs: Callable[[str, str], bool]) -> pytest.MarkDecorator:
     """Modes and programs, of these those for which it holds."""
-    chosen = [(mode, name) for mode in modes for name in PROGRAMS if programs(mode, name)]
-    return pytest.mark.parametrize(("laboratory", "name"), chosen, indirect=["laboratory"], ids=[f"{mode}-{name}" for mode, name in chosen])
+    cases = [
+        pytest.param(mode, name, id=f"{mode}-{name}", marks=() if name in _QUICK else pytest.mark.slow)
+        for mode in modes
+        for name in PROGRAMS
+        if programs(mode, name)
+    ]
+    return pytest.mark.parametrize(("laboratory", "name"), cases, indirect=["laboratory"])
 
 
 @_of(BUDGETS, lambda mode, name: name in _AUTO if mode == "auto" else name not in _LONG)

@@ -35,7 +35,6 @@ from tests.oracle.values import Value, same
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.slow,
     pytest.mark.timeout(36_000),
     # py4j leaves closing its sockets to the garbage collector, whenever that comes
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -54,7 +53,10 @@ _numbers = itertools.count()
 Key = tuple[Values, frozenset[Record]]
 
 
-@pytest.fixture(scope="module", params=_BUDGETS.values(), ids=_BUDGETS)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(budget, id=mode, marks=() if mode == "auto" else pytest.mark.slow) for mode, budget in _BUDGETS.items()],
+)
 def laboratory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
     with laboratory_in(tmp_path_factory.mktemp("random"), budget=request.param) as made:
         register_functions(made.spark)

@@ -21,7 +21,7 @@ from tests.oracle.rdd_laboratory import RddLaboratory, rdd_laboratory
 from tests.oracle.rdd_tagged import GROWS, LOOSE, ONE, TWO, compared, parsed, written
 
 pytestmark = [
-    pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(100_000),
+    pytest.mark.spark, pytest.mark.timeout(100_000),
     # py4j leaves closing its sockets to the garbage collector, whenever that comes
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]  # fmt: skip

@@ -29,6 +29,7 @@ PROGRAM = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [pytest.param("coarse", marks=pytest.mark.torture), "auto"])
 def test_what_was_read_is_counted_and_the_application_is_described(mode: str, tmp_path: Path, root: Path) -> None:
     script(tmp_path, "counted.py", PROGRAM)

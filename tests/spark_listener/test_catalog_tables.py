@@ -11,7 +11,7 @@ import pytest
 from tests.backend.cli.command import headwater
 from tests.spark_listener.spark import environment, logged, run, script
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 
 PROGRAM = """
     import os

@@ -15,7 +15,7 @@ from headwater.graph.trace import TraceRequest, trace
 from tests.jvm import QUICK
 from tests.spark_listener.spark import brief, environment, logged, run, script
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 
 WRITE = "execute_insert_into_hadoop_fs_relation_command"
 REPORT = """
@@ -122,6 +122,7 @@ def test_a_program_of_dataframes_and_rdds_is_known_by_record_where_it_can_be_and
     assert '"line": 3' in traced.stdout
 
 
+@pytest.mark.slow
 def test_attach_in_a_test_of_pytest_captures_until_the_end_of_the_session(folder: Path, root: Path) -> None:
     script(
         folder,
@@ -149,6 +150,7 @@ def test_attach_in_a_test_of_pytest_captures_until_the_end_of_the_session(folder
     assert "headwater:" in done.stderr
 
 
+@pytest.mark.slow
 def test_attach_in_a_shell_has_no_script_to_name(folder: Path, root: Path) -> None:
     home = folder / "home"
     lines = """
@@ -175,6 +177,7 @@ spark.range(3).write.parquet("numbers")
     assert "script" not in events[0]["run"]["facets"]["headwater_invocation"]
 
 
+@pytest.mark.slow
 def test_spark_submit_starts_the_launcher_and_it_the_program_whose_workers_are_pyspark_s_own(folder: Path, root: Path) -> None:
     script(
         folder,
@@ -225,6 +228,7 @@ def test_spark_submit_starts_the_launcher_and_it_the_program_whose_workers_are_p
             assert (answer.exact, {record.line for record in answer.records}) == (True, lines)
 
 
+@pytest.mark.slow
 def test_mode_coarse_knows_datasets_and_columns_and_no_records(folder: Path, root: Path) -> None:
     script(
         folder,

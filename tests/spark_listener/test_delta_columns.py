@@ -18,7 +18,6 @@ from tests.spark_listener.delta import delta_over_raw
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.slow,
     pytest.mark.lake,
     pytest.mark.timeout(1200),
     pytest.mark.xdist_group("tables"),
@@ -81,6 +80,7 @@ def test_merge_makes_columns_of_what_its_clauses_say_and_of_what_was_there(comma
     assert rows == {"changed.id JOIN", "changes.id JOIN", "changes.more CONDITIONAL"}
 
 
+@pytest.mark.slow
 def test_a_merge_that_only_inserts_makes_nothing_of_what_was_there(commands: Commands) -> None:
     columns, rows = commands.run(
         "MERGE INTO {t} t USING changes c ON t.id = c.id + 100 WHEN NOT MATCHED THEN INSERT (id, k, s) VALUES (c.id + 100, c.k, c.s)"
@@ -89,6 +89,7 @@ def test_a_merge_that_only_inserts_makes_nothing_of_what_was_there(commands: Com
     assert rows == {"changed.id JOIN", "changes.id JOIN"}
 
 
+@pytest.mark.slow
 def test_update_changes_the_columns_that_it_sets(commands: Commands) -> None:
     columns, rows = commands.run("UPDATE {t} SET s = upper(s), k = 4 WHERE id > 30")
     assert columns == {
@@ -99,6 +100,7 @@ def test_update_changes_the_columns_that_it_sets(commands: Commands) -> None:
     assert rows == set()
 
 
+@pytest.mark.slow
 def test_delete_leaves_columns_as_they_are(commands: Commands) -> None:
     columns, rows = commands.run("DELETE FROM {t} WHERE k = 2 AND s LIKE 'n3%'")
     assert columns == {column: {f"changed.{column} IDENTITY"} for column in ("id", "k", "s")}

@@ -18,7 +18,6 @@ from tests.spark_listener.delta import asked, behind, delta_over_raw, from_raw, 
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.slow,
     pytest.mark.lake,
     pytest.mark.timeout(1200),
     pytest.mark.xdist_group("tables"),
@@ -66,6 +65,7 @@ def test_a_trace_goes_through_a_compaction(laboratory: Laboratory, by: str) -> N
     assert behind(laboratory, path, left) == from_raw(*left)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mapped", [pytest.param(False, marks=pytest.mark.torture), True])
 def test_the_witness_of_a_column_stays_narrow_through_a_compaction(laboratory: Laboratory, mapped: bool) -> None:
     path, sql = str(laboratory.folder / f"narrow{mapped}"), laboratory.spark.sql
@@ -86,6 +86,7 @@ def test_the_witness_of_a_column_stays_narrow_through_a_compaction(laboratory: L
     assert sorted(record.values["id"] for record in answer.records) == [16, 17, 18, 19]
 
 
+@pytest.mark.slow
 def test_a_partition_of_many_files_is_compacted_in_parts(laboratory: Laboratory) -> None:
     path = made(laboratory, "parts", "")
     sizes = [file.stat().st_size for file in Path(path).glob("*.parquet")]
@@ -102,6 +103,7 @@ def test_a_partition_of_many_files_is_compacted_in_parts(laboratory: Laboratory)
     assert behind(laboratory, path, range(0, 24, 2)) == from_raw(*range(0, 24, 2))
 
 
+@pytest.mark.slow
 def test_a_trace_goes_through_an_ordering_of_a_table(laboratory: Laboratory) -> None:
     path = made(laboratory, "ordered", "")
     capture = written(laboratory, lambda: laboratory.spark.sql(f"OPTIMIZE delta.`{path}` ZORDER BY (k, s)"))
@@ -109,6 +111,7 @@ def test_a_trace_goes_through_an_ordering_of_a_table(laboratory: Laboratory) -> 
     assert behind(laboratory, path, range(0, 24, 3)) == from_raw(*range(0, 24, 3))
 
 
+@pytest.mark.slow
 def test_a_compaction_that_follows_a_write_by_itself_is_said(laboratory: Laboratory) -> None:
     path = made(laboratory, "automatic", "")
     sql = laboratory.spark.sql
@@ -124,6 +127,7 @@ def test_a_compaction_that_follows_a_write_by_itself_is_said(laboratory: Laborat
     assert [problem["operator"] for problem in capture["problems"]] == ["OPTIMIZE"]
 
 
+@pytest.mark.slow
 def test_a_compaction_that_has_nothing_to_do_is_no_capture(laboratory: Laboratory) -> None:
     path = made(laboratory, "small", "")
     assert written(laboratory, lambda: laboratory.spark.sql(f"OPTIMIZE delta.`{path}`"))["status"] == "complete"
@@ -133,6 +137,7 @@ def test_a_compaction_that_has_nothing_to_do_is_no_capture(laboratory: Laborator
     assert not [event for event in laboratory.bridge.drain(5_000) if event.get("capture")]
 
 
+@pytest.mark.slow
 def test_files_that_were_vacuumed_are_said(laboratory: Laboratory) -> None:
     path, out = f"{laboratory.folder}/swept", f"{laboratory.folder}/swept_out"
     with laboratory.without_capture():

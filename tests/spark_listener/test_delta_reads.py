@@ -17,7 +17,6 @@ from tests.spark_listener.delta import delta_in, each, made, traced
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.slow,
     pytest.mark.lake,
     pytest.mark.timeout(1200),
     pytest.mark.xdist_group("tables"),
@@ -81,6 +80,7 @@ def test_an_earlier_version_is_read_as_it_was(laboratory: Laboratory) -> None:
     assert traced(laboratory, now.filter("id < 2"), "now_out", values="s") == {0: {"new"}, 1: {"new"}}
 
 
+@pytest.mark.slow
 def test_a_table_is_asked_for_the_records_that_it_holds_now(laboratory: Laboratory) -> None:
     path = made(
         laboratory, "held", "DELETE FROM {t} WHERE id IN (2, 3, 9)", "UPDATE {t} SET s = 'u' WHERE id = 5", enableDeletionVectors="true"
@@ -94,6 +94,7 @@ def test_a_table_is_asked_for_the_records_that_it_holds_now(laboratory: Laborato
     assert forward.exact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vectors", ["true", pytest.param("false", marks=_torture)])
 def test_a_trace_begins_with_the_rows_of_a_version(laboratory: Laboratory, vectors: str) -> None:
     path = made(
@@ -121,6 +122,7 @@ def test_a_trace_begins_with_the_rows_of_a_version(laboratory: Laboratory, vecto
             held(as_of=wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [pytest.param("json", marks=_torture), "parquet"])
 def test_checkpoints_of_version_2_are_read(laboratory: Laboratory, form: str) -> None:
     laboratory.spark.conf.set("spark.databricks.delta.checkpointV2.topLevelFileFormat", form)
@@ -153,6 +155,7 @@ def test_vectors_of_every_kind_are_read(laboratory: Laboratory) -> None:
     assert {record.values["id"] for record in selected} == there
 
 
+@pytest.mark.slow
 def test_a_table_read_in_rows_and_beside_itself(laboratory: Laboratory) -> None:
     path = made(laboratory, "rows", "DELETE FROM {t} WHERE id = 2", enableDeletionVectors="true")
     frame = laboratory.spark.read.format("delta").load(path)
@@ -167,6 +170,7 @@ def test_a_table_read_in_rows_and_beside_itself(laboratory: Laboratory) -> None:
             laboratory.spark.conf.unset(name)
 
 
+@pytest.mark.slow
 def test_what_is_not_followed_is_refused_by_name(laboratory: Laboratory) -> None:
     path = made(laboratory, "fed", "DELETE FROM {t} WHERE id = 2", enableChangeDataFeed="true")
     frame = laboratory.spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", 1).load(path)

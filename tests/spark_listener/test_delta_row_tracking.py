@@ -17,7 +17,6 @@ from tests.spark_listener.delta import behind, delta_over_raw, each, from_raw, m
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.slow,
     pytest.mark.lake,
     pytest.mark.timeout(1200),
     pytest.mark.xdist_group("tables"),
@@ -87,6 +86,7 @@ def test_commands_are_followed_and_rows_keep_their_numbers(laboratory: Laborator
     assert behind(laboratory, path, expected) == expected
 
 
+@pytest.mark.slow
 def test_a_query_may_read_what_the_table_knows_of_its_rows(laboratory: Laboratory) -> None:
     statements = ("UPDATE {t} SET s = 'u' WHERE id = 3", "DELETE FROM {t} WHERE id = 2", "OPTIMIZE {t}", "DELETE FROM {t} WHERE id = 7")
     path = made(laboratory, "known", *statements, **TRACKED, enableDeletionVectors="true")
@@ -108,6 +108,7 @@ def test_a_query_may_read_what_the_table_knows_of_its_rows(laboratory: Laborator
         laboratory.spark.conf.unset("spark.sql.parquet.enableVectorizedReader")
 
 
+@pytest.mark.slow
 def test_what_is_chosen_by_it_is_a_superset(laboratory: Laboratory) -> None:
     path = made(laboratory, "chosen", **TRACKED)
     out = laboratory.folder / "chosen_out"
@@ -122,6 +123,7 @@ def test_what_is_chosen_by_it_is_a_superset(laboratory: Laboratory) -> None:
         assert {record.values["id"] for record in answer.records} == {1, 4, 7, 10}
 
 
+@pytest.mark.slow
 def test_a_log_that_gives_two_files_each_others_numbers_is_found_out(laboratory: Laboratory) -> None:
     path = f"{laboratory.folder}/swapped"
     sql = laboratory.spark.sql
@@ -147,6 +149,7 @@ def test_a_log_that_gives_two_files_each_others_numbers_is_found_out(laboratory:
     assert not [record for record in answer.records if record.dataset.endswith("raw")]
 
 
+@pytest.mark.slow
 def test_a_table_may_begin_to_number_its_rows(laboratory: Laboratory) -> None:
     path, sql = f"{laboratory.folder}/later_tracked", laboratory.spark.sql
     sql(f"CREATE TABLE delta.`{path}` (id int, k int, s string) USING delta")

@@ -20,7 +20,6 @@ from tests.spark_listener.delta import asked, behind, delta_over_raw, from_raw, 
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.slow,
     pytest.mark.lake,
     pytest.mark.timeout(1200),
     pytest.mark.xdist_group("tables"),
@@ -74,6 +73,7 @@ NAMED: dict[str, Callable[[Any, Any, str], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", NAMED)
 def test_each_way_to_write_a_named_table(laboratory: Laboratory, way: str) -> None:
     name, spark = f"named_{way.lower()}", laboratory.spark
@@ -134,6 +134,7 @@ def merged(answer: Any) -> list[str]:
     return [operation for hop in answer.path for operation in hop.operations if operation.startswith("MERGE")]
 
 
+@pytest.mark.slow
 def test_a_clause_that_need_not_take_a_row_makes_a_superset(laboratory: Laboratory, table: str) -> None:
     sql = laboratory.spark.sql
     sql(f"CREATE TABLE delta.`{table}` (id int, k int, s string) USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')")
@@ -187,6 +188,7 @@ def files(path: str) -> list[tuple[str, list[int]]]:
     ]
 
 
+@pytest.mark.slow
 def test_files_are_those_that_delta_writes_without_capture(laboratory: Laboratory, table: str) -> None:
     texts = " ".join(f"WHEN {n} THEN {text}" for n, text in enumerate(["'a'", "''", "NULL", "'b c'"]))
     frame = laboratory.spark.sql(f"SELECT id, CASE id % 4 {texts} END p, id * 7 % 10 v FROM raw")
@@ -199,6 +201,7 @@ def test_files_are_those_that_delta_writes_without_capture(laboratory: Laborator
     assert behind(laboratory, table, range(0, 60, 7)) == from_raw(*range(0, 60, 7))
 
 
+@pytest.mark.slow
 def test_what_a_stream_writes_is_no_capture(laboratory: Laboratory, table: str) -> None:
     spark = laboratory.spark
     batches = spark.readStream.schema("id int, k int, s string").parquet(f"{laboratory.folder}/raw")

@@ -50,6 +50,7 @@ PROGRAM = """
 """
 
 
+@pytest.mark.slow
 def test_each_output_operation_is_a_run_with_what_it_reads(tmp_path: Path, root: Path) -> None:
     script(tmp_path, "older.py", PROGRAM)
     done = run(["-m", "headwater", "run", "--home", "home", "--mode", "coarse", "older.py"], tmp_path, environment(root, master="local[3]"))

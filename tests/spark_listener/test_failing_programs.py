@@ -12,7 +12,7 @@ import pytest
 
 from tests.spark_listener.spark import environment, logged, run, script
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 
 # The first write is done before anything goes wrong.
 _START = """
@@ -173,6 +173,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 def test_a_full_home_costs_lineage_alone_and_the_summary_says_so_once(folder: Path, small_disk: Path, root: Path) -> None:
     home = small_disk / "home"
     done = run(

@@ -41,7 +41,6 @@ def test_a_home_that_cannot_be_written_turns_capture_off_and_nothing_else(folder
 
 
 @pytest.mark.spark
-@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_full_spool_drops_what_does_not_fit_and_the_ledger_and_the_summary_say_how_much(folder: Path, root: Path) -> None:
     script(folder, "saves.py", SAVE_TWICE)

@@ -18,7 +18,6 @@ from tests.spark_listener.iceberg import ids, traced
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.slow,
     pytest.mark.lake,
     pytest.mark.timeout(1200),
     pytest.mark.xdist_group("tables"),
@@ -106,6 +105,7 @@ def test_rows_that_were_deleted_shift_no_position(lake: Laboratory, run: Run, ve
     lake.spark.conf.unset("spark.sql.iceberg.vectorization.enabled")
 
 
+@pytest.mark.slow
 def test_values_are_found_by_field_though_columns_were_renamed(lake: Laboratory, run: Run) -> None:
     run("CREATE TABLE lake.db.evolved USING iceberg AS SELECT id, k, s FROM raw WHERE id = 8")
     run("ALTER TABLE lake.db.evolved RENAME COLUMN s TO k2")
@@ -124,6 +124,7 @@ def test_values_are_found_by_field_though_columns_were_renamed(lake: Laboratory,
     assert _ids(lake, witness) == {9}
 
 
+@pytest.mark.slow
 def test_a_column_of_structs_is_read_row_by_row_and_not_shown(lake: Laboratory, run: Run) -> None:
     run("CREATE TABLE lake.db.nested USING iceberg AS SELECT id, named_struct('a', k, 'b', array(s)) t FROM raw WHERE id < 10")
     assert _write(lake, "SELECT id, t.b[0] b FROM lake.db.nested WHERE t.a = 1", "from_nested")["status"] == "complete"
@@ -132,6 +133,7 @@ def test_a_column_of_structs_is_read_row_by_row_and_not_shown(lake: Laboratory, 
     assert [record.values for record in within.records] == [{"id": 4}]
 
 
+@pytest.mark.slow
 def test_values_of_all_types_are_what_they_are_beside_references(lake: Laboratory, run: Run) -> None:
     columns = (
         "id, id > 3 flag, k + 0.5f single, k / 3 twice, cast(id AS decimal(30, 2)) exact, s, cast(s AS binary) raw, "
@@ -148,6 +150,7 @@ def test_values_of_all_types_are_what_they_are_beside_references(lake: Laborator
     assert _ids(lake, traced(lake, "from_typed")) == set(range(10)) - {6}
 
 
+@pytest.mark.slow
 def test_what_changes_its_partition_with_nearly_every_row_is_let_go(lake: Laboratory, run: Run) -> None:
     run("CREATE TABLE lake.db.mixed (id int, k int) USING iceberg PARTITIONED BY (k) "
         "TBLPROPERTIES ('write.distribution-mode' = 'none', 'write.spark.fanout.enabled' = 'true')")  # fmt: skip
@@ -161,6 +164,7 @@ def test_what_changes_its_partition_with_nearly_every_row_is_let_go(lake: Labora
     lake.forget()
 
 
+@pytest.mark.slow
 def test_a_store_that_failed_is_not_asked_for_each_file(lake: Laboratory) -> None:
     jvm: Any = lake.spark.sparkContext._jvm
     gateway: Any = lake.spark.sparkContext._gateway
@@ -186,6 +190,7 @@ def test_a_store_that_failed_is_not_asked_for_each_file(lake: Laboratory) -> Non
     assert seen(f"file:{lake.folder}/there") == "4"
 
 
+@pytest.mark.slow
 def test_the_snapshot_of_a_write_is_told_where_a_table_was_rolled_back_and_where_it_is_staged(lake: Laboratory, run: Run) -> None:
     first = run("CREATE TABLE lake.db.staged USING iceberg AS SELECT * FROM raw WHERE id < 2")["sink"]["version"]
     run("INSERT INTO lake.db.staged SELECT * FROM raw WHERE id = 20")
@@ -204,6 +209,7 @@ def test_the_snapshot_of_a_write_is_told_where_a_table_was_rolled_back_and_where
     lake.forget()
 
 
+@pytest.mark.slow
 def test_a_table_joined_with_itself_and_cached_is_followed(lake: Laboratory, run: Run) -> None:
     run("CREATE TABLE lake.db.self USING iceberg PARTITIONED BY (k) AS SELECT * FROM raw WHERE id < 12")
     query = "SELECT a.id, count(*) n FROM lake.db.self a JOIN lake.db.self b ON a.k = b.k AND a.id < b.id WHERE a.k = 2 GROUP BY a.id"
@@ -217,6 +223,7 @@ def test_a_table_joined_with_itself_and_cached_is_followed(lake: Laboratory, run
     cached.unpersist()
 
 
+@pytest.mark.slow
 def test_the_count_of_a_table_reads_and_lists_its_records(lake: Laboratory, run: Run) -> None:
     run("CREATE TABLE lake.db.counted USING iceberg AS SELECT * FROM raw WHERE id < 6")
     capture = _write(lake, "SELECT count(DISTINCT k) n FROM lake.db.counted WHERE length(s) > 0", "from_counted")
@@ -243,12 +250,14 @@ def test_what_has_no_positions_is_refused_by_name(lake: Laboratory, run: Run, qu
     assert reason in capture["problems"][0]["reason"]
 
 
+@pytest.mark.slow
 def test_a_table_is_asked_by_place_alone(lake: Laboratory, run: Run) -> None:
     run("CREATE TABLE lake.db.asked USING iceberg AS SELECT * FROM raw WHERE id < 3")
     with pytest.raises(UnsupportedError, match="has now is not known here"):
         traced(lake, "lake/db/asked")
 
 
+@pytest.mark.slow
 def test_explaining_a_write_is_no_write(lake: Laboratory, run: Run) -> None:
     run("CREATE TABLE lake.db.explained USING iceberg AS SELECT * FROM raw WHERE id < 3")
     shown = lake.spark.sql("EXPLAIN EXTENDED INSERT INTO lake.db.explained SELECT * FROM raw").collect()[0][0]

@@ -19,7 +19,6 @@ from tests.spark_listener.iceberg import ids, traced
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.slow,
     pytest.mark.lake,
     pytest.mark.timeout(1200),
     pytest.mark.xdist_group("tables"),
@@ -60,6 +59,7 @@ def _read(lake: Laboratory, query: str, name: str) -> TraceAnswer:
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vectorized", ["true", pytest.param("false", marks=pytest.mark.torture)])
 def test_rows_that_an_equality_delete_takes_are_no_records(lake: Laboratory, run: Run, vectorized: str) -> None:
     name = f"equal_{vectorized}"
@@ -76,6 +76,7 @@ def test_rows_that_an_equality_delete_takes_are_no_records(lake: Laboratory, run
     assert ids(lake, _read(lake, f"SELECT * FROM lake.db.{name} WHERE id <= 5", f"{name}_then")) == [1, 2, 4, 55]
 
 
+@pytest.mark.slow
 def test_files_of_several_partitionings_are_read_and_written(lake: Laboratory, run: Run) -> None:
     run("CREATE TABLE lake.db.parted USING iceberg PARTITIONED BY (k) TBLPROPERTIES ('write.merge.mode' = 'merge-on-read') "
         "AS SELECT * FROM raw WHERE id < 10")  # fmt: skip
@@ -113,6 +114,7 @@ def test_a_branch_is_written_and_read_apart_and_taken_over(lake: Laboratory, run
     assert ids(lake, _read(lake, "SELECT id FROM lake.db.branched VERSION AS OF 'kept'", "of_tag")) == [0, 1, 2, 3, 40]
 
 
+@pytest.mark.slow
 def test_row_ids_are_read_beside_records(lake: Laboratory, run: Run) -> None:
     run("CREATE TABLE lake.db.rowed USING iceberg TBLPROPERTIES ('format-version' = '3', 'write.update.mode' = 'copy-on-write') "
         "AS SELECT /*+ COALESCE(1) */ * FROM raw WHERE id < 6")  # fmt: skip
@@ -125,6 +127,7 @@ def test_row_ids_are_read_beside_records(lake: Laboratory, run: Run) -> None:
     assert ids(lake, answer) == [2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "mode"),
     [
@@ -150,6 +153,7 @@ def test_the_witness_of_a_column_stays_narrow_through_rewrites(lake: Laboratory,
     assert len(traced(lake, f"of_{name}").records) == 20
 
 
+@pytest.mark.slow
 def test_a_snapshot_is_read_by_time_and_between_others(lake: Laboratory, run: Run) -> None:
     first = run("CREATE TABLE lake.db.timed USING iceberg AS SELECT * FROM raw WHERE id < 3")["sink"]["version"]
     at = lake.spark.sql("SELECT committed_at FROM lake.db.timed.snapshots").collect()[0][0]
@@ -193,6 +197,7 @@ def test_a_trace_begins_with_the_rows_of_a_snapshot(lake: Laboratory, run: Run, 
             traced(lake, folder, as_of=wrong)
 
 
+@pytest.mark.slow
 def test_a_snapshot_of_which_rows_were_deleted_by_value_is_refused_by_name(lake: Laboratory, run: Run) -> None:
     first = run("CREATE TABLE lake.db.by_value USING iceberg AS SELECT /*+ COALESCE(1) */ * FROM raw WHERE id < 6")["sink"]["version"]
     delete_equal(lake, "lake.db.by_value", "id", [0, 5])
@@ -201,6 +206,7 @@ def test_a_snapshot_of_which_rows_were_deleted_by_value_is_refused_by_name(lake:
         traced(lake, "lake/db/by_value", as_of="main")
 
 
+@pytest.mark.slow
 def test_of_a_snapshot_that_expired_records_are_traced_and_not_shown(lake: Laboratory, run: Run) -> None:
     run("CREATE TABLE lake.db.expired USING iceberg AS SELECT * FROM raw WHERE id < 3")
     _read(lake, "SELECT id FROM lake.db.expired WHERE id > 0", "before")

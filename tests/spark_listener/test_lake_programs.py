@@ -21,7 +21,7 @@ from tests.jvm import submit
 from tests.lake import KEY, OVER_HTTP, SECRET, S3Server, s3
 from tests.lake_home import Home
 
-pytestmark = [pytest.mark.lake, pytest.mark.slow, pytest.mark.xdist_group("s3a")]
+pytestmark = [pytest.mark.lake, pytest.mark.xdist_group("s3a")]
 
 DATA = "data #1 50%25&+=é"  # a folder on the way to everything: nothing in a path is an escape
 ROWS = [(n, n % 7, n * 3 % 101) for n in range(400)]
@@ -98,6 +98,7 @@ def test_records_are_followed_forward_and_into_folders_of_partitions(lake: Lake)
     assert f"/split/v={v}/" in record["file"]
 
 
+@pytest.mark.slow
 def test_a_service_answers_from_the_same_roots_in_its_question_processes(lake: Lake) -> None:
     with (lake.folder / "service.log").open("wb") as log:
         env = os.environ | {"HEADWATER_HOME": str(lake.home), "HEADWATER_PORT": "0"}
@@ -123,6 +124,7 @@ def test_nothing_of_what_is_kept_or_said_holds_a_secret(lake: Lake) -> None:
     assert [path for path in kept if SECRET.encode() in path.read_bytes()] == []
 
 
+@pytest.mark.slow
 def test_a_replay_without_a_record_writes_beside_the_bucket_and_is_compared_with_it(lake: Lake) -> None:
     (i, k, v) = next(row for row in ROWS if row[1] == 3 and row[2] > 20)
     asked = ["replay", f"s3://lake/{DATA}/sums", "--without", f"s3a://lake/{DATA}/raw", "--where", f"id = {i}", "--format", "json"]
@@ -147,6 +149,7 @@ def test_a_replay_without_a_record_writes_beside_the_bucket_and_is_compared_with
     assert not list(replayed.glob("before-*"))
 
 
+@pytest.mark.slow
 def test_without_the_root_ids_and_paths_are_answered_and_what_to_set_is_said(lake: Lake) -> None:
     elsewhere = lake.home / "storage.toml"
     stated = elsewhere.read_text()
@@ -162,6 +165,7 @@ def test_without_the_root_ids_and_paths_are_answered_and_what_to_set_is_said(lak
     assert all(entry["effect"] == "unreadable" for entry in found["incomplete"])
 
 
+@pytest.mark.slow
 def test_a_source_that_was_replaced_is_said_and_gives_no_value(lake: Lake) -> None:
     lines = [f"{i},{k},{v + 1}" for i, k, v in ROWS[:200]]
     obstore.put(lake.bucket, f"{DATA}/raw/part-0.csv", "\n".join(["id,k,v", *lines, "", ""]).encode())
@@ -172,6 +176,7 @@ def test_a_source_that_was_replaced_is_said_and_gives_no_value(lake: Lake) -> No
     assert values == {"part-0.csv": False, "part-1.csv": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["hdfs", pytest.param("webhdfs", marks=pytest.mark.torture)])
 def test_a_pipeline_on_hdfs_is_traced_to_the_lines_of_the_csv(hdfs_url: str, tmp_path: Path, scheme: str) -> None:
     """Over HTTP in the torture: tests/graph/storage/test_webhdfs.py reads so."""

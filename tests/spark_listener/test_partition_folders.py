@@ -24,7 +24,7 @@ from headwater.graph.trace import TraceAnswer, TraceRequest, trace
 from headwater.graph.trace.questions import DirectQuestions, RowsRequest
 from tests.spark_listener.spark import environment, run, script
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 PROGRAM = """
     import glob

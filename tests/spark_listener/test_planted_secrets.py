@@ -119,6 +119,7 @@ _ADDRESSES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_none_of_five_hundred_secrets_leaves_the_driver(tmp_path: Path, root: Path) -> None:
     planter = Planter()
     (tmp_path / "planted.json").write_text(json.dumps(planter.planted()))

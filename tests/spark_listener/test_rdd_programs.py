@@ -14,7 +14,7 @@ import pytest
 from headwater.spark_listener.registry import Registry
 from tests.spark_listener.spark import brief, environment, logged, run, script
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 
 COUNTS = """
     import sys
@@ -129,6 +129,7 @@ ENDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENDS)
 def test_a_spark_program_ends_as_under_python(name: str, folder: Path, root: Path) -> None:
     script(folder, f"{name}.py", ENDS[name])
@@ -181,6 +182,7 @@ REUSES = """
 """
 
 
+@pytest.mark.slow
 def test_a_program_that_uses_its_records_again_writes_what_it_writes_under_python(folder: Path, root: Path) -> None:
     script(folder, "reuses.py", REUSES)
     (folder / "in.txt").write_text("".join(f"k{n * 7 % 10} {n}\n" for n in range(600)))

@@ -24,7 +24,6 @@ from tests.spark_listener.iceberg import ids, traced
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.slow,
     pytest.mark.lake,
     pytest.mark.timeout(1200),
     pytest.mark.xdist_group("tables"),
@@ -119,6 +118,7 @@ def test_rows_are_found_through_compactions_that_nobody_captured(lake: Laborator
         assert [record.values["id"] for record in found.records if record.dataset.endswith(out)] == reached, (source, found)
 
 
+@pytest.mark.slow
 def test_what_others_changed_is_given_as_far_as_it_is_known(lake: Laboratory) -> None:
     table = _made(lake, "changed")
     _elsewhere(lake, f"UPDATE {table} SET s = 'other' WHERE id = 4", f"INSERT INTO {table} SELECT * FROM raw WHERE id = 50")
@@ -134,6 +134,7 @@ def test_what_others_changed_is_given_as_far_as_it_is_known(lake: Laboratory) ->
     assert "were changed, by which run is not known" in str(_forward(lake, 4).incomplete)
 
 
+@pytest.mark.slow
 def test_a_record_of_a_file_that_no_capture_knows_is_asked_for(lake: Laboratory) -> None:
     table = _made(lake, "unknown")
     _elsewhere(lake, _compacted(table))
@@ -149,6 +150,7 @@ def test_a_record_of_a_file_that_no_capture_knows_is_asked_for(lake: Laboratory)
         traced(lake, "lake/db/unknown", where=None, rows=[(str(stray), 0)])
 
 
+@pytest.mark.slow
 def test_where_a_table_does_not_number_its_rows_the_answer_says_what_is_missing(lake: Laboratory) -> None:
     table = _made(lake, "second", version=2)
     _elsewhere(lake, f"INSERT INTO {table} SELECT * FROM raw WHERE id = 50")
@@ -160,6 +162,7 @@ def test_where_a_table_does_not_number_its_rows_the_answer_says_what_is_missing(
     assert "what became of its records" in _missing(_forward(lake, 4))
 
 
+@pytest.mark.slow
 def test_where_the_metadata_do_not_tell_the_answer_says_so(lake: Laboratory) -> None:
     table = _made(lake, "gone")
     _run(lake, f"UPDATE {table} SET s = 'new' WHERE id = 6")
@@ -190,6 +193,7 @@ def _behind(lake: Laboratory, out: str, numbers: list[int]) -> Mapping[int, Any]
     return {number: _exactly(lake, traced(lake, out, where=f"id = {number}")) for number in numbers}
 
 
+@pytest.mark.slow
 def test_rows_of_delta_with_row_tracking_are_found_through_what_others_did(lake: Laboratory) -> None:
     table = f"delta.`{lake.folder}/tracked`"
     _run(lake, f"CREATE TABLE {table} (id int, k int, s string) USING delta TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
@@ -205,6 +209,7 @@ def test_rows_of_delta_with_row_tracking_are_found_through_what_others_did(lake:
     assert [record.values["id"] for record in found.records if record.dataset.endswith("from_tracked")] == [12], found
 
 
+@pytest.mark.slow
 def test_where_delta_tracks_no_rows_the_answer_says_what_is_missing(lake: Laboratory) -> None:
     table = f"delta.`{lake.folder}/untracked`"
     _run(lake, f"CREATE TABLE {table} (id int, k int, s string) USING delta")

@@ -9,7 +9,7 @@ import pytest
 from tests.backend.service import ServiceProcess
 from tests.spark_listener.spark import brief, environment, logged, run, script
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 
 SAVES = """
     import sys
@@ -55,6 +55,7 @@ def test_lineage_goes_to_the_service_and_what_it_missed_goes_with_the_next_run(f
     assert list((folder / "home" / "spool").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_service_that_runs_on_the_home_gets_it_without_being_named(folder: Path, root: Path) -> None:
     with ServiceProcess(folder / "home") as service:
         env = environment(root, HEADWATER_EXIT_WAIT="200")
@@ -64,6 +65,7 @@ def test_a_service_that_runs_on_the_home_gets_it_without_being_named(folder: Pat
     assert brief(logged(folder / "home")) == expected("job")
 
 
+@pytest.mark.slow
 def test_a_wrong_key_is_told_and_keeps_everything_in_the_spool(folder: Path, root: Path) -> None:
     with ServiceProcess(folder / "service") as service:
         env = environment(root, HEADWATER_URL=service.url, HEADWATER_API_KEY="wrong" * 5, HEADWATER_HOME=str(folder / "home"))

@@ -265,6 +265,7 @@ PROGRAM = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("mode", [pytest.param("coarse", marks=pytest.mark.torture), "auto"])

@@ -64,6 +64,7 @@ PROGRAM = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [pytest.param("coarse", marks=pytest.mark.torture), "auto"])
 def test_what_became_of_a_table_is_told(mode: str, tmp_path: Path, root: Path) -> None:
     script(tmp_path, "ddl.py", PROGRAM)

@@ -180,6 +180,7 @@ def _everything_told(world: Teams, headers: dict[str, str]) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_that_is_told_moves_with_events_of_the_other_team(tmp_path: Path) -> None:
     # They write nothing new: when a dataset was written is told of the dataset, whoever wrote it.
     again = [event | {"eventTime": "2031-01-01T00:00:00Z", "eventType": "RUNNING"} for event in events()]

@@ -733,6 +733,7 @@ def test_values_of_several_types_in_one_column_are_text() -> None:
     assert table.schema.names == ["dataset", "file", "row", "line", "a", "dataset"]
 
 
+@pytest.mark.slow
 def test_a_refusal_by_a_mask_is_written_before_its_answer_and_no_answer_is_kept_by_others(masked: _Company) -> None:
     ours = masked.ours
     with masked.client(*ROLES["analyst"]) as client:

@@ -88,6 +88,7 @@ def test_what_is_no_json_throughout_is_read_by_lines(tmp_path: Path, text: str) 
     assert [(batch.body, list(batch.places)) for batch in event_files.event_batches(path)] == [(text.encode(), [f"{path}:1"])]
 
 
+@pytest.mark.slow
 def test_a_service_is_asked_where_one_is_named(tmp_path: Path) -> None:
     file = _written(tmp_path / "events.jsonl", "\n".join([*(json.dumps(event) for event in _events(3)), "{}"]))
     with ServiceProcess(tmp_path / "home") as service:

@@ -52,6 +52,7 @@ def both(home, question):
     return asyncio.run(ask(None)), asyncio.run(ask(home))
 
 
+@pytest.mark.slow
 def test_every_question_has_the_same_answer_from_both(service, lived_in):
     async def question(answers):
         graph, tenant = answers.graph, answers.tenant

@@ -30,6 +30,7 @@ def test_the_link_that_is_printed_opens_the_page(tmp_path: Path) -> None:
         assert httpx.get(link, trust_env=False, timeout=300).status_code == 303
 
 
+@pytest.mark.slow
 def test_a_second_serve_gives_a_new_link_to_the_first(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path) as service:
         shown = _headwater("serve", "--home", str(tmp_path))
@@ -39,7 +40,7 @@ def test_a_second_serve_gives_a_new_link_to_the_first(tmp_path: Path) -> None:
         assert shown.stdout.startswith(service.url)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_it_ends_when_it_is_asked_to_and_takes_its_announcement_back(tmp_path: Path, how: signal.Signals) -> None:
     with ServiceProcess(tmp_path) as service, service.client() as client:
         asked = client.post("/graphql", json={"query": '{ trace(dataset: "/nowhere", where: "true") { total } }'})
@@ -52,6 +53,7 @@ def test_it_ends_when_it_is_asked_to_and_takes_its_announcement_back(tmp_path: P
         assert "leaked" not in said
 
 
+@pytest.mark.slow
 def test_an_upload_that_the_end_of_the_service_cuts_off_may_be_sent_again(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path) as service:
         uploads = [_unfinished(service, path, size) for path, size in (("lineage", 1_000_000), ("prov", 1_000_000), ("lineage", 1_000))]
@@ -84,6 +86,7 @@ def test_a_port_that_is_taken_is_said_and_the_usual_one_makes_way(tmp_path: Path
     assert f"127.0.0.1:{port} cannot be bound" in shown.stderr
 
 
+@pytest.mark.slow
 def test_the_graph_is_rebuilt_from_the_log_and_checked(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path) as service, service.client() as client:
         assert client.post("/api/v1/lineage", content=body(*map(run_event, range(40)))).status_code == 201
@@ -104,6 +107,7 @@ def test_the_graph_is_rebuilt_from_the_log_and_checked(tmp_path: Path) -> None:
     assert all(item["ok"] for item in checked)
 
 
+@pytest.mark.slow
 def test_a_graph_that_is_not_what_the_log_says_is_found(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path) as service, service.client() as client:
         client.post("/api/v1/lineage", content=body(*map(run_event, range(5))))

@@ -117,6 +117,7 @@ def test_the_corpus_is_large_and_its_names_are_unique() -> None:
     assert len(names) == len(set(names)) >= 300
 
 
+@pytest.mark.slow
 def test_requests_made_to_harm_are_refused_and_others_are_answered_meanwhile(service: ServiceProcess, data: Path) -> None:
     prober = _Prober(service.url)
     before = _memory(service, "VmRSS")

@@ -129,6 +129,7 @@ def _send(client: httpx.Client, harm: Harm) -> httpx.Response:
     return client.request(harm.method, harm.path, content=harm.body or None, headers=headers)
 
 
+@pytest.mark.slow
 def test_no_text_is_taken_for_more_than_text(
     service: ServiceProcess, dataset: str, texts: dict[str, str], around: Path, listener: _Listener
 ) -> None:

@@ -71,6 +71,7 @@ async def answers(home: Path, data: Path) -> list[object]:
     return found
 
 
+@pytest.mark.slow
 async def test_no_answer_is_wrong_and_exact_and_each_damage_is_named(sound: Path, tmp_path: Path) -> None:
     true = await answers(sound / "home", sound / "data")
     assert None not in true

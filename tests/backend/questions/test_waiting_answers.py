@@ -138,6 +138,7 @@ async def test_an_export_that_waits_for_its_reader_beyond_the_deadline_is_ended(
         assert pool.waiting_bytes == 0
 
 
+@pytest.mark.slow
 def test_a_client_that_reads_slowly_holds_up_nobody(big: Path) -> None:
     roots = f'["{big.parent}/data"]'
     with ServiceProcess(big, HEADWATER_DATA_ROOTS=roots, HEADWATER_QUESTION_PROCESSES="1") as service, service.client() as other:

@@ -88,6 +88,7 @@ def _send(service: ServiceProcess, number: int) -> None:
         assert client.post("/api/v1/lineage", json=run_event(number)).status_code == 201
 
 
+@pytest.mark.slow
 def test_a_worker_that_was_killed_is_started_again_and_goes_on(service: ServiceProcess) -> None:
     worker = _worker(service)
     _send(service, 1)

@@ -33,7 +33,7 @@ from tests.graph.storage.faulty import Way, way_to
 from tests.graph.trace.small import COLUMNS, RAW
 from tests.lake import S3Server, s3
 
-pytestmark = [pytest.mark.lake, pytest.mark.slow]
+pytestmark = pytest.mark.lake
 
 Opened = Callable[..., SharedAssociationStore]
 

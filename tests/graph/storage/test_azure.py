@@ -23,7 +23,7 @@ from tests.azure_server import KEY, AzureServer, azure
 from tests.graph.jobs import TENANT, Job
 from tests.graph.trace.small import COLUMNS
 
-pytestmark = [pytest.mark.lake, pytest.mark.slow]
+pytestmark = pytest.mark.lake
 
 CONTENT = bytes(range(256)) * 1000
 

@@ -14,7 +14,7 @@ from headwater.errors import SourceChangedError, SourceUnavailableError, Unsuppo
 from headwater.graph.records import DataRoots
 from headwater.graph.storage import Remote, duck, read_roots
 
-pytestmark = [pytest.mark.lake, pytest.mark.slow, pytest.mark.xdist_group("hdfs")]
+pytestmark = [pytest.mark.lake, pytest.mark.xdist_group("hdfs")]
 
 CONTENT = bytes(range(256)) * 1000
 

@@ -19,7 +19,7 @@ from headwater.graph.storage import Remote, duck, read_roots
 from tests.graph.storage.faulty import Way, way_to
 from tests.lake import KEY, SECRET, S3Server, s3
 
-pytestmark = [pytest.mark.lake, pytest.mark.slow]
+pytestmark = pytest.mark.lake
 
 CONTENT = bytes(range(256)) * 1000
 

@@ -21,7 +21,7 @@ from headwater.graph.storage import Remote, duck, read_roots
 from tests.graph.storage.test_hdfs import put
 from tests.lake import OVER_HTTP
 
-pytestmark = [pytest.mark.lake, pytest.mark.slow, pytest.mark.xdist_group("hdfs")]
+pytestmark = [pytest.mark.lake, pytest.mark.xdist_group("hdfs")]
 
 CONTENT = bytes(range(256)) * 1000
 

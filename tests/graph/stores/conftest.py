@@ -26,7 +26,7 @@ INDEX_BYTES = 1 << 26
         "sqlite",
         "sqlite indexed",
         pytest.param("neo4j", marks=pytest.mark.neo4j),
-        pytest.param("neo4j indexed", marks=pytest.mark.neo4j),
+        pytest.param("neo4j indexed", marks=[pytest.mark.neo4j, pytest.mark.slow]),
     ]
 )
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[GraphStore]:

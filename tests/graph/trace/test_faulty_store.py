@@ -27,7 +27,7 @@ from tests.graph.jobs import TENANT, Job, Relation
 from tests.graph.storage.faulty import Way, way_to
 from tests.lake import KEY, SECRET, S3Server, s3
 
-pytestmark = [pytest.mark.lake, pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.lake, pytest.mark.timeout(120)]
 
 _COLUMNS = {"k": "string", "v": "int"}
 _ROWS = [("a", 5), ("b", 1), ("a", 9), ("b", 7)]

@@ -56,6 +56,7 @@ def test_a_trace_goes_from_the_sender_through_the_request_and_the_log_to_the_gra
     assert traces.resources[0]["service.name"] == "lineage"
 
 
+@pytest.mark.slow
 def test_a_question_is_a_span_of_its_request_without_what_was_asked(service: ServiceProcess, traces: Collector) -> None:
     with service.client() as client:
         asked = {"query": '{ trace(dataset: "/out/secretive", where: "wind > 471147") { total } }'}
@@ -105,6 +106,7 @@ def test_what_is_no_traceparent_is_not_sent_on(stated: str, tmp_path: Path, monk
     folder.close()
 
 
+@pytest.mark.slow
 def test_a_service_whose_collector_is_away_works_and_ends(tmp_path: Path) -> None:
     with (
         ServiceProcess(tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9", OTEL_EXPORTER_OTLP_TIMEOUT="1") as service,
@@ -114,6 +116,7 @@ def test_a_service_whose_collector_is_away_works_and_ends(tmp_path: Path) -> Non
     assert service.process.returncode == 0
 
 
+@pytest.mark.slow
 def test_nothing_of_opentelemetry_is_loaded_where_nobody_asks_for_traces(tmp_path: Path) -> None:
     Home.at(tmp_path).create()
     program = (

@@ -17,7 +17,7 @@ from headwater.graph.access.scopes import ROLES
 from tests.backend.service import ServiceProcess
 from tests.spark_listener.spark import environment, run, script
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 
 COUNTS = """
     from operator import add
@@ -117,6 +117,7 @@ def test_a_word_count_that_ran_in_mode_lazy_is_traced_exactly_both_ways_after_a_
     runs.headwater("store", "check")
 
 
+@pytest.mark.slow
 def test_frames_of_mode_coarse_are_traced_exactly_through_what_the_program_wrote_and_read(runs: Runs, root: Path) -> None:
     """By way of a service, as the page and other programs ask it."""
     runs.program("coarse", FRAMES)
@@ -154,6 +155,7 @@ def test_frames_of_mode_coarse_are_traced_exactly_through_what_the_program_wrote
     assert forward["exact"]
 
 
+@pytest.mark.slow
 def test_a_program_that_writes_something_else_each_time_is_refused_and_changes_nothing(runs: Runs) -> None:
     runs.program("lazy", OTHERWISE)
     runs.headwater("lineage", "out/names")
