@@ -23,8 +23,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -92,13 +92,24 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(f"no step {', '.join(sorted(unknown))}; there are: {', '.join(step.name for step in steps)}")
     chosen = [step for step in steps if not options.steps or step.name in options.steps]
     start = time.monotonic()
-    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what runs is ended, and the folder removed
-    try:
-        with tempfile.TemporaryDirectory(prefix="make-test-", ignore_cleanup_errors=True) as scratch:
-            outcomes = _run(chosen, jobs=options.jobs, shell=_shell(scratch), environment=_environment(scratch))
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with _signals_noted() as signals, tempfile.TemporaryDirectory(prefix="make-test-", ignore_cleanup_errors=True) as scratch:
+        outcomes = _run(chosen, jobs=options.jobs, shell=_shell(scratch), environment=_environment(scratch), signals=signals)
     return _close(outcomes, time.monotonic() - start, more=options.more)
+
+
+@contextmanager
+def _signals_noted() -> Iterator[list[int]]:
+    """Note signals that ask for the end. An exception at any place could lose a process that was just started."""
+    noted: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN:
+            signal.signal(number, lambda number, _: noted.append(number))
+    try:
+        yield noted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _log(step: Step) -> Path:
@@ -142,7 +153,7 @@ def _environment(scratch: str) -> dict[str, str]:
     return kept | {"PYTHONPYCACHEPREFIX": str(COMPILED)} | {"TMPDIR": scratch}
 
 
-def _run(steps: list[Step], *, jobs: int, shell: Sequence[str], environment: dict[str, str]) -> list[Outcome]:
+def _run(steps: list[Step], *, jobs: int, shell: Sequence[str], environment: dict[str, str], signals: Sequence[int]) -> list[Outcome]:
     LOGS.mkdir(parents=True, exist_ok=True)
     chosen = {step.name for step in steps}
     waiting, running, done, again = list(steps), list[_Running](), dict[str, Outcome](), list[Outcome]()
@@ -162,6 +173,8 @@ def _run(steps: list[Step], *, jobs: int, shell: Sequence[str], environment: dic
                 waiting.remove(step)
                 running.append(_start(step, shell, environment))
             time.sleep(_POLL_SECONDS)
+            if signals:
+                sys.exit(128 + signals[0])
             for run in [run for run in running if run.has_ended()]:
                 running.remove(run)
                 outcome = _finish(run)
