@@ -71,6 +71,7 @@ def test_an_example_is_short(root: Path, path: str):
     assert len((root / "examples" / path).read_text().splitlines()) < 100
 
 
+@pytest.mark.slow
 def test_processes_that_count_words_are_one_pipeline_by_record_and_by_actor(root: Path, tmp_path: Path):
     (tmp_path / "text.txt").write_text(TEXT)
     _run(root, tmp_path, "actors/word_count.py", "text.txt", "out")

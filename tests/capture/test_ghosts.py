@@ -47,6 +47,7 @@ def _apart(draw: st.DrawFn) -> list[Range]:
     return [(offset, draw(st.integers(1, 12))) for offset in offsets]
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(written=_apart(), read=_apart())
 def test_records_that_share_bytes_are_the_pairs_of_nested_loops(written: list[Range], read: list[Range]):

@@ -69,6 +69,7 @@ def test_a_replay_leaves_records_out_and_touches_nothing(root: Path, folder: Pat
     assert spooled(folder / "home").events == []  # no run of the pipeline
 
 
+@pytest.mark.slow
 def test_a_program_that_does_not_take_part_is_stopped_before_it_writes(root: Path, folder: Path):
     (folder / "nightly.py").write_text(PLAIN)
     _run(root, folder, "-m", "headwater", "jobs", "register", "nightly", "nightly.py")

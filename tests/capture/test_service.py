@@ -55,6 +55,7 @@ def _asked(service: ServiceProcess, api_key: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_what_a_key_of_a_tenant_sends_is_traced_in_that_tenant_alone(tmp_path: Path, service: ServiceProcess, key: Callable[..., str]):
     session = _recorded(tmp_path, service.url, key(Scope.INTAKE, tenant="sales"))
     assert session.report is not None
@@ -76,6 +77,7 @@ def test_a_key_that_may_only_read_sends_nothing_and_the_program_goes_on(tmp_path
     assert "errors" in _asked(service, key(Scope.READ, tenant="quiet"))
 
 
+@pytest.mark.slow
 def test_a_capture_of_more_associations_than_one_may_have_is_refused(tmp_path: Path, service: ServiceProcess):
     """A few bytes may stand for any number of rows; so what a manifest says that it has is bounded before they are looked at."""
     manifest = json.loads(json.dumps(spooled(_unsent(tmp_path)).manifests[0]))

@@ -156,6 +156,7 @@ def _faults(matrix: Matrix) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_telling_program_of_each_kind_gives_what_it_gives_without(matrix: Matrix) -> None:
     chosen = [program for program in programs() if program.telling]
     assert len(chosen) == 27

@@ -48,6 +48,7 @@ def test_a_service_that_works_is_said_to_and_what_it_refused_is_counted(service:
     assert states(service.home.path)["key"][0] == "bad"
 
 
+@pytest.mark.slow
 def test_measures_are_of_all_tenants(service: ServiceProcess) -> None:
     ring = KeyRing(service.home.named_keys)
     _, key = ring.create("sales", frozenset({Scope.INTAKE}), tenant="sales")

@@ -112,6 +112,7 @@ async def test_one_caller_does_not_take_all_jobs(jobs: Started) -> None:
         made.start("bob", TENANT, _ALL, ())
 
 
+@pytest.mark.slow
 async def test_one_tenant_does_not_keep_the_jobs_of_another_out(jobs: Started) -> None:
     hard = TraceRequest(dataset="out", where=HARD)
     async with jobs() as made:

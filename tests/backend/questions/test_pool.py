@@ -101,6 +101,7 @@ async def test_an_export_comes_in_chunks_and_its_process_answers_the_next_questi
         assert len(pool.pids) == 1
 
 
+@pytest.mark.slow
 async def test_an_export_beyond_its_deadline_is_ended(opened: Opened) -> None:
     async with opened(question_seconds=0.5, question_processes=1) as pool:
         await _warmed(pool)

@@ -115,6 +115,7 @@ def test_the_worker_ends_with_a_service_that_is_told_to(service: ServiceProcess)
     assert "the worker ended" not in service.log.read_text()
 
 
+@pytest.mark.slow
 def test_the_worker_ends_with_a_service_that_is_killed_and_the_next_one_goes_on(service: ServiceProcess) -> None:
     worker = _worker(service)
     os.kill(worker, signal.SIGSTOP)  # so that there is something left to project
@@ -126,6 +127,7 @@ def test_the_worker_ends_with_a_service_that_is_killed_and_the_next_one_goes_on(
     service.settled()
 
 
+@pytest.mark.slow
 def test_a_worker_that_stands_still_holds_up_no_answer(service: ServiceProcess) -> None:
     worker = _worker(service)
     os.kill(worker, signal.SIGSTOP)
@@ -139,6 +141,7 @@ def test_a_worker_that_stands_still_holds_up_no_answer(service: ServiceProcess) 
     service.settled()
 
 
+@pytest.mark.slow
 def test_what_a_worker_writes_has_the_form_of_the_services_lines(service: ServiceProcess) -> None:
     folder = SpoolFolder.create(service.home.spool, "app", limit=1 << 20)
     folder.event(run_event(3), durable=True)

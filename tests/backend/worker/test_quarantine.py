@@ -84,6 +84,7 @@ def _store(service: ServiceProcess, *arguments: str, faulty: Path | None = None)
     return ended.returncode, ended.stdout
 
 
+@pytest.mark.slow
 def test_an_entry_that_ends_the_worker_each_time_is_set_aside_and_can_be_taken_again(tmp_path: Path, faulty: Path) -> None:
     service = ServiceProcess(tmp_path / "home", PYTHONPATH=str(faulty))
     with service, service.client() as client:

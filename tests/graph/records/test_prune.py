@@ -134,6 +134,7 @@ POLICIES = st.fixed_dictionaries({
 _PRUNED = given(runs=RUNS, later=RUNS, said=POLICIES, stop=st.integers(1, 12))
 
 
+@pytest.mark.slow
 @_PRUNED
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_trace_of_kept_data_is_unchanged_wherever_it_is_stopped(tmp_path_factory, runs, later, said, stop) -> None:

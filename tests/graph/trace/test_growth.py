@@ -176,6 +176,7 @@ async def test_of_captures_with_many_files_a_trace_reads_no_lists(store, raw, tm
     opened.close()
 
 
+@pytest.mark.slow
 def test_a_small_prune_does_not_look_through_what_stands_or_is_needed(store, pipeline, monkeypatch) -> None:
     manifests = [store.manifest(TENANT, entry.capture) for entry in store.catalog.captures(TENANT)]
     now, found, identifiers = datetime(2027, 1, 1, tzinfo=UTC), [], iter(range(1, 10**6))

@@ -125,6 +125,7 @@ async def test_one_tenant_at_its_worst_keeps_no_other_from_its_turn(opened: Open
         await asyncio.gather(*reading, return_exceptions=True)
 
 
+@pytest.mark.slow
 async def test_the_process_of_the_next_tenant_is_warm_before_it_comes(opened: Opened) -> None:
     async with opened(body_processes=3) as readers:
         clients = [_Client() for _ in range(2)]
