@@ -115,6 +115,7 @@ def test_a_job_is_told_to_nobody_but_its_caller_and_as_the_caller_may_see_it(lak
         assert ask(owner, _JOB, id=identifier) == {"traceJob": None}
 
 
+@pytest.mark.slow
 def test_a_column_that_is_tagged_after_a_job_ran_does_not_come_out_of_it(lake: _Lake, service: ServiceProcess) -> None:
     rules = service.home.path / "masks.toml"
     before = rules.read_text(encoding="utf-8")

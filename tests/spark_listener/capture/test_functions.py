@@ -81,6 +81,7 @@ class _Words:
         yield -1, -1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arrow", [True, False])
 def test_a_table_function_in_python_is_of_all_rows_of_its_task(spark: SparkSession, table: Any, write: Any, arrow: bool) -> None:
     registry: Any = spark.udtf

@@ -32,6 +32,7 @@ def test_a_description_grows_with_the_branches_and_the_columns_of_a_plan_and_no_
     assert max(sizes[1] / sizes[0], sizes[2] / sizes[0]) < 2.2, sizes
 
 
+@pytest.mark.slow
 def test_of_a_plan_of_too_many_columns_sources_are_told_and_that_columns_are_left_out(
     spark: SparkSession, bridge: Bridge, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -48,6 +49,7 @@ def test_of_a_plan_of_too_many_columns_sources_are_told_and_that_columns_are_lef
     assert "left_out" not in description(bridge, read.cube(*keys[:3]).agg(*map(expr, sums)))
 
 
+@pytest.mark.slow
 def test_rows_that_were_kept_are_described_once_and_of_many_rounds_the_sources_alone(
     spark: SparkSession, bridge: Bridge, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

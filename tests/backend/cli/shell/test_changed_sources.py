@@ -137,6 +137,7 @@ def test_of_several_files_those_alone_are_compared_that_hold_the_records(spark: 
         assert nine.collect() == ["k9 0000"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["rewritten", "replaced", "gone"])
 def test_rows_of_a_changed_file_are_no_lineage_of_a_frame(spark: SparkSession, tmp_path: Path, change: str) -> None:
     spark.range(100).selectExpr("id", "id % 3 AS g").coalesce(1).write.parquet(str(tmp_path / "t"))

@@ -106,6 +106,7 @@ def parted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("batches", "nested", "split"),
     [
