@@ -29,8 +29,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ROOT / "spark_listener" / "jvm"
-JARS = ROOT / "spark_listener" / "jars"
+SOURCES = ROOT / "headwater" / "spark_listener" / "jvm"  # a source distribution has no folder but headwater/
+JARS = ROOT / "headwater" / "spark_listener" / "jars"
 LINES = {"4.0": "4.0.4", "4.1": "4.1.3"}  # lines of Spark, and the release of each that Maven fetches to compile against
 PLAIN = "plain"  # the jar for every other line, see jvm/plain
 ALL = (*LINES, PLAIN)

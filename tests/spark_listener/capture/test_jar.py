@@ -72,7 +72,7 @@ def test_the_tests_run_with_classes_of_the_sources_as_they_are() -> None:
 
 
 def test_a_changed_source_outdates_the_jars_that_contain_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sources = tmp_path / "spark_listener" / "jvm"
+    sources = tmp_path / "headwater" / "spark_listener" / "jvm"
     shutil.copytree(compile_java.SOURCES, sources)
     monkeypatch.setattr(compile_java, "ROOT", tmp_path)
     monkeypatch.setattr(compile_java, "SOURCES", sources)
