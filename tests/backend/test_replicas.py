@@ -94,6 +94,7 @@ def test_an_auditor_sees_what_all_replicas_wrote_at_any_of_them(replicas: Replic
             assert client.get("/readyz").json()["checks"]["audit_copy"] == "ok"
 
 
+@pytest.mark.slow
 def test_each_replica_is_killed_in_turn_and_nothing_is_lost_double_or_late(replicas: Replicas, parts: Shared, tmp_path: Path) -> None:
     delays: list[float] = []
     with Producers(replicas, threads=3) as producers, ThreadPoolExecutor(1) as starting:

@@ -350,6 +350,7 @@ def test_a_home_with_the_setting_answers_what_another_published(service: Opened,
     assert "lies below no root" in refused.stderr
 
 
+@pytest.mark.slow
 def test_replicas_of_the_service_answer_alike_and_are_ready(server: S3Server, tmp_path: Path) -> None:
     manifest, segments = capture()
     settings = {"HEADWATER_ASSOCIATIONS": f"s3://kept/hw/{tmp_path.name}", "HEADWATER_STORAGE": str(tmp_path / "storage.toml")}
