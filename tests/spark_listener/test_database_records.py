@@ -331,7 +331,7 @@ def test_a_database_that_does_not_answer_is_said_within_the_deadline(shop: Shop,
                 other.run("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE")
             began = time.monotonic()
             answer = shop.traced(out, "note = 'n8'", store=store)
-            assert time.monotonic() - began < 8
+            assert time.monotonic() - began < 25
     assert [(record.row, record.values) for record in answer.records] == [(8, {})]
     (entry,) = answer.incomplete
     assert "cannot be read" in entry.reason

@@ -93,7 +93,7 @@ def test_a_backend_that_hangs_does_not_hold_up_the_end() -> None:
             transports.put(event())
         began = time.monotonic()
         transports.finish(1.0)
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 40
         over.set()
     assert transports.sent == 0
     assert transports.problem is not None
@@ -117,7 +117,7 @@ def test_a_full_queue_does_not_hold_up_the_end_once_it_is_empty(answer: int, par
         threading.Timer(0.5, begun.set).start()
         began = time.monotonic()
         transports.finish(60)
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < 40
     assert 0 < len(got) < 100
     assert transports.sent == (0 if answer == 500 else len(got) // parts)  # what had its place arrives
 

@@ -19,7 +19,7 @@ from headwater.backend.http.connections import HEAD_BYTES, Limits
 from headwater.backend.serving import LocalService
 
 _LIMITS = Limits(connections=64, head_seconds=0.4, window_seconds=0.4, read_seconds=0.4, linger_seconds=0.4)
-_PATIENCE = 10.0
+_PATIENCE = 60.0  # on a machine with other work; without the limits, a connection stays open
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_a_connection_that_says_nothing_is_closed(address: tuple[str, int]) -> N
     began = time.monotonic()
     with _connect(address) as connection:
         assert _rest(connection) == b""
-    assert 0.3 < time.monotonic() - began < 4
+    assert 0.3 < time.monotonic() - began < _PATIENCE
 
 
 @pytest.mark.parametrize("sent", [b"G", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "])
@@ -101,7 +101,7 @@ def test_bytes_now_and_then_do_not_hold_a_head_open(address: tuple[str, int]) ->
                 continue
             except OSError:
                 break
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < _PATIENCE
 
 
 def test_a_second_request_that_never_ends_is_closed_too(address: tuple[str, int]) -> None:
@@ -127,7 +127,7 @@ def test_a_slow_body_does_not_hold_a_connection(address: tuple[str, int], key: s
                 continue
             except OSError:
                 break
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < _PATIENCE
 
 
 def test_a_body_that_comes_steadily_is_taken_however_long_it_is_on_its_way(address: tuple[str, int], key: str) -> None:
@@ -156,7 +156,7 @@ def test_a_body_whose_request_was_refused_is_not_waited_for(address: tuple[str, 
                 continue
             except OSError:
                 break
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < _PATIENCE
 
 
 def test_an_answer_that_nobody_reads_does_not_hold_a_connection(service: LocalService, address: tuple[str, int], key: str) -> None:
@@ -175,7 +175,7 @@ def test_an_answer_that_nobody_reads_does_not_hold_a_connection(service: LocalSe
                 continue
             except OSError:
                 break
-        assert time.monotonic() - began < _PATIENCE - 0.5
+        assert time.monotonic() - began < _PATIENCE
 
 
 @pytest.mark.parametrize(

