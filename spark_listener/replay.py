@@ -17,7 +17,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,8 @@ _RDD_WRITES = ("saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile", "save
 class ReplayOrder:
     """What one replayed program is told. `exclude` maps a file to the 0-based numbers of the records to leave out.
 
-    A file is called as an answer calls it: `file:/a/b`, `s3://b/k`.
+    Only the records in `keep` are read from files at the places in `restrict`. `edits` maps a file to new values by row (as text) and
+    column. Spark casts a value from its text; None is NULL. A file is called as an answer calls it: `file:/a/b`, `s3://b/k`.
     `script_sha256` is the hash of the only script that may run. `captures`: capture is on, and delivers nothing.
     """
 
@@ -46,6 +47,9 @@ class ReplayOrder:
     exclude: Mapping[str, Sequence[int]]
     script_sha256: str
     captures: bool = False
+    keep: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    restrict: Sequence[str] = ()
+    edits: Mapping[str, Mapping[str, Mapping[str, str | None]]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | Path) -> ReplayOrder:
@@ -58,7 +62,8 @@ class ReplayOrder:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             captures = raw.get("captures", False) is True
             return cls(
-                replay=raw["replay"], shadow=raw["shadow"], exclude=raw["exclude"], script_sha256=raw["script_sha256"], captures=captures
+                replay=raw["replay"], shadow=raw["shadow"], exclude=raw["exclude"], script_sha256=raw["script_sha256"], captures=captures,
+                keep=raw.get("keep", {}), restrict=raw.get("restrict", ()), edits=raw.get("edits", {}),
             )  # fmt: skip
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(f"{path} is not a replay order: {error!r}.", hint="Start replays with `headwater replay`.") from error
@@ -72,7 +77,19 @@ class ReplayOrder:
     def save(self, path: Path) -> None:
         """Write the order where `load` finds it."""
         order = {"replay": self.replay, "shadow": self.shadow, "exclude": dict(self.exclude), "script_sha256": self.script_sha256}
-        path.write_text(json.dumps({**order, "captures": self.captures}), encoding="utf-8")
+        path.write_text(json.dumps({**order, "captures": self.captures, **self._changes()}), encoding="utf-8")
+
+    def records(self) -> str:
+        """The records to exclude, keep and edit, as the JVM reads them."""
+        return json.dumps({"exclude": {file: list(rows) for file, rows in self.exclude.items()}, **self._changes()})
+
+    def changed_places(self) -> list[str]:
+        """Files and datasets of which a program must not read all records as they are."""
+        return [*self.exclude, *self.keep, *self.restrict, *self.edits]
+
+    def _changes(self) -> dict[str, object]:
+        keep = {file: list(rows) for file, rows in self.keep.items()}
+        return {"keep": keep, "restrict": list(self.restrict), "edits": {file: dict(rows) for file, rows in self.edits.items()}}
 
     def note_met(self, file: str) -> None:
         """Say that records of a file are left out: who started the replay looks whether those of all files were."""
@@ -139,8 +156,7 @@ class Replayer(Unmoved):
 
         if self._context is not session.sparkContext:
             self._context = session.sparkContext
-            excluded = json.dumps({file: list(rows) for file, rows in self._order.exclude.items()})
-            self._bridge = java_object(self._context, _ENTRY, self._order.shadow, excluded, in_executors=True)
+            self._bridge = java_object(self._context, _ENTRY, self._order.shadow, self._order.records(), in_executors=True)
         self._bridge.adopt(session._jsparkSession)  # noqa: SLF001  # PySpark has no public name for it
 
 
@@ -172,10 +188,10 @@ def _read_text(order: ReplayOrder, paths: ShadowPaths, path: str) -> str:
     if "," in path and "{" in path:
         raise UnsupportedError(f"Replay cannot tell which files {path} names.", hint="Read the folder.")
     parts = path.split(",")
-    for file in order.exclude:
+    for file in order.changed_places():
         excluded = file.removeprefix("file:") if file.startswith("file:") else file
         if any(paths.reaches(part, excluded) for part in parts):
-            raise UnsupportedError(f"An RDD program reads {path}; replay without records needs DataFrames.")
+            raise UnsupportedError(f"An RDD program reads {path}; replay with other records needs DataFrames.")
     return ",".join(map(paths.read, parts))
 
 

@@ -1,4 +1,4 @@
-"""`headwater replay`: run a pipeline again without chosen records, and show what comes out differently."""
+"""`headwater replay`: run a pipeline again with other records or programs, and show the rows that differ."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ import typer
 from headwater.backend.cli.display_names import dataset_name, dataset_of
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note, progress
+from headwater.backend.cli.replay_options import replay_request
 from headwater.backend.cli.trace_command import reference
 from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
-from headwater.backend.rerun.replay import Replay, ReplayState
+from headwater.backend.rerun.replay import Replay, ReplayRequest, ReplayState
+from headwater.backend.rerun.replay.dry_run import DryRun
 from headwater.backend.workspace import Workspace
-from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError, UnsupportedError
+from headwater.errors import HeadwaterError, NotFoundError, UnsupportedError
 
 app = typer.Typer(add_completion=False)
+_SAME = {"exclusive": "The output is the same without those records.", "selective": "Each chosen row is the same from those records alone."}
 
 
 @app.command()
@@ -29,56 +32,99 @@ def replay(
         str | None, typer.Option(metavar="DATASET", help="The dataset of the records to leave out.", show_default=False)
     ] = None,
     where: Annotated[
-        str | None, typer.Option(help="Leave out the records that this SQL predicate (DuckDB) selects.", show_default=False)
+        str | None,
+        typer.Option(
+            help="A SQL predicate (DuckDB) that selects records: those to leave out or edit. For selective: rows of OUTPUT.",
+            show_default=False,
+        ),
     ] = None,
     row: Annotated[list[str] | None, typer.Option(help="A record as FILE:N, N from 0; may be repeated.", show_default=False)] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="exclusive, selective, verify, what-if or refresh. Other options imply it.", show_default=False)
+    ] = None,
+    edit: Annotated[
+        str | None, typer.Option(metavar="DATASET", help="what-if: the dataset of the records to edit.", show_default=False)
+    ] = None,
+    set_values: Annotated[
+        list[str] | None, typer.Option("--set", help="what-if: a new value, as 'wind_speed = 9.8'; may be repeated.", show_default=False)
+    ] = None,
+    script: Annotated[
+        Path | None, typer.Option(help="what-if: a script to run in place of the one that writes OUTPUT.", show_default=False)
+    ] = None,
+    changed: Annotated[str | None, typer.Option(metavar="DATASET", help="refresh: the source that changed.", show_default=False)] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run, and run nothing.")] = False,
     show: Annotated[str | None, typer.Option(metavar="ID", help="Show an earlier replay.", show_default=False)] = None,
     earlier: Annotated[bool, typer.Option("--list", help="List earlier replays.")] = False,
     remove: Annotated[str | None, typer.Option(metavar="ID", help="Delete an earlier replay and its folder.", show_default=False)] = None,
     format: OutputFormat = Format.TABLE,
     home: Home = None,
 ) -> None:
-    """Run a pipeline again without chosen records, into a shadow folder, and compare.
+    """Run a pipeline again, into a shadow folder, and compare.
 
-    The programs between those records and OUTPUT run unchanged; the data that they made is never touched. A program is run only if it is
-    registered on this home, which `headwater run` and `headwater jobs register` do, and only if its script is still what was registered.
+    It runs without chosen records (exclusive), on only the records behind chosen rows (selective), with edited records or another script
+    (what-if), after a source changed (refresh), or as it was (verify). The data that the programs made is never touched.
+
+    A program is run only if it is registered on this home, which `headwater run` and `headwater jobs register` do, and only if its script
+    is still what was registered.
 
     For example:
 
       headwater replay out/report --without raw/weather.csv --where "wind_speed > 1000"
+      headwater replay out/report --edit raw/weather.csv --set "wind_speed = 9.8" --where "wind_speed > 1000"
+      headwater replay out/report --kind selective --where "origin = 'EWR'"
     """
     if earlier or show or remove:
         asyncio.run(_look(home, show, remove, format))
         return
-    if output is None or without is None or (where is None and not row):
-        parts = {
-            "OUTPUT, the dataset to make again": output,
-            "--without, the dataset of the records to leave out": without,
-            "--where or --row, which records those are": where or row,
-        }
-        raise InvalidQueryError(
-            f"A replay lacks {'; '.join(part for part, given in parts.items() if not given)}.",
-            hint='For example: headwater replay out/report --without raw/weather.csv --where "wind_speed > 1000". '
-            "--list, --show and --remove are about earlier replays.",
-        )
+    chosen, request = replay_request(
+        output=output, without=without, edit=edit, changed=changed, where=where, rows=[reference(text) for text in row or ()],
+        set_values=set_values or (), script=script, kind=kind,
+    )  # fmt: skip
     if os.environ.get("HEADWATER_URL") and home is None:
         raise UnsupportedError("A replay starts programs on this machine; it works on a home.", hint="Name one with --home.")
-    done = asyncio.run(_run(home, output, without, where, [reference(text) for text in row or ()]))
+    if dry_run:
+        _print_dry_run(asyncio.run(_plan(home, chosen, request)), format)
+        return
+    done = asyncio.run(_run(home, chosen, request))
     if done.state is ReplayState.FAILED:
         raise HeadwaterError(done.error or "The replay failed.")
     _print(done, format)
 
 
-async def _run(home: Path | None, output: str, without: str, where: str | None, rows: list[tuple[str, int]]) -> Replay:
+async def _plan(home: Path | None, kind: str, request: ReplayRequest) -> DryRun:
+    async with await Workspace.open(load_settings(home=home)) as workspace:
+        await workspace.take_in()
+        return await workspace.replays().dry_run(DEFAULT_TENANT, kind=kind, request=request)
+
+
+async def _run(home: Path | None, kind: str, request: ReplayRequest) -> Replay:
     async with await Workspace.open(load_settings(home=home)) as workspace:
         await workspace.take_in()
         replays = workspace.replays()
-        planned = await replays.plan(DEFAULT_TENANT, without, where, rows, output)
-        count = sum(len(numbers) for numbers in planned.exclude.values())
-        note(f"Leaving {count} record{'s' if count != 1 else ''} out; running {len(planned.steps)} programs again, into {planned.shadow}")
+        planned = await replays.plan_kind(DEFAULT_TENANT, kind=kind, request=request)
+        note(f"{_records(planned)}running {len(planned.steps)} programs again, into {planned.shadow}")
         with progress() as bars:
             bar = bars.add_task("replaying", total=len(planned.steps))
             return await replays.run(planned, _teller(bars, bar))
+
+
+def _records(planned: Replay) -> str:
+    verbs = {"Leaving {} out; ": planned.exclude, "Keeping {}; ": planned.keep, "Editing {}; ": planned.edits}
+    counts = {verb: sum(map(len, files.values())) for verb, files in verbs.items()}
+    return "".join(verb.format(f"{count} record{'s' if count != 1 else ''}") for verb, count in counts.items() if count)
+
+
+def _print_dry_run(found: DryRun, format: Format) -> None:
+    if format is Format.JSON:
+        emit_json(found.model_dump(mode="json"))
+        return
+    rows = [{"job": step.job, "script": step.script, "seconds": step.seconds} for step in found.steps]
+    emit(rows, columns=["job", "script", "seconds"], format=format, title=f"A replay of the kind {found.kind} would run")
+    note(f"Records: {found.excluded} left out, {found.kept} kept, {found.edited} edited.")
+    note(f"Time: {'unknown, not all programs were replayed before' if found.seconds is None else f'about {found.seconds} s'}.")
+    note(f"Disk: about {found.disk_bytes} bytes, {found.disk_free} are free.")
+    for line in found.notes:
+        note(line)
 
 
 def _teller(bars: Any, bar: Any) -> Callable[[Replay], None]:
@@ -119,8 +165,10 @@ def _print(done: Replay, format: Format) -> None:
     if format is Format.JSON:
         emit_json(done.model_dump(mode="json", exclude={"tenant", "process"}))
         return
+    for line in done.notes:
+        note(line)
     if not done.differences:
-        note("The output is the same without those records.")
+        note(_SAME.get(done.kind, "The output is the same."))
         return
     amount = "1 row of {} differs" if done.differing == 1 else f"{done.differing} rows of {{}} differ"
     title = amount.format(dataset_of(dataset_name(done.output)))

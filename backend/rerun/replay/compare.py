@@ -21,6 +21,7 @@ from headwater.graph.duck.sql import literal, quoted
 from headwater.graph.records import DataRoots, Look
 from headwater.graph.storage.duck import faults
 
+_NUMBER = "_headwater_row"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _KINDS = {"DATE": re.compile(r"\d{4}-\d{2}-\d{2}"), "BIGINT": re.compile(r"-?\d{1,18}")}
 _READERS = {
@@ -31,11 +32,19 @@ _READERS = {
 
 
 def compare(
-    dataset: str, before: Path, after: Path, *, sources: DataRoots, places: Sequence[str] = ("",), limit: int = 100
+    dataset: str,
+    before: Path,
+    after: Path,
+    *,
+    sources: DataRoots,
+    places: Sequence[str] = ("",),
+    chosen: Mapping[str, Sequence[int]] | None = None,
+    limit: int = 100,
 ) -> tuple[list[Difference], int]:
     """Return at most `limit` differences between two folders, and the number of all. Files of `before` must be below the data roots.
 
-    Only what lies at the `places` in both folders is compared.
+    Only what lies at the `places` in both folders is compared. `chosen` are 0-based rows by the path of a file below `before`: each of them
+    must be in `after`, and other rows of `after` are no differences.
 
     Raises:
         UnsupportedError: the format of the dataset cannot be compared, or one of its files may not be read.
@@ -43,16 +52,19 @@ def compare(
     looks = [sources.look(), DataRoots.of([after]).look()]  # they hold the files open that the views name
     with duckdb.connect() as database, faults():
         database.execute("SET enable_progress_bar = false")  # a command would print the progress bar into its answer
-        database.execute(f"CREATE VIEW was AS SELECT * FROM {_relation(before, looks[0], places)}")
+        database.execute(f"CREATE VIEW was AS SELECT * FROM {_relation(before, looks[0], places, chosen)}")
         database.execute(f"CREATE VIEW now AS SELECT * FROM {_relation(after, looks[1], places)}")
         gone, gone_count = _rows(database, "was", "now", limit)
-        come, come_count = _rows(database, "now", "was", limit)
+        come, come_count = _rows(database, "now", "was", limit) if chosen is None or gone else ([], 0)
     for look in looks:
         look.check()
-    return _pair(dataset, gone, come), max(gone_count, come_count)
+    pairs = _pair(dataset, gone, come)
+    if chosen is not None:
+        return [pair for pair in pairs if pair.before is not None], gone_count
+    return pairs, max(gone_count, come_count)
 
 
-def _relation(folder: Path, look: Look, places: Sequence[str]) -> str:
+def _relation(folder: Path, look: Look, places: Sequence[str], chosen: Mapping[str, Sequence[int]] | None = None) -> str:
     real = look.path(str(folder))
     for suffix, reader in _READERS.items():
         if real.is_file():
@@ -61,9 +73,24 @@ def _relation(folder: Path, look: Look, places: Sequence[str]) -> str:
             below = [file for place in places for file in sorted((real / place).rglob(f"*{suffix}"))]
             files = [file for file in below if not _hidden(file.relative_to(real))]
         if files:
-            return _read(files, real, reader, look)
+            return _read(files, real, reader, look) if chosen is None else _read_rows(files, real, reader, look, chosen)
     named = ", ".join(str(folder / place) for place in places[:5])
     raise UnsupportedError(f"{named} holds no Parquet, CSV or JSON file that could be compared.")
+
+
+def _read_rows(files: Sequence[Path], folder: Path, reader: str, look: Look, chosen: Mapping[str, Sequence[int]]) -> str:
+    """Return the chosen rows of files, which are numbered in the order in which DuckDB reads one file."""
+    queries, found = [], set()
+    for file in files:
+        inner = "" if file == folder else str(file.relative_to(folder))
+        if inner in chosen:
+            found.add(inner)
+            rows = ", ".join(f"{row:d}" for row in chosen[inner])
+            numbered = f"SELECT *, row_number() OVER () - 1 AS {quoted(_NUMBER)} FROM {_read([file], folder, reader, look)}"
+            queries.append(f"SELECT * EXCLUDE ({quoted(_NUMBER)}) FROM ({numbered}) WHERE {quoted(_NUMBER)} IN ({rows})")
+    if missing := sorted(set(chosen) - found):
+        raise UnsupportedError(f"{folder / missing[0]} holds chosen rows and was not written again, so they cannot be compared.")
+    return f"({' UNION ALL BY NAME '.join(queries)})"
 
 
 def _read(files: Sequence[Path], folder: Path, reader: str, look: Look) -> str:

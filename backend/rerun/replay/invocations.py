@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from shlex import quote
 
 from headwater.backend.rerun.replay.model import Invocation
@@ -30,8 +31,12 @@ class Upstream:
     jobs: Mapping[str, tuple[str, str]]
     names: Mapping[str, str]
 
-    def invocation(self, application: str, registry: Registry) -> Invocation:
-        """Return how to start the program of an application run.
+    def writes(self, application: str) -> list[str]:
+        """Return the datasets that an application makes."""
+        return sorted({dataset for flow in self.flows if flow.application == application for dataset in flow.writes})
+
+    def invocation(self, application: str, registry: Registry, script: Path | None = None) -> Invocation:
+        """Return how to start the program of an application run. `script` replaces the registered one, which may have changed then.
 
         Raises:
             UnsupportedError: the program is not registered, or changed since.
@@ -48,6 +53,9 @@ class Upstream:
             run=application, job=job, namespace=namespace, argv=program.argv, working_directory=program.working_directory,
             script=program.script, script_sha256=program.script_sha256, environment=program.environment,
         )  # fmt: skip
+        if script is not None:
+            digest = script_sha256(str(script))
+            invocation = invocation.model_copy(update={"script": str(script), "script_sha256": digest or ""})
         check(invocation)
         return invocation
 
@@ -84,9 +92,16 @@ def _command(namespace: str, job: str) -> str:
 
 async def upstream_of(graph: GraphStore, tenant: str, output: str) -> Upstream:
     """Return all flows that lead to the dataset `output`."""
-    reached = await graph.reach(
-        tenant, [output], direction=Direction.UPSTREAM, kinds=[EdgeKind.READS, EdgeKind.WRITES], depth=_DEPTH, limit=_LIMIT
-    )
+    return await _flows(graph, tenant, output, Direction.UPSTREAM)
+
+
+async def downstream_of(graph: GraphStore, tenant: str, source: str) -> Upstream:
+    """Return all flows that depend on the dataset `source`."""
+    return await _flows(graph, tenant, source, Direction.DOWNSTREAM)
+
+
+async def _flows(graph: GraphStore, tenant: str, dataset: str, direction: Direction) -> Upstream:
+    reached = await graph.reach(tenant, [dataset], direction=direction, kinds=[EdgeKind.READS, EdgeKind.WRITES], depth=_DEPTH, limit=_LIMIT)
     jobs = {node.id: node for node in reached.nodes if node.kind is NodeKind.JOB}
     datasets = {node.id for node in reached.nodes if node.kind is NodeKind.DATASET}
     application_of = await _applications(graph, tenant, jobs)

@@ -36,9 +36,10 @@ class Invocation(BaseModel):
 
 
 class Step(BaseModel):
-    """One program to run again. `job` is the id of its pipeline."""
+    """One program to run again. `job` is the id of its pipeline, `writes` are the datasets that it makes for the output."""
 
     job: str
+    writes: Sequence[str] = ()
     invocation: Invocation
     state: ReplayState = ReplayState.QUEUED
     seconds: float | None = None
@@ -60,6 +61,9 @@ class Replay(BaseModel):
 
     `exclude` maps a file to the 0-based numbers of its excluded records. `states` maps a file to its length and modification time (ms) when
     the records were chosen. `shadow` is the output folder. `process` is the id of the process that runs the replay.
+
+    `keep`, `restrict` and `edits` are those of a replay order. `chosen` are the compared rows by file (None: all rows are compared).
+    `outputs` are the compared datasets in the order in which they are made; empty: `output`. `notes` are sentences about the result.
     """
 
     id: str
@@ -71,7 +75,14 @@ class Replay(BaseModel):
     ended_at: str | None = None
     shadow: str
     process: int
+    kind: str = "exclusive"
     exclude: Mapping[str, Sequence[int]]
+    keep: Mapping[str, Sequence[int]] = {}
+    restrict: Sequence[str] = ()
+    edits: Mapping[str, Mapping[str, Mapping[str, str | None]]] = {}
+    chosen: Mapping[str, Sequence[int]] | None = None
+    outputs: Sequence[str] = ()
+    notes: list[str] = []
     states: Mapping[str, tuple[int, int]] = {}
     steps: list[Step] = []
     differences: list[Difference] = []

@@ -5,7 +5,7 @@ A replay repeats only the programs between the excluded records and the output. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
@@ -39,6 +39,27 @@ def applications_between(flows: Sequence[Flow], sources: Iterable[str], output: 
             f"No recorded run leads from the records left out to {output}.",
             hint="Trace the output first: replay repeats the runs on that path.",
         )
+    return in_order(flows, chosen)
+
+
+def applications_after(flows: Sequence[Flow], application: str, output: str) -> list[str]:
+    """Return an application, and those between its outputs and `output`, in order.
+
+    Raises:
+        UnsupportedError: the applications feed each other in a circle.
+    """
+    made = {dataset for flow in flows if flow.application == application for dataset in flow.writes}
+    affected = _closure(made, [(flow.reads, flow.writes) for flow in flows])
+    needed = _closure({output}, [(flow.writes, flow.reads) for flow in flows])
+    return in_order(flows, {application} | {flow.application for flow in flows if flow.reads & affected and flow.writes & needed})
+
+
+def in_order(flows: Sequence[Flow], chosen: Collection[str]) -> list[str]:
+    """Return the chosen applications, each after the applications that write its inputs.
+
+    Raises:
+        UnsupportedError: the applications feed each other in a circle.
+    """
     repeated = [flow for flow in flows if flow.application in chosen]
     order: TopologicalSorter[str] = TopologicalSorter({application: set() for application in sorted(chosen)})
     for reader in repeated:

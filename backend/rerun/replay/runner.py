@@ -36,7 +36,10 @@ def run_steps(replay: Replay, folder: Path, changed: Callable[[Replay], None]) -
     for number, step in enumerate(replay.steps, start=1):
         check(step.invocation)
         order = folder / f"order-{number}.json"
-        ReplayOrder(replay=replay.id, shadow=replay.shadow, exclude=replay.exclude, script_sha256=step.invocation.script_sha256).save(order)
+        ReplayOrder(
+            replay=replay.id, shadow=replay.shadow, exclude=replay.exclude, script_sha256=step.invocation.script_sha256,
+            keep=replay.keep, restrict=replay.restrict, edits=replay.edits,
+        ).save(order)  # fmt: skip
         step.state = ReplayState.RUNNING
         changed(replay)
         began = time.monotonic()

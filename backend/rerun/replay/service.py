@@ -7,38 +7,31 @@ as failed the next time that somebody looks at it. The service never resumes it.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import re
 import shutil
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
 from pydantic import ValidationError
 
-from headwater.backend.rerun.replay.compare import compare
-from headwater.backend.rerun.replay.invocations import upstream_of
-from headwater.backend.rerun.replay.local_copies import fetched
-from headwater.backend.rerun.replay.model import FAULT, Difference, Replay, ReplayState, Step
-from headwater.backend.rerun.replay.plan import applications_between
+from headwater.backend.rerun.replay.checks import check_met, check_readable, check_unchanged, file_states
+from headwater.backend.rerun.replay.dry_run import DryRun, summarize
+from headwater.backend.rerun.replay.kinds import ReplayRequest, Sources, Work, load_kind
+from headwater.backend.rerun.replay.model import FAULT, Replay, ReplayState, Step
 from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
-from headwater.backend.rerun.replay.replayed_places import place_named, places_written
+from headwater.backend.rerun.replay.replayed_places import place_named
+from headwater.backend.rerun.replay.results import add_result
 from headwater.backend.rerun.replay.runner import run_steps
-from headwater.errors import HeadwaterError, InvalidQueryError, SourceChangedError, UnsupportedError
-from headwater.graph.model import parse_id
+from headwater.errors import HeadwaterError, InvalidQueryError, UnsupportedError
 from headwater.graph.records import DataRoots
-from headwater.graph.storage.addresses import is_remote
 from headwater.graph.stores import GraphStore
-from headwater.graph.trace import Grain, TraceAnswer, TraceRequest
+from headwater.graph.trace import TraceAnswer, TraceRequest
 from headwater.spark_listener.registry import Registry
-from headwater.spark_listener.replay import met_file
-from headwater.spark_listener.shadow_paths import ShadowPaths
 
 _FILE = "replay.json"
 _log = logging.getLogger("headwater.replay")
@@ -49,37 +42,6 @@ class Tracer(Protocol):
     """Answers a trace request of one tenant."""
 
     def __call__(self, tenant: str, request: TraceRequest) -> Awaitable[TraceAnswer]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Records to exclude: `files` maps a file to record numbers, `datasets` contain these files, `outputs` depend on the records."""
-
-    files: Mapping[str, Sequence[int]]
-    datasets: Sequence[str]
-    outputs: Sequence[str]
-
-
-def _selection(request: TraceRequest, answer: TraceAnswer) -> Selection:
-    if not answer.selected:
-        raise InvalidQueryError(
-            f"No record of {request.dataset} was selected.", field="where", hint="Look at the records first: `headwater trace … --where …`."
-        )
-    files: dict[str, list[int]] = {}
-    for record in answer.selected:
-        if record.grain is not Grain.RECORD or record.file is None or record.row is None:
-            raise InvalidQueryError(f"{record.dataset} is known at the grain of a {record.grain}; only records can be left out.")
-        files.setdefault(record.file, []).append(record.row)
-    outputs = list(dict.fromkeys(record.dataset for record in answer.records))
-    if not outputs:
-        output = request.to or "any output"
-        if lacking := [f"{entry.what}: {entry.reason}" for entry in answer.incomplete if entry.effect == "missing"]:
-            reason = f"Whether the selected records of {request.dataset} had a part in {output} is not known: {'; '.join(lacking)}."
-            raise InvalidQueryError(reason, hint="Run the program again on what is there now, then replay that run.")
-        raise InvalidQueryError(f"The selected records of {request.dataset} had no part in {output}.", hint="There is nothing to replay.")
-    if request.to is None and len(outputs) > 1:
-        raise InvalidQueryError(f"The selected records reach {', '.join(outputs)}.", field="output", hint="Say which one to replay.")
-    return Selection(files, list(dict.fromkeys(record.dataset for record in answer.selected)), outputs)
 
 
 class Replays:
@@ -97,36 +59,57 @@ class Replays:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def start(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> str:
-        """Plan a replay without the selected records, queue it, and return its id.
+        """Start an exclusive replay without the selected records. See `start_kind`."""
+        return await self.start_kind(tenant, kind="exclusive", request=_exclusive(dataset, where, rows, output))
+
+    async def start_kind(self, tenant: str, *, kind: str, request: ReplayRequest) -> str:
+        """Plan a replay, queue it, and return its id.
 
         Raises:
-            InvalidQueryError: the selection is empty or does not select records.
-            NotFoundError: nothing leads to `output`.
-            UnsupportedError: a program on the way is not registered or changed since, or `output` cannot be read.
+            InvalidQueryError: there is no such kind, or it does not accept the request.
+            NotFoundError: nothing leads to the output.
+            UnsupportedError: a program on the way is not registered or changed since, or the output cannot be read.
         """
-        replay = await self.plan(tenant, dataset, where, rows, output)
+        if request.script is not None:
+            raise UnsupportedError("A service runs registered scripts only.", hint="On the machine of the home: headwater replay --script.")
+        replay = await self.plan_kind(tenant, kind=kind, request=request)
         task = asyncio.create_task(self._run_in_turn(replay))
         self._tasks[replay.id] = task
         task.add_done_callback(lambda _: self._tasks.pop(replay.id, None))
         return replay.id
 
     async def plan(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> Replay:
-        """Return the replay that `start` would run, kept as queued. Raises like `start`."""
-        selection = await self._select(tenant, dataset, where, rows, output)
-        target = selection.outputs[0]
-        _check_readable(target, self._sources)
-        upstream = await upstream_of(self._graph, tenant, target)
-        applications = applications_between(upstream.flows, selection.datasets, target)
-        steps = [Step(job=upstream.names.get(one, one), invocation=upstream.invocation(one, self._registry)) for one in applications]
-        states = await asyncio.to_thread(_states, selection.files, self._sources)
+        """Return the exclusive replay that `start` would run, kept as queued. Raises like `start`."""
+        return await self.plan_kind(tenant, kind="exclusive", request=_exclusive(dataset, where, rows, output))
+
+    async def plan_kind(self, tenant: str, *, kind: str, request: ReplayRequest, is_kept: bool = True) -> Replay:
+        """Return the replay that `start_kind` would run, kept as queued with `is_kept`. Raises like `start_kind`.
+
+        The caller must be the operator of the home if the request names a script.
+        """
+        work = await load_kind(kind).plan(request, Sources(tenant, self._graph, self._trace))
+        check_readable(work.output, self._sources)
+        steps = [self._step(work, application) for application in work.applications]
+        states = await asyncio.to_thread(file_states, {**work.exclude, **work.keep, **work.edits}, self._sources)
         identifier = uuid.uuid4().hex
         replay = Replay(
-            id=identifier, tenant=tenant, output=target, within=place_named(target, output), started_at=_now(),
-            shadow=str(self._folder / identifier / "data"),
-            exclude=selection.files, states=states, steps=steps, process=os.getpid(),
+            id=identifier, tenant=tenant, output=work.output, within=place_named(work.output, request.output), started_at=_now(), kind=kind,
+            shadow=str(self._folder / identifier / "data"), exclude=work.exclude, keep=work.keep, restrict=work.restrict, edits=work.edits,
+            chosen=work.chosen, outputs=work.outputs, notes=list(work.notes), states=states, steps=steps, process=os.getpid(),
         )  # fmt: skip
-        self._save(replay)
+        if is_kept:
+            self._save(replay)
         return replay
+
+    async def dry_run(self, tenant: str, *, kind: str, request: ReplayRequest) -> DryRun:
+        """Return what `start_kind` would run. Nothing runs and nothing is kept. Raises like `start_kind`."""
+        replay = await self.plan_kind(tenant, kind=kind, request=request, is_kept=False)
+        return await asyncio.to_thread(summarize, replay, await self.list(tenant, 100), self._sources, self._folder)
+
+    def _step(self, work: Work, application: str) -> Step:
+        script = work.script if application == work.edited else None
+        invocation = work.upstream.invocation(application, self._registry, script)
+        return Step(job=work.upstream.names.get(application, application), writes=work.upstream.writes(application), invocation=invocation)
 
     async def run(self, replay: Replay, changed: Callable[[Replay], None] = lambda _: None) -> Replay:
         """Run a planned replay to its end, in threads. `changed` is called after each step."""
@@ -138,11 +121,11 @@ class Replays:
         replay.state = ReplayState.RUNNING
         save(replay)
         try:
-            await asyncio.to_thread(_check_unchanged, replay, self._sources)
+            await asyncio.to_thread(check_unchanged, replay, self._sources)
             await in_thread_left_behind(run_steps, replay, self._folder / replay.id, save)
-            await asyncio.to_thread(_check_unchanged, replay, self._sources)
-            _check_met(replay)
-            replay.differences, replay.differing = await asyncio.to_thread(_differences, replay, self._sources, self._folder / replay.id)
+            await asyncio.to_thread(check_unchanged, replay, self._sources)
+            check_met(replay)
+            await asyncio.to_thread(add_result, replay, self._sources, self._folder / replay.id)
             replay.state = ReplayState.COMPLETE
         except HeadwaterError as error:
             replay.state, replay.error = ReplayState.FAILED, str(error)
@@ -194,10 +177,6 @@ class Replays:
         async with self._one_at_a_time:
             await self.run(replay)
 
-    async def _select(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> Selection:
-        request = TraceRequest(dataset=dataset, where=where, rows=rows, forward=True, to=output, values=False)
-        return _selection(request, await self._trace(tenant, request))
-
     @staticmethod
     def _settled(replay: Replay) -> Replay:
         """Mark a replay as failed if its file says that it runs but its process is gone."""
@@ -224,82 +203,8 @@ class Replays:
             return None
 
 
-def _differences(replay: Replay, sources: DataRoots, folder: Path) -> tuple[list[Difference], int]:
-    place = _place(replay.output)
-    after = ShadowPaths(replay.shadow).folder(place)
-    places = places_written(replay.output, after, replay.within)
-    if not is_remote(place):
-        return compare(replay.output, Path(place), after, sources=sources, places=places)
-    with fetched(sources, place, folder) as copy:
-        return compare(replay.output, copy, after, sources=DataRoots.of([copy]), places=places)
-
-
-def _states(files: Iterable[str], sources: DataRoots) -> dict[str, tuple[int, int]]:
-    """Return the current length and modification time of files, without files that may not be read here."""
-    look, found = sources.look(), {}
-    for file in files:
-        with suppress(UnsupportedError, OSError):
-            block = look.block(file)
-            found[file] = (block.length, block.modified)
-    return found
-
-
-def _check_unchanged(replay: Replay, sources: DataRoots) -> None:
-    """Check that the files of excluded records are unchanged since the records were chosen.
-
-    Raises:
-        SourceChangedError: a file changed, so its records have other numbers now.
-    """
-    found = _states(replay.states, sources)
-    for file, then in replay.states.items():
-        if (now := found.get(file)) != then:
-            reason = "is gone" if now is None else f"had {then[0]} bytes, modified at {then[1]} ms; it has {now[0]}, at {now[1]}"
-            raise SourceChangedError(f"{file} has changed since records of it were chosen: it {reason}.", hint="Start the replay again.")
-
-
-def _check_met(replay: Replay) -> None:
-    """Check that the programs excluded the records of every file.
-
-    Raises:
-        UnsupportedError: no program excluded the records of a file, because it was read in another way (JDBC, Iceberg).
-    """
-    listed = met_file(replay.shadow)
-    met = {json.loads(line) for line in listed.read_text(encoding="utf-8").splitlines()} if listed.exists() else set()
-    if lacking := sorted(set(replay.exclude) - met):
-        raise UnsupportedError(
-            f"The records of {lacking[0]} were left out by no program that was run again, so what came out says nothing of them.",
-            hint="Records of files that Spark reads by their paths can be left out; rows of databases and of tables of Iceberg cannot yet.",
-        )
-
-
-def _check_readable(output: str, sources: DataRoots) -> None:
-    """Check that an output can be compared.
-
-    Raises:
-        UnsupportedError: files of this place cannot be read, or no root of remote storage contains it.
-    """
-    place = _place(output)
-    if not is_remote(place):
-        sources.look().path(place)
-    elif not sources.remote.covers(place):
-        raise UnsupportedError(
-            f"{place} lies below no root of remote storage, so a replay cannot compare it.", hint="Name it as a root in storage.toml."
-        )
-
-
-def _place(dataset: str) -> str:
-    """Return the place of a dataset: a path, or a URI of remote storage.
-
-    Raises:
-        UnsupportedError: the dataset has neither.
-    """
-    namespace, name = parse_id(dataset)[1]
-    if namespace == "file":
-        return name
-    place = f"{namespace.rstrip('/')}/{name.lstrip('/')}"
-    if not is_remote(place):
-        raise UnsupportedError(f"{dataset} is neither on a local file system nor on an object store, so a replay cannot compare it.")
-    return place
+def _exclusive(dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> ReplayRequest:
+    return ReplayRequest(dataset=dataset, where=where, rows=rows, output=output)
 
 
 def _alive(process: int) -> bool:

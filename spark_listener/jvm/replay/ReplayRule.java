@@ -16,7 +16,9 @@ import java.nio.file.OpenOption;
 import java.nio.file.Paths;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -35,7 +37,7 @@ import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationComm
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * The optimizer rule of a replay: leaves records out at the scans of every query, and stops a program that would write past the
+ * The optimizer rule of a replay: excludes, keeps and edits records at the scans of every query, and stops a program that would write past the
  * shadow root. Unlike capture it fails the query when it cannot do its work: a replay that silently repeats the original is worthless,
  * and one that overwrites it is worse.
  */
@@ -48,11 +50,11 @@ public final class ReplayRule extends Rule {
 
     private final String shadow; // path of the shadow root, without scheme
     private final Set noted = new HashSet();
-    private final Map excluded; // file path, as file:/a/b or s3://b/k -> long[] of record numbers
+    private final ReplayRecords records;
 
-    public ReplayRule(String shadow, Map excluded) {
+    ReplayRule(String shadow, ReplayRecords records) {
         this.shadow = shadow;
-        this.excluded = excluded;
+        this.records = records;
     }
 
     public String ruleName() {
@@ -64,7 +66,7 @@ public final class ReplayRule extends Rule {
             return node;
         }
         checkWrite((LogicalPlan) node);
-        return leaveOut((LogicalPlan) node);
+        return applyToScans((LogicalPlan) node);
     }
 
     private void checkWrite(LogicalPlan plan) {
@@ -104,23 +106,23 @@ public final class ReplayRule extends Rule {
         }
     }
 
-    private LogicalPlan leaveOut(LogicalPlan plan) {
+    private LogicalPlan applyToScans(LogicalPlan plan) {
         if (plan instanceof LogicalRelation) {
-            return leaveOutOf((LogicalRelation) plan);
+            return applyTo((LogicalRelation) plan);
         }
         List children = Scala.list(plan.children());
         List renewed = new ArrayList();
         boolean changed = false;
         for (int i = 0; i < children.size(); i++) {
             LogicalPlan child = (LogicalPlan) children.get(i);
-            LogicalPlan result = leaveOut(child);
+            LogicalPlan result = applyToScans(child);
             changed |= result != child;
             renewed.add(result);
         }
         return changed ? (LogicalPlan) plan.withNewChildren(Scala.seq(renewed)) : plan;
     }
 
-    private LogicalPlan leaveOutOf(LogicalRelation scan) {
+    private LogicalPlan applyTo(LogicalRelation scan) {
         if (!(scan.relation() instanceof HadoopFsRelation)) {
             return scan;
         }
@@ -133,17 +135,59 @@ public final class ReplayRule extends Rule {
         RecordFormat known = RecordFormats.of(relation.fileFormat());
         SourceFiles files = new SourceFiles(0, known == null || known.countsWholeFiles() ? 0L : Long.MAX_VALUE);
         new OrdinalFileIndex(relation, files, relation.partitionSchema().add("_headwater_ordinal", "int")).listFiles(Scala.empty(), Scala.empty());
-        Set references = references(files);
-        if (references.isEmpty()) {
+        Set excluded = new HashSet();
+        Set kept = new HashSet();
+        EditedScan edits = new EditedScan();
+        boolean isRestricted = isRestricted(files, relation);
+        boolean isEdited = false;
+        List entries = files.entries();
+        for (int i = 0; i < entries.size(); i++) {
+            SourceFiles.Entry entry = (SourceFiles.Entry) entries.get(i);
+            String file = OneSpelling.of(entry.path);
+            collect(entry.ordinal, file, records.excluded, excluded);
+            collect(entry.ordinal, file, records.kept, kept);
+            Map rows = (Map) records.edits.get(file);
+            for (Iterator each = rows == null ? entries.subList(0, 0).iterator() : rows.entrySet().iterator(); each.hasNext();) {
+                Map.Entry row = (Map.Entry) each.next();
+                edits.add(reference(entry.ordinal, ((Long) row.getKey()).longValue()), (Map) row.getValue());
+                isEdited = true;
+                note(file);
+            }
+        }
+        if (excluded.isEmpty() && !isRestricted && !isEdited) {
             return scan;
         }
-        RecordFormat format = ScanCheck.check(scan, relation);
-        NumberedScan numbered = NumberedScan.of(scan, relation, format, files, null, false);
-        LogicalPlan kept = new Filter(new Not(new InSet(numbered.reference, Scala.set(references))), numbered.plan);
-        return new Project(Scala.widened(scan.output()), kept);
+        LogicalRelation read = isEdited ? (LogicalRelation) scan.newInstance() : scan; // the edited columns get the ids of this scan
+        RecordFormat format = ScanCheck.check(read, relation);
+        NumberedScan numbered = NumberedScan.of(read, relation, format, files, null, false);
+        LogicalPlan plan = numbered.plan;
+        if (isRestricted) {
+            plan = new Filter(new InSet(numbered.reference, Scala.set(kept)), plan);
+        }
+        if (!excluded.isEmpty()) {
+            plan = new Filter(new Not(new InSet(numbered.reference, Scala.set(excluded))), plan);
+        }
+        if (isEdited) {
+            List names = Arrays.asList(relation.dataSchema().fieldNames());
+            return edits.over(plan, numbered.reference, Scala.list(read.output()), Scala.list(scan.output()), names);
+        }
+        return new Project(Scala.widened(scan.output()), plan);
     }
 
-    /** Says beside the shadow, a line of JSON each, of which files records are left out: who started the replay looks whether it was of all. */
+    /** Whether only some records of this scan are read. */
+    private boolean isRestricted(SourceFiles files, HadoopFsRelation relation) {
+        List entries = files.entries();
+        int restricted = 0;
+        for (int i = 0; i < entries.size(); i++) {
+            restricted += records.isRestricted(OneSpelling.of(((SourceFiles.Entry) entries.get(i)).path)) ? 1 : 0;
+        }
+        if (restricted != 0 && restricted != entries.size()) {
+            throw new IllegalStateException("Replay cannot keep records of one dataset in a scan that reads another, too: " + relation.location().rootPaths());
+        }
+        return restricted != 0;
+    }
+
+    /** Says beside the shadow, a line of JSON each, of which files records were excluded, kept or edited: who started the replay looks whether it was of all. */
     private synchronized void note(String file) {
         if (noted.add(file)) {
             try {
@@ -155,20 +199,18 @@ public final class ReplayRule extends Rule {
         }
     }
 
-    private Set references(SourceFiles files) {
-        Set result = new HashSet();
-        List entries = files.entries();
-        for (int i = 0; i < entries.size(); i++) {
-            SourceFiles.Entry entry = (SourceFiles.Entry) entries.get(i);
-            String file = OneSpelling.of(entry.path);
-            long[] rows = (long[]) excluded.get(file);
-            if (rows != null) {
-                note(file);
-            }
-            for (int j = 0; rows != null && j < rows.length; j++) {
-                result.add(Long.valueOf(((long) entry.ordinal << 40) | rows[j]));
-            }
+    private void collect(int ordinal, String file, Map rowsOfFiles, Set references) {
+        long[] rows = (long[]) rowsOfFiles.get(file);
+        if (rows == null) {
+            return;
         }
-        return result;
+        note(file);
+        for (int i = 0; i < rows.length; i++) {
+            references.add(Long.valueOf(reference(ordinal, rows[i])));
+        }
+    }
+
+    private static long reference(int ordinal, long row) {
+        return ((long) ordinal << 40) | row;
     }
 }

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from headwater.backend.rerun.replay.checks import check_unchanged, file_states
 from headwater.backend.rerun.replay.model import Replay, ReplayState
-from headwater.backend.rerun.replay.service import Replays, _check_unchanged, _states
+from headwater.backend.rerun.replay.service import Replays
 from headwater.graph.records import ANYWHERE
 
 
@@ -22,12 +23,12 @@ def test_a_replay_of_another_version_is_left_out(tmp_path: Path) -> None:
 async def test_a_replay_ends_where_records_were_chosen_in_another_file(tmp_path: Path, change: str) -> None:
     file = tmp_path / "a.csv"
     file.write_text("1\n2\n")
-    states = _states([str(file)], ANYWHERE)
+    states = file_states([str(file)], ANYWHERE)
     replay = Replay(
         id="0" * 32, tenant="default", output=f"dataset:file:{tmp_path}/out", started_at="", shadow=str(tmp_path / "shadow"),
         process=os.getpid(), exclude={str(file): [1]}, states=states,
     )  # fmt: skip
-    _check_unchanged(replay, ANYWHERE)
+    check_unchanged(replay, ANYWHERE)
     replays: Any = Replays(tmp_path / "replays", None, None, None, ANYWHERE)  # type: ignore[arg-type]  # a replay without steps asks nothing
     if change == "gone":
         file.unlink()

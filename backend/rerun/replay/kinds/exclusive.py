@@ -1,0 +1,20 @@
+"""`exclusive`: run the pipeline again without chosen records."""
+
+from __future__ import annotations
+
+from headwater.backend.rerun.replay.invocations import upstream_of
+from headwater.backend.rerun.replay.kinds.kind import ReplayRequest, Sources, Work, require
+from headwater.backend.rerun.replay.kinds.source_records import select_source_records
+from headwater.backend.rerun.replay.plan import applications_between
+
+
+class Exclusive:
+    """See `Kind`."""
+
+    async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
+        """See `Kind`."""
+        require(request.dataset, "dataset", "Name the dataset of the records to leave out.")
+        chosen = await select_source_records(request, sources, "left out")
+        upstream = await upstream_of(sources.graph, sources.tenant, chosen.output)
+        applications = applications_between(upstream.flows, chosen.datasets, chosen.output)
+        return Work(output=chosen.output, upstream=upstream, applications=applications, exclude=chosen.files)

@@ -1,0 +1,35 @@
+"""`refresh`: a source changed; run again the programs that depend on it, and no others.
+
+The unit is the program. A program that reads the change runs on all of its input as it is now, so the result is that of a full run.
+"""
+
+from __future__ import annotations
+
+from headwater.backend.rerun.replay.invocations import downstream_of, upstream_of
+from headwater.backend.rerun.replay.kinds.kind import ReplayRequest, Sources, Work, require
+from headwater.backend.rerun.replay.plan import applications_between, in_order
+from headwater.errors import NotFoundError
+
+
+class Refresh:
+    """With an output only the programs between the source and this output run; without one, all that depend on the source."""
+
+    async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
+        """See `Kind`."""
+        changed = await sources.find_dataset(require(request.dataset, "dataset", "Name the source that changed."), "dataset")
+        if request.output is not None:
+            output = await sources.find_dataset(request.output, "output")
+            upstream = await upstream_of(sources.graph, sources.tenant, output)
+            applications = applications_between(upstream.flows, [changed], output)
+        else:
+            upstream = await downstream_of(sources.graph, sources.tenant, changed)
+            applications = in_order(upstream.flows, {flow.application for flow in upstream.flows})
+            if not applications:
+                raise NotFoundError(f"No recorded run reads {changed}.", hint="There is nothing to refresh.")
+            output = upstream.writes(applications[-1])[0] if upstream.writes(applications[-1]) else changed
+        outputs = list(dict.fromkeys(dataset for one in applications for dataset in upstream.writes(one)))
+        notes = [
+            "Each program that depends on the change runs on all of its input: refresh recomputes whole programs, not single rows.",
+            "By the recorded lineage, outputs of other programs read nothing of the change. They are left as they are.",
+        ]
+        return Work(output=output, outputs=outputs, upstream=upstream, applications=applications, notes=notes)

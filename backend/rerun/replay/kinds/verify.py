@@ -1,0 +1,22 @@
+"""`verify`: run the pipeline again with nothing changed, and compare every dataset that it makes."""
+
+from __future__ import annotations
+
+from headwater.backend.rerun.replay.invocations import upstream_of
+from headwater.backend.rerun.replay.kinds.kind import ReplayRequest, Sources, Work, require
+from headwater.backend.rerun.replay.plan import in_order
+from headwater.errors import NotFoundError
+
+
+class Verify:
+    """All programs upstream of the output run again, also those whose results could be taken as they are."""
+
+    async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
+        """See `Kind`."""
+        output = await sources.find_dataset(require(request.output, "output", "Name the dataset to verify."), "output")
+        upstream = await upstream_of(sources.graph, sources.tenant, output)
+        applications = in_order(upstream.flows, {flow.application for flow in upstream.flows})
+        if not applications:
+            raise NotFoundError(f"No recorded run wrote {output}.", hint="Run its program with `headwater run`.")
+        outputs = [dataset for application in applications for dataset in upstream.writes(application)]
+        return Work(output=output, outputs=list(dict.fromkeys(outputs)), upstream=upstream, applications=applications)

@@ -1,0 +1,72 @@
+"""The result of a replay: the rows that differ between the real datasets and those of the shadow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from headwater.backend.rerun.replay.compare import compare
+from headwater.backend.rerun.replay.kinds.kind import file_prefix, place_of
+from headwater.backend.rerun.replay.local_copies import fetched
+from headwater.backend.rerun.replay.model import Difference, Replay
+from headwater.backend.rerun.replay.replayed_places import places_written
+from headwater.errors import HeadwaterError, UnsupportedError
+from headwater.graph.records import DataRoots
+from headwater.graph.storage.addresses import is_remote
+from headwater.spark_listener.shadow_paths import ShadowPaths
+
+_LIMIT = 100  # differences that are shown
+
+
+def add_result(replay: Replay, sources: DataRoots, folder: Path) -> None:
+    """Compare the outputs of a replay and add the differences and notes to it.
+
+    Raises:
+        UnsupportedError: the output cannot be compared.
+    """
+    if not replay.outputs:
+        replay.differences, replay.differing = dataset_differences(replay, replay.output, sources, folder)
+        return
+    same: list[str] = []
+    differing: list[str] = []
+    for dataset in replay.outputs:
+        try:
+            found, count = dataset_differences(replay, dataset, sources, folder)
+        except HeadwaterError as error:
+            if dataset == replay.output:
+                raise
+            replay.notes.append(f"{dataset} was not compared: {error.message}")
+            continue
+        (differing if count else same).append(dataset)
+        replay.differences += found[: _LIMIT - len(replay.differences)]
+        replay.differing += count
+    replay.notes += [f"The same as before: {dataset}." for dataset in same]
+    replay.notes += [f"Changed: {dataset}." for dataset in differing]
+    if replay.kind == "verify":
+        replay.notes.append(_verdict(replay, differing))
+
+
+def _verdict(replay: Replay, differing: Sequence[str]) -> str:
+    if not differing:
+        return "Reproducible: no compared dataset differs."
+    job = next((step.job for step in replay.steps if set(step.writes) & set(differing)), "an unknown job")
+    return f"Not reproducible: the first job whose output differs is {job}."
+
+
+def dataset_differences(replay: Replay, dataset: str, sources: DataRoots, folder: Path) -> tuple[list[Difference], int]:
+    place = place_of(dataset)
+    after = ShadowPaths(replay.shadow).folder(place)
+    places = places_written(dataset, after, replay.within if dataset == replay.output else "")
+    chosen = None if replay.chosen is None else _inner_paths(dataset, replay.chosen)
+    if not is_remote(place):
+        return compare(dataset, Path(place), after, sources=sources, places=places, chosen=chosen, limit=_LIMIT)
+    with fetched(sources, place, folder) as copy:
+        return compare(dataset, copy, after, sources=DataRoots.of([copy]), places=places, chosen=chosen, limit=_LIMIT)
+
+
+def _inner_paths(dataset: str, chosen: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
+    """Return chosen rows by the path of their file inside the dataset; empty where the dataset is a file."""
+    prefix = file_prefix(dataset).rstrip("/")
+    if outside := [file for file in chosen if file != prefix and not file.startswith(f"{prefix}/")]:
+        raise UnsupportedError(f"{outside[0]} is not in the folder of {dataset}, so its rows cannot be compared.")
+    return {file.removeprefix(prefix).strip("/"): rows for file, rows in chosen.items()}

@@ -1,0 +1,173 @@
+"""Two real programs, and each kind of replay of what they made, compared with the values that the edited inputs must give."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.spark_listener.spark import environment, run, script
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
+
+CLEAN = """
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.appName("Clean").getOrCreate()
+    raw = spark.read.option("header", "true").schema("id int, k int, v int, day date").csv("raw")
+    raw.filter("v > 2").repartition(2, "k").write.mode("overwrite").parquet("out/clean")
+    spark.stop()
+"""
+REPORT = """
+    from pyspark.sql import SparkSession, functions as F
+
+    spark = SparkSession.builder.appName("Report").getOrCreate()
+    names = spark.read.option("header", "true").schema("k int, name string").csv("names")
+    sums = spark.read.parquet("out/clean").groupBy("k").agg(F.sum("v").alias("total"), F.max("day").alias("last"))
+    sums.join(names, "k").coalesce(1).write.mode("overwrite").parquet("out/report")
+    spark.stop()
+"""
+RAW = [(i, i % 4, i % 7, f"2024-01-{i:02}") for i in range(1, 29)]
+NAMES = {0: "zero", 1: "one", 2: "two", 3: "three"}
+
+
+def _report(raw: list[tuple[int, int, int, str]], names: dict[int, str]) -> list[dict[str, Any]]:
+    rows = {k: [(v, day) for _, key, v, day in raw if key == k and v > 2] for k in names}
+    found = ({"k": k, "total": sum(v for v, _ in of), "last": max(day for _, day in of), "name": names[k]} for k, of in rows.items() if of)
+    return sorted(found, key=lambda row: row["k"])
+
+
+class Pipeline:
+    """A folder with a home in which both programs have run."""
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        self.folder, self.home, self._environment = folder, folder / "home", environment(root)
+        (folder / "raw").mkdir()
+        (folder / "names").mkdir()
+        for part, rows in (("a", RAW[:14]), ("b", RAW[14:])):
+            lines = [",".join(map(str, row)) for row in rows]
+            (folder / "raw" / f"{part}.csv").write_text("\n".join(["id,k,v,day", *lines, ""]))
+        self.write_names(NAMES)
+        for name, text in (("clean.py", CLEAN), ("report.py", REPORT)):
+            program = script(folder, name, text)
+            done = run(["-m", "headwater", "run", "--home", str(self.home), program.name], folder, self._environment)
+            assert done.returncode == 0, done.stderr
+
+    def write_names(self, names: dict[int, str]) -> None:
+        lines = [f"{k},{name}" for k, name in names.items()]
+        (self.folder / "names" / "names.csv").write_text("\n".join(["k,name", *lines, ""]))
+
+    def files(self) -> dict[str, int]:
+        below = [path for path in self.folder.rglob("*") if path.is_file() and self.home not in path.parents]
+        return {str(path): path.stat().st_mtime_ns for path in below}
+
+    def replay(self, *arguments: str, code: int = 0) -> dict[str, Any]:
+        """Run a replay, which must not touch real data. If it must fail, the result is its message."""
+        before = self.files()
+        command = ["-m", "headwater", "replay", *arguments, "--format", "json", "--home", str(self.home)]
+        done = run(command, self.folder, self._environment)
+        assert done.returncode == code, f"{done.stdout}\n{done.stderr}"
+        assert self.files() == before
+        return {"message": done.stderr} if code else dict(json.loads(done.stdout))
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Pipeline:
+    return Pipeline(tmp_path_factory.mktemp("pipeline"), root)
+
+
+def _changes(found: dict[str, Any], output: str = "out/report") -> list[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
+    changes = [(each["before"], each["after"]) for each in found["differences"] if each["dataset"].endswith(output)]
+    return sorted(changes, key=lambda pair: (pair[0] or pair[1] or {})["k"])
+
+
+def _expected(raw: list[tuple[int, int, int, str]], names: dict[int, str]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    return [(old, new) for old, new in zip(_report(RAW, NAMES), _report(raw, names), strict=True) if old != new]
+
+
+def test_a_selective_replay_makes_chosen_rows_again_from_their_records_alone(pipeline: Pipeline) -> None:
+    found = pipeline.replay("out/report", "--kind", "selective", "--where", "k = 3")
+    assert (found["state"], found["differing"], found["notes"]) == ("complete", 0, [])
+    kept = sum(len(rows) for rows in found["keep"].values())
+    assert kept == sum(k == 3 and v > 2 for _, k, v, _ in RAW) + 1  # and the name
+    again = run(["-c", _READ, f"{found['shadow']}{pipeline.folder}/out/report"], pipeline.folder, environment(Path()))
+    assert json.loads(again.stdout) == [row for row in _report(RAW, NAMES) if row["k"] == 3]
+
+
+_READ = """
+import duckdb, json, sys
+rows = duckdb.sql(f"SELECT * FROM read_parquet('{sys.argv[1]}/*.parquet')").fetchall()
+print(json.dumps([{"k": k, "total": total, "last": str(last), "name": name} for k, total, last, name in rows]))
+"""
+
+
+def test_edited_records_change_the_rows_that_a_run_on_edited_files_would_change(pipeline: Pipeline) -> None:
+    asked = ("out/report", "--edit", "raw", "--where", "id in (3, 14, 20)", "--set", "v = 40", "--set", "day = '2025-02-03'")
+    found = pipeline.replay(*asked)
+    edited = [(i, k, 40, "2025-02-03") if i in (3, 14, 20) else (i, k, v, day) for i, k, v, day in RAW]
+    assert found["kind"] == "what-if"
+    assert _changes(found) == _expected(edited, NAMES)
+
+
+@pytest.mark.slow
+def test_an_edit_that_is_no_value_of_its_column_ends_the_replay(pipeline: Pipeline) -> None:
+    said = pipeline.replay("out/report", "--edit", "raw", "--where", "id = 3", "--set", "v = 'many'", code=1)["message"]
+    assert "many" in said
+
+
+@pytest.mark.slow
+def test_another_script_is_run_in_place_of_the_one_that_writes_the_output(pipeline: Pipeline) -> None:
+    other = script(pipeline.folder, "other.py", REPORT.replace('F.sum("v")', 'F.sum(F.col("v") + 1)'))
+    found = pipeline.replay("out/report", "--script", other.name)
+    counts = {k: sum(key == k and v > 2 for _, key, v, _ in RAW) for k in NAMES}
+    assert [(old["total"], new["total"]) for old, new in _changes(found) if old and new] == [
+        (row["total"], row["total"] + counts[row["k"]]) for row in _report(RAW, NAMES)
+    ]
+    assert len(found["steps"]) == 1
+
+
+@pytest.mark.slow
+def test_a_program_that_does_the_same_is_reproducible(pipeline: Pipeline) -> None:
+    found = pipeline.replay("out/report", "--kind", "verify")
+    assert (found["differing"], len(found["steps"])) == (0, 2)
+    assert "Reproducible: no compared dataset differs." in found["notes"]
+    assert [note for note in found["notes"] if note.startswith("The same as before")] == [
+        f"The same as before: dataset:file:{pipeline.folder}/out/{name}." for name in ("clean", "report")
+    ]
+
+
+def test_a_dry_run_lists_the_programs_and_records_and_runs_nothing(pipeline: Pipeline) -> None:
+    before = list((pipeline.home / "replays").iterdir())
+    found = pipeline.replay("out/report", "--without", "raw", "--where", "id = 3", "--dry-run")
+    assert [Path(step["script"]).name for step in found["steps"]] == ["clean.py", "report.py"]
+    assert (found["excluded"], found["kept"], found["edited"]) == (1, 0, 0)
+    assert found["disk_bytes"] == sum(path.stat().st_size for path in pipeline.folder.glob("out/*/*.parquet"))
+    assert list((pipeline.home / "replays").iterdir()) == before
+
+
+def test_bad_requests_are_refused_by_name_before_anything_runs(pipeline: Pipeline) -> None:
+    before = list((pipeline.home / "replays").iterdir())
+    for asked, code, said in (
+        (("out/report", "--edit", "raw", "--where", "id = 3", "--set", "speed = 1"), 2, "no column 'speed'"),
+        (("out/report", "--edit", "raw", "--where", "id = 3", "--set", "v = v + 1"), 2, "is no constant"),
+        (("out/report", "--kind", "sideways"), 2, "The kinds are exclusive, selective, verify, what-if, refresh"),
+        (("out/nothing", "--kind", "verify"), 2, "No dataset is named out/nothing"),
+        (("out/report", "--script", "none.py"), 2, "There is no script"),
+        (("out/report", "--kind", "selective"), 2, "No row of the output is chosen"),
+        (("out/report", "--kind", "verify", "--without", "raw"), 2, "belongs to the kind exclusive"),
+    ):
+        assert said in pipeline.replay(*asked, code=code)["message"], asked
+    assert list((pipeline.home / "replays").iterdir()) == before
+
+
+def test_a_refresh_runs_only_the_programs_that_read_the_change(pipeline: Pipeline) -> None:
+    names = NAMES | {2: "deux"}
+    pipeline.write_names(names)
+    try:
+        found = pipeline.replay("--changed", "names")
+    finally:
+        pipeline.write_names(NAMES)
+    assert [Path(step["invocation"]["script"]).name for step in found["steps"]] == ["report.py"]
+    assert _changes(found) == _expected(RAW, names)
