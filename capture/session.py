@@ -63,6 +63,11 @@ class Session:
                 f"The program of session {name} cannot be replayed: nothing leads what it writes to a shadow.",
                 hint="Use `read_path` and `write_path` of its data, then say Session(…, replayable=True).",
             )
+        if order is not None and (order.keep or order.restrict or order.edits):
+            raise UnsupportedError(
+                f"The program of session {name} can be replayed without records or as it is, but not on chosen or edited records.",
+                hint="Kinds selective and what-if cover Spark programs. Use --without, --changed, --script or --kind verify.",
+            )
         self._known = Known(order)
         self.left_out = self._known.left_out
         self._types: dict[str, dict[str, Any]] = {}

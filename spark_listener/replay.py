@@ -63,7 +63,7 @@ class ReplayOrder:
             captures = raw.get("captures", False) is True
             return cls(
                 replay=raw["replay"], shadow=raw["shadow"], exclude=raw["exclude"], script_sha256=raw["script_sha256"], captures=captures,
-                keep=raw.get("keep", {}), restrict=raw.get("restrict", ()), edits=raw.get("edits", {}),
+                keep=raw.get("keep", {}), restrict=tuple(raw.get("restrict", ())), edits=raw.get("edits", {}),
             )  # fmt: skip
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(f"{path} is not a replay order: {error!r}.", hint="Start replays with `headwater replay`.") from error

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,6 +87,14 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
     order.save(tmp_path / "order.json")
     monkeypatch.setenv(VARIABLE, str(tmp_path / "order.json"))
     return Session("etl", replayable=True, home=tmp_path / "home")
+
+
+@pytest.mark.parametrize("changes", [{"keep": {"file:/a": [1]}, "restrict": ["file:/a"]}, {"edits": {"file:/a": {"1": {"v": "2"}}}}])
+def test_kinds_that_cover_spark_programs_alone_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]):
+    ReplayOrder(replay="1", shadow=str(tmp_path / "shadow"), exclude={}, script_sha256="", **changes).save(tmp_path / "order.json")
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "order.json"))
+    with pytest.raises(UnsupportedError, match="not on chosen or edited records"):
+        Session("etl", replayable=True, home=tmp_path / "home")
 
 
 def test_each_call_says_whether_a_record_is_left_out(tmp_path: Path, session: Session):
