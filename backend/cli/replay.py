@@ -17,9 +17,11 @@ from headwater.backend.cli.replay_options import replay_request
 from headwater.backend.cli.trace_command import reference
 from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.rerun.replay import Replay, ReplayRequest, ReplayState
+from headwater.backend.rerun.replay.commit import KINDS as COMMITTED_KINDS
 from headwater.backend.rerun.replay.dry_run import DryRun
+from headwater.backend.rerun.replay.service import KEEP_DAYS
 from headwater.backend.workspace import Workspace
-from headwater.errors import HeadwaterError, NotFoundError, UnsupportedError
+from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError, UnsupportedError
 
 app = typer.Typer(add_completion=False)
 _SAME = {"exclusive": "The output is the same without those records.", "selective": "Each chosen row is the same from those records alone."}
@@ -28,6 +30,9 @@ _SAME = {"exclusive": "The output is the same without those records.", "selectiv
 @app.command()
 def replay(
     output: Annotated[str | None, typer.Argument(metavar="[OUTPUT]", help="The dataset to make again: a path, a name or an id.")] = None,
+    identifier: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="After `commit` or `undo`, which then replace OUTPUT: an earlier replay.")
+    ] = None,
     without: Annotated[
         str | None, typer.Option(metavar="DATASET", help="The dataset of the records to leave out.", show_default=False)
     ] = None,
@@ -52,6 +57,11 @@ def replay(
         Path | None, typer.Option(help="what-if: a script to run in place of the one that writes OUTPUT.", show_default=False)
     ] = None,
     changed: Annotated[str | None, typer.Option(metavar="DATASET", help="refresh: the source that changed.", show_default=False)] = None,
+    commit: Annotated[
+        bool,
+        typer.Option("--commit", help="Put the result in the place of the real data. `headwater replay undo ID` puts the old data back."),
+    ] = False,
+    keep: Annotated[float, typer.Option(min=0, metavar="DAYS", help="After a commit, keep the old data for these days.")] = KEEP_DAYS,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run, and run nothing.")] = False,
     show: Annotated[str | None, typer.Option(metavar="ID", help="Show an earlier replay.", show_default=False)] = None,
     earlier: Annotated[bool, typer.Option("--list", help="List earlier replays.")] = False,
@@ -76,6 +86,11 @@ def replay(
     if earlier or show or remove:
         asyncio.run(_look(home, show, remove, format))
         return
+    if identifier is not None:
+        if output not in ("commit", "undo"):
+            raise InvalidQueryError(f"{identifier!r} is one name too many.", hint="Only `commit ID` and `undo ID` take two.")
+        asyncio.run(_commit_or_undo(home, output, identifier, keep))
+        return
     chosen, request = replay_request(
         output=output, without=without, edit=edit, changed=changed, where=where, rows=[reference(text) for text in row or ()],
         set_values=set_values or (), script=script, kind=kind,
@@ -85,10 +100,30 @@ def replay(
     if dry_run:
         _print_dry_run(asyncio.run(_plan(home, chosen, request)), format)
         return
+    if commit and chosen not in COMMITTED_KINDS:
+        raise InvalidQueryError(f"A replay of the kind {chosen} cannot be committed.", hint=f"These can: {', '.join(COMMITTED_KINDS)}.")
     done = asyncio.run(_run(home, chosen, request))
     if done.state is ReplayState.FAILED:
         raise HeadwaterError(done.error or "The replay failed.")
     _print(done, format)
+    if commit:
+        asyncio.run(_commit_or_undo(home, "commit", done.id, keep))
+
+
+async def _commit_or_undo(home: Path | None, action: str, identifier: str, keep: float) -> None:
+    async with await Workspace.open(load_settings(home=home)) as workspace:
+        replays = workspace.replays()
+        if action == "undo":
+            undone = await replays.undo(DEFAULT_TENANT, identifier)
+            note(f"The old data of {', '.join(one.place for one in undone.folders)} is back.")
+            return
+        made = await replays.commit(DEFAULT_TENANT, identifier, keep_days=keep)
+        for one in made.folders:
+            note(f"{one.place} now holds the result of the replay. Its old data is in {one.old} until {made.kept_until}.")
+        if made.folders:
+            note(f"`headwater replay undo {identifier}` puts the old data back.")
+        else:
+            note("No output differs, so nothing was replaced.")
 
 
 async def _plan(home: Path | None, kind: str, request: ReplayRequest) -> DryRun:

@@ -64,6 +64,8 @@ class Replay(BaseModel):
 
     `keep`, `restrict` and `edits` are those of a replay order. `chosen` are the compared rows by file (None: all rows are compared).
     `outputs` are the compared datasets in the order in which they are made; empty: `output`. `notes` are sentences about the result.
+
+    `changed` are the compared datasets that differ. `before` maps outputs to the length and time (ns) of their files when the replay began.
     """
 
     id: str
@@ -82,6 +84,8 @@ class Replay(BaseModel):
     edits: Mapping[str, Mapping[str, Mapping[str, str | None]]] = {}
     chosen: Mapping[str, Sequence[int]] | None = None
     outputs: Sequence[str] = ()
+    changed: list[str] = []
+    before: Mapping[str, dict[str, tuple[int, int]]] = {}
     notes: list[str] = []
     states: Mapping[str, tuple[int, int]] = {}
     steps: list[Step] = []

@@ -26,6 +26,7 @@ def add_result(replay: Replay, sources: DataRoots, folder: Path) -> None:
     """
     if not replay.outputs:
         replay.differences, replay.differing = dataset_differences(replay, replay.output, sources, folder)
+        replay.changed = [replay.output] if replay.differing else []
         return
     same: list[str] = []
     differing: list[str] = []
@@ -42,6 +43,7 @@ def add_result(replay: Replay, sources: DataRoots, folder: Path) -> None:
         replay.differing += count
     replay.notes += [f"The same as before: {dataset}." for dataset in same]
     replay.notes += [f"Changed: {dataset}." for dataset in differing]
+    replay.changed = differing
     if replay.kind == "verify":
         replay.notes.append(_verdict(replay, differing))
 

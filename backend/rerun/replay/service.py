@@ -14,12 +14,14 @@ import shutil
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from pydantic import ValidationError
 
 from headwater.backend.rerun.replay.checks import check_met, check_readable, check_unchanged, file_states
+from headwater.backend.rerun.replay.commit import Commit, commit, expire, keeps_old_data, output_states, undo
 from headwater.backend.rerun.replay.dry_run import DryRun, summarize
 from headwater.backend.rerun.replay.kinds import ReplayRequest, Sources, Work, load_kind
 from headwater.backend.rerun.replay.model import FAULT, Replay, ReplayState, Step
@@ -27,13 +29,14 @@ from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
 from headwater.backend.rerun.replay.replayed_places import place_named
 from headwater.backend.rerun.replay.results import add_result
 from headwater.backend.rerun.replay.runner import run_steps
-from headwater.errors import HeadwaterError, InvalidQueryError, UnsupportedError
+from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError, UnsupportedError
 from headwater.graph.records import DataRoots
 from headwater.graph.stores import GraphStore
 from headwater.graph.trace import TraceAnswer, TraceRequest
 from headwater.spark_listener.registry import Registry
 
 _FILE = "replay.json"
+KEEP_DAYS = 7.0  # of old data after a commit
 _log = logging.getLogger("headwater.replay")
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -91,11 +94,13 @@ class Replays:
         check_readable(work.output, self._sources)
         steps = [self._step(work, application) for application in work.applications]
         states = await asyncio.to_thread(file_states, {**work.exclude, **work.keep, **work.edits}, self._sources)
+        before = await asyncio.to_thread(output_states, list(work.outputs or [work.output])) if is_kept else {}
         identifier = uuid.uuid4().hex
         replay = Replay(
             id=identifier, tenant=tenant, output=work.output, within=place_named(work.output, request.output), started_at=_now(), kind=kind,
             shadow=str(self._folder / identifier / "data"), exclude=work.exclude, keep=work.keep, restrict=work.restrict, edits=work.edits,
-            chosen=work.chosen, outputs=work.outputs, notes=list(work.notes), states=states, steps=steps, process=os.getpid(),
+            chosen=work.chosen, outputs=work.outputs, before=before, notes=list(work.notes), states=states, steps=steps,
+            process=os.getpid(),
         )  # fmt: skip
         if is_kept:
             self._save(replay)
@@ -164,7 +169,44 @@ class Replays:
         if found is not None:
             if found.state in (ReplayState.QUEUED, ReplayState.RUNNING):
                 raise InvalidQueryError(f"The replay {identifier} has not ended.", field="id", hint="Remove it when it has.")
+            await asyncio.to_thread(expire, self._folder)
+            if await asyncio.to_thread(keeps_old_data, self._folder / identifier):
+                raise InvalidQueryError(
+                    f"The replay {identifier} was committed, and its folder is needed to undo that.", field="id", hint="Undo it, or wait."
+                )
             await asyncio.to_thread(shutil.rmtree, self._folder / identifier)
+        return found
+
+    async def commit(self, tenant: str, identifier: str, *, keep_days: float = KEEP_DAYS) -> Commit:
+        """Put the changed outputs of a complete replay in the place of the real ones. Their old data is kept for `keep_days`.
+
+        Only the operator of the home may commit.
+
+        Raises:
+            NotFoundError: there is no such replay.
+            UnsupportedError: the replay cannot be committed.
+            SourceChangedError: an output, or a file whose records were chosen, changed since the replay.
+        """
+        found = await self._known(tenant, identifier)
+        await asyncio.to_thread(expire, self._folder)
+        await asyncio.to_thread(check_unchanged, found, self._sources)
+        return await asyncio.to_thread(partial(commit, found, self._folder / identifier, keep_days=keep_days))
+
+    async def undo(self, tenant: str, identifier: str) -> Commit:
+        """Put the old data of a committed replay back.
+
+        Raises:
+            NotFoundError: there is no such replay, or no commit to undo.
+            SourceChangedError: the committed data changed since.
+        """
+        await self._known(tenant, identifier)
+        await asyncio.to_thread(expire, self._folder)
+        return await asyncio.to_thread(undo, identifier, self._folder / identifier)
+
+    async def _known(self, tenant: str, identifier: str) -> Replay:
+        found = await self.get(tenant, identifier)
+        if found is None:
+            raise NotFoundError(f"There is no replay {identifier}.", hint="`headwater replay --list` names them.")
         return found
 
     async def close(self) -> None:

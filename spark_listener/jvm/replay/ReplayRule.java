@@ -35,6 +35,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
 
 /**
  * The optimizer rule of a replay: excludes, keeps and edits records at the scans of every query, and stops a program that would write past the
@@ -47,6 +48,8 @@ public final class ReplayRule extends Rule {
         "(CreateView|DropTempView|Set|SetCatalog|SetNamespace|Reset|Show|Describe|Explain|ListFiles|ListJars|AddJar|AddJars|AddFiles|CacheTable|"
             + "CacheTableAsSelect|UncacheTable|ClearCache|RefreshTable|Refresh|CreateFunction|CreateTempView|CreateTempViewUsing|GetTable|Streaming)"
             + "[A-Za-z]*(Command|\\$)?");
+
+    private static final Pattern INFERENCE = Pattern.compile("org\\.apache\\.spark\\.sql\\.execution\\.datasources\\.(csv|json|xml)\\.");
 
     private final String shadow; // path of the shadow root, without scheme
     private final Set noted = new HashSet();
@@ -98,6 +101,17 @@ public final class ReplayRule extends Rule {
         }
     }
 
+    /** Whether Spark reads the lines of a CSV, JSON or XML file for its schema: a line is no record then, and the first may be a header. */
+    private static boolean infersSchema() {
+        StackTraceElement[] calls = Thread.currentThread().getStackTrace();
+        for (int i = 0; i < calls.length; i++) {
+            if (INFERENCE.matcher(calls[i].getClassName()).lookingAt()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     private static String shadowed(Path path) {
         try {
             return OneSpelling.below(path);
@@ -131,6 +145,9 @@ public final class ReplayRule extends Rule {
             return scan; // done already: the batch runs to a fixed point
         }
         checkRead(relation);
+        if (relation.fileFormat() instanceof TextFileFormat && infersSchema()) {
+            return scan;
+        }
         // One ordinal a file, and no file in splits: a record's number is then its rank.
         RecordFormat known = RecordFormats.of(relation.fileFormat());
         SourceFiles files = new SourceFiles(0, known == null || known.countsWholeFiles() ? 0L : Long.MAX_VALUE);
