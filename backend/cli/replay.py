@@ -19,6 +19,7 @@ from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.rerun.replay import Replay, ReplayRequest, ReplayState
 from headwater.backend.rerun.replay.commit import KINDS as COMMITTED_KINDS
 from headwater.backend.rerun.replay.dry_run import DryRun
+from headwater.backend.rerun.replay.model import Limits
 from headwater.backend.rerun.replay.service import KEEP_DAYS
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError, UnsupportedError
@@ -31,7 +32,7 @@ _SAME = {"exclusive": "The output is the same without those records.", "selectiv
 def replay(
     output: Annotated[str | None, typer.Argument(metavar="[OUTPUT]", help="The dataset to make again: a path, a name or an id.")] = None,
     identifier: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="After `commit` or `undo`, which then replace OUTPUT: an earlier replay.")
+        str | None, typer.Argument(metavar="[ID]", help="After `cancel`, `commit` or `undo` in the place of OUTPUT: an earlier replay.")
     ] = None,
     without: Annotated[
         str | None, typer.Option(metavar="DATASET", help="The dataset of the records to leave out.", show_default=False)
@@ -62,6 +63,12 @@ def replay(
         typer.Option("--commit", help="Put the result in the place of the real data. `headwater replay undo ID` puts the old data back."),
     ] = False,
     keep: Annotated[float, typer.Option(min=0, metavar="DAYS", help="After a commit, keep the old data for these days.")] = KEEP_DAYS,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, metavar="SECONDS", help="End the replay after this time.", show_default=False)
+    ] = None,
+    disk_limit: Annotated[
+        int | None, typer.Option(min=0, metavar="BYTES", help="End the replay when it has written more.", show_default=False)
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run, and run nothing.")] = False,
     show: Annotated[str | None, typer.Option(metavar="ID", help="Show an earlier replay.", show_default=False)] = None,
     earlier: Annotated[bool, typer.Option("--list", help="List earlier replays.")] = False,
@@ -87,9 +94,9 @@ def replay(
         asyncio.run(_look(home, show, remove, format))
         return
     if identifier is not None:
-        if output not in ("commit", "undo"):
-            raise InvalidQueryError(f"{identifier!r} is one name too many.", hint="Only `commit ID` and `undo ID` take two.")
-        asyncio.run(_commit_or_undo(home, output, identifier, keep))
+        if output not in ("cancel", "commit", "undo"):
+            raise InvalidQueryError(f"{identifier!r} is one name too many.", hint="Only `cancel ID`, `commit ID` and `undo ID` take two.")
+        asyncio.run(_act_on(home, output, identifier, keep))
         return
     chosen, request = replay_request(
         output=output, without=without, edit=edit, changed=changed, where=where, rows=[reference(text) for text in row or ()],
@@ -102,17 +109,21 @@ def replay(
         return
     if commit and chosen not in COMMITTED_KINDS:
         raise InvalidQueryError(f"A replay of the kind {chosen} cannot be committed.", hint=f"These can: {', '.join(COMMITTED_KINDS)}.")
-    done = asyncio.run(_run(home, chosen, request))
+    done = asyncio.run(_run(home, chosen, request, Limits(seconds=time_limit, disk_bytes=disk_limit)))
     if done.state is ReplayState.FAILED:
         raise HeadwaterError(done.error or "The replay failed.")
     _print(done, format)
     if commit:
-        asyncio.run(_commit_or_undo(home, "commit", done.id, keep))
+        asyncio.run(_act_on(home, "commit", done.id, keep))
 
 
-async def _commit_or_undo(home: Path | None, action: str, identifier: str, keep: float) -> None:
+async def _act_on(home: Path | None, action: str, identifier: str, keep: float) -> None:
     async with await Workspace.open(load_settings(home=home)) as workspace:
         replays = workspace.replays()
+        if action == "cancel":
+            await replays.cancel(DEFAULT_TENANT, identifier)
+            note(f"The replay {identifier} is being cancelled.")
+            return
         if action == "undo":
             undone = await replays.undo(DEFAULT_TENANT, identifier)
             note(f"The old data of {', '.join(one.place for one in undone.folders)} is back.")
@@ -132,11 +143,11 @@ async def _plan(home: Path | None, kind: str, request: ReplayRequest) -> DryRun:
         return await workspace.replays().dry_run(DEFAULT_TENANT, kind=kind, request=request)
 
 
-async def _run(home: Path | None, kind: str, request: ReplayRequest) -> Replay:
+async def _run(home: Path | None, kind: str, request: ReplayRequest, limits: Limits) -> Replay:
     async with await Workspace.open(load_settings(home=home)) as workspace:
         await workspace.take_in()
         replays = workspace.replays()
-        planned = await replays.plan_kind(DEFAULT_TENANT, kind=kind, request=request)
+        planned = await replays.plan_kind(DEFAULT_TENANT, kind=kind, request=request, limits=limits)
         note(f"{_records(planned)}running {len(planned.steps)} programs again, into {planned.shadow}")
         with progress() as bars:
             bar = bars.add_task("replaying", total=len(planned.steps))

@@ -35,6 +35,15 @@ class Invocation(BaseModel):
     environment: Mapping[str, str] = {}
 
 
+class Limits(BaseModel):
+    """Limits of a replay: the running time of all programs together, and the size of the shadow. None: there is no limit."""
+
+    model_config = ConfigDict(frozen=True)
+
+    seconds: float | None = None
+    disk_bytes: int | None = None
+
+
 class Step(BaseModel):
     """One program to run again. `job` is the id of its pipeline, `writes` are the datasets that it makes for the output."""
 
@@ -83,6 +92,7 @@ class Replay(BaseModel):
     restrict: Sequence[str] = ()
     edits: Mapping[str, Mapping[str, Mapping[str, str | None]]] = {}
     chosen: Mapping[str, Sequence[int]] | None = None
+    limits: Limits = Limits()
     outputs: Sequence[str] = ()
     changed: list[str] = []
     before: Mapping[str, dict[str, tuple[int, int]]] = {}

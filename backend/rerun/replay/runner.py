@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from headwater.backend.rerun.replay.invocations import check
@@ -18,6 +19,8 @@ from headwater.backend.rerun.replay.model import Invocation, Replay, ReplayState
 from headwater.errors import HeadwaterError
 from headwater.spark_listener.replay import VARIABLE, ReplayOrder
 
+CANCEL = "cancel"  # a file in the replay's folder: stop
+_POLL = 1.0  # seconds between two looks at the limits
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "JAVA_HOME", "SPARK_HOME", "VIRTUAL_ENV")
 
 
@@ -25,14 +28,20 @@ class ReplayFailedError(HeadwaterError):
     """A program of the replay ended with an error; the message carries the end of its log."""
 
 
+class ReplayStoppedError(HeadwaterError):
+    """The replay was cancelled, or reached a limit."""
+
+
 def run_steps(replay: Replay, folder: Path, changed: Callable[[Replay], None]) -> None:
     """Run all steps. `changed` is called after each change of state.
 
     Raises:
         ReplayFailedError: a program failed. The steps after it are not run.
+        ReplayStoppedError: the replay was cancelled, or reached a limit.
         UnsupportedError: a script changed since it was registered.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    stop = _stop_reason(replay, folder)
     for number, step in enumerate(replay.steps, start=1):
         check(step.invocation)
         order = folder / f"order-{number}.json"
@@ -44,7 +53,12 @@ def run_steps(replay: Replay, folder: Path, changed: Callable[[Replay], None]) -
         changed(replay)
         began = time.monotonic()
         log = folder / f"step-{number}.log"
-        code = run_program(step.invocation, order, log)
+        code = run_program(step.invocation, order, log, stop=stop)
+        if reason := stop():
+            step.state = ReplayState.FAILED
+            raise ReplayStoppedError(
+                reason, hint="Nothing of the real data was touched. `headwater replay --remove ID` deletes the shadow."
+            )
         step.seconds = round(time.monotonic() - began, 2)
         step.state = ReplayState.FAILED if code else ReplayState.COMPLETE
         changed(replay)
@@ -53,10 +67,17 @@ def run_steps(replay: Replay, folder: Path, changed: Callable[[Replay], None]) -
 
 
 def run_program(
-    invocation: Invocation, order: Path, log: Path, *, capturing: Mapping[str, str] | None = None, holding: Collection[int] = ()
+    invocation: Invocation,
+    order: Path,
+    log: Path,
+    *,
+    capturing: Mapping[str, str] | None = None,
+    holding: Collection[int] = (),
+    stop: Callable[[], str | None] = lambda: None,
 ) -> int:
     """Run a registered program and return its exit code. The variables in `capturing` turn capture on.
 
+    The program is killed when `stop` returns a reason. Its JVM ends with it, because it reads a pipe from the program.
     Files in `holding` stay open until the program ends, even if this process ends earlier.
     """
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
@@ -69,17 +90,50 @@ def run_program(
     environment[VARIABLE] = str(order)
     environment["PYTHONUNBUFFERED"] = "1"
     command = [sys.executable, "-m", "headwater", "run", *options, invocation.script, *invocation.argv[1:]]
-    with log.open("wb") as output:
-        return subprocess.run(
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
             command,
             cwd=invocation.working_directory,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            check=False,
             pass_fds=tuple(holding),
-        ).returncode
+        ) as process,
+    ):
+        while True:
+            try:
+                return process.wait(_POLL)
+            except subprocess.TimeoutExpired:
+                if stop():
+                    process.kill()
+
+
+def _stop_reason(replay: Replay, folder: Path) -> Callable[[], str | None]:
+    """Return a function that says why the replay must stop now, if it must."""
+    limits, began = replay.limits, time.monotonic()
+
+    def reason() -> str | None:
+        if (folder / CANCEL).exists():
+            return "The replay was cancelled."
+        if limits.seconds is not None and time.monotonic() - began > limits.seconds:
+            return f"The replay was ended at its time limit of {limits.seconds:g} s."
+        if limits.disk_bytes is not None and (size := folder_size(Path(replay.shadow))) > limits.disk_bytes:
+            return f"The replay was ended at its disk limit of {limits.disk_bytes} bytes: the shadow has {size}."
+        return None
+
+    return reason
+
+
+def folder_size(folder: Path) -> int:
+    """Return the size of all files below a folder, in bytes."""
+    total = 0
+    for here, _, files in os.walk(folder):
+        for name in files:
+            with suppress(FileNotFoundError):  # a program moves its temporary files
+                total += (Path(here) / name).lstat().st_size
+    return total
 
 
 def story(invocation: Invocation, code: int, log: Path) -> str:

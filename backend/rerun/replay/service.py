@@ -24,11 +24,11 @@ from headwater.backend.rerun.replay.checks import check_met, check_readable, che
 from headwater.backend.rerun.replay.commit import Commit, commit, expire, keeps_old_data, output_states, undo
 from headwater.backend.rerun.replay.dry_run import DryRun, summarize
 from headwater.backend.rerun.replay.kinds import ReplayRequest, Sources, Work, load_kind
-from headwater.backend.rerun.replay.model import FAULT, Replay, ReplayState, Step
+from headwater.backend.rerun.replay.model import FAULT, Limits, Replay, ReplayState, Step
 from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
 from headwater.backend.rerun.replay.replayed_places import place_named
 from headwater.backend.rerun.replay.results import add_result
-from headwater.backend.rerun.replay.runner import run_steps
+from headwater.backend.rerun.replay.runner import CANCEL, run_steps
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError, UnsupportedError
 from headwater.graph.records import DataRoots
 from headwater.graph.stores import GraphStore
@@ -65,7 +65,7 @@ class Replays:
         """Start an exclusive replay without the selected records. See `start_kind`."""
         return await self.start_kind(tenant, kind="exclusive", request=_exclusive(dataset, where, rows, output))
 
-    async def start_kind(self, tenant: str, *, kind: str, request: ReplayRequest) -> str:
+    async def start_kind(self, tenant: str, *, kind: str, request: ReplayRequest, limits: Limits | None = None) -> str:
         """Plan a replay, queue it, and return its id.
 
         Raises:
@@ -75,7 +75,7 @@ class Replays:
         """
         if request.script is not None:
             raise UnsupportedError("A service runs registered scripts only.", hint="On the machine of the home: headwater replay --script.")
-        replay = await self.plan_kind(tenant, kind=kind, request=request)
+        replay = await self.plan_kind(tenant, kind=kind, request=request, limits=limits)
         task = asyncio.create_task(self._run_in_turn(replay))
         self._tasks[replay.id] = task
         task.add_done_callback(lambda _: self._tasks.pop(replay.id, None))
@@ -85,7 +85,9 @@ class Replays:
         """Return the exclusive replay that `start` would run, kept as queued. Raises like `start`."""
         return await self.plan_kind(tenant, kind="exclusive", request=_exclusive(dataset, where, rows, output))
 
-    async def plan_kind(self, tenant: str, *, kind: str, request: ReplayRequest, is_kept: bool = True) -> Replay:
+    async def plan_kind(
+        self, tenant: str, *, kind: str, request: ReplayRequest, limits: Limits | None = None, is_kept: bool = True
+    ) -> Replay:
         """Return the replay that `start_kind` would run, kept as queued with `is_kept`. Raises like `start_kind`.
 
         The caller must be the operator of the home if the request names a script.
@@ -100,7 +102,7 @@ class Replays:
             id=identifier, tenant=tenant, output=work.output, within=place_named(work.output, request.output), started_at=_now(), kind=kind,
             shadow=str(self._folder / identifier / "data"), exclude=work.exclude, keep=work.keep, restrict=work.restrict, edits=work.edits,
             chosen=work.chosen, outputs=work.outputs, before=before, notes=list(work.notes), states=states, steps=steps,
-            process=os.getpid(),
+            limits=limits or Limits(), process=os.getpid(),
         )  # fmt: skip
         if is_kept:
             self._save(replay)
@@ -175,6 +177,21 @@ class Replays:
                     f"The replay {identifier} was committed, and its folder is needed to undo that.", field="id", hint="Undo it, or wait."
                 )
             await asyncio.to_thread(shutil.rmtree, self._folder / identifier)
+        return found
+
+    async def cancel(self, tenant: str, identifier: str) -> Replay:
+        """Have a waiting or running replay end. Its state is `failed` when its program has ended.
+
+        Raises:
+            NotFoundError: there is no such replay.
+            InvalidQueryError: the replay has ended.
+        """
+        found = await self._known(tenant, identifier)
+        if found.state not in (ReplayState.QUEUED, ReplayState.RUNNING):
+            raise InvalidQueryError(
+                f"The replay {identifier} has ended: it is {found.state}.", field="id", hint="There is nothing to cancel."
+            )
+        await asyncio.to_thread((self._folder / identifier / CANCEL).touch)
         return found
 
     async def commit(self, tenant: str, identifier: str, *, keep_days: float = KEEP_DAYS) -> Commit:

@@ -14,8 +14,8 @@ import pytest
 
 from headwater.backend.projection import fold
 from headwater.backend.projection.event import event_stamp, project_event
-from headwater.backend.rerun.replay.model import Invocation, Replay, ReplayState, Step
-from headwater.backend.rerun.replay.runner import run_steps
+from headwater.backend.rerun.replay.model import Invocation, Limits, Replay, ReplayState, Step
+from headwater.backend.rerun.replay.runner import CANCEL, ReplayStoppedError, run_steps
 from headwater.backend.rerun.replay.service import Replays
 from headwater.errors import ConfigurationError, UnsupportedError
 from headwater.graph.records import AssociationStore, DataRoots
@@ -196,6 +196,28 @@ def test_a_registered_program_runs_with_its_arguments(script: Path, marker: Path
     run_steps(replay, tmp_path / "replay", lambda _: None)
     assert marker.read_text() == "x\n"
     assert replay.steps[0].state is ReplayState.COMPLETE
+
+
+@pytest.mark.parametrize("reason", ["cancelled", "time limit", "disk limit"])
+def test_a_replay_that_reaches_a_limit_or_is_cancelled_ends_its_program(script: Path, marker: Path, tmp_path: Path, reason: str) -> None:
+    shadow = tmp_path / "shadow"
+    script.write_text(f"import time\nopen({str(shadow / 'out')!r}, 'w').write('x' * 100)\ntime.sleep(3600)\nopen({str(marker)!r}, 'w')\n")
+    limits = {"cancelled": Limits(), "time limit": Limits(seconds=0.1), "disk limit": Limits(disk_bytes=99)}[reason]
+    shadow.mkdir()
+    steps = [Step(job="pipeline", invocation=_invocation(script)), Step(job="later", invocation=_invocation(script))]
+    replay = Replay(
+        id="a" * 32, tenant=TENANT, output="dataset:file:/o", started_at="2013", shadow=str(shadow), process=os.getpid(), exclude={},
+        steps=steps, limits=limits,
+    )  # fmt: skip
+
+    def changed(now: Replay) -> None:
+        if reason == "cancelled" and now.steps[0].state is ReplayState.RUNNING:
+            (tmp_path / "replay" / CANCEL).touch()
+
+    with pytest.raises(ReplayStoppedError, match=reason):
+        run_steps(replay, tmp_path / "replay", changed)
+    assert not marker.exists()
+    assert [step.state for step in steps] == [ReplayState.FAILED, ReplayState.QUEUED]
 
 
 @pytest.mark.parametrize("kind", ["script", "archive", "folder", "module"])
