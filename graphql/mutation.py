@@ -20,7 +20,7 @@ from headwater.graphql.administration import KeyWanted, NamedKey, NewKey, admini
 from headwater.graphql.audit import subjects_of
 from headwater.graphql.recaptures import Recapture, recapture_service
 from headwater.graphql.record_types import RowRef, references, trace_request
-from headwater.graphql.replays import Replay, ReplayService
+from headwater.graphql.replays import Replay, ReplayEdit, ReplayKind, ReplayService
 from headwater.graphql.trace_jobs import TraceJob, trace_job_service
 from headwater.graphql.types import Info
 
@@ -43,17 +43,34 @@ class Mutation:
     """The root of all mutations."""
 
     @strawberry.mutation(
-        description="Run a pipeline again into a shadow folder, with the records that a trace selects left out of every source (exclusive)."
+        description="Run a pipeline again into a shadow folder. `dataset` is the source whose records are left out (EXCLUSIVE), edited "
+        "(WHAT_IF) or have changed (REFRESH). `where` or `rows` select its records; rows of `output` for SELECTIVE."
     )
     async def start_replay(
-        self, info: Info, dataset: str, where: str | None = UNSET, rows: list[RowRef] | None = UNSET, output: str | None = UNSET
+        self,
+        info: Info,
+        dataset: str | None = UNSET,
+        where: str | None = UNSET,
+        rows: list[RowRef] | None = UNSET,
+        output: str | None = UNSET,
+        kind: ReplayKind = ReplayKind.EXCLUSIVE,
+        edits: list[ReplayEdit] | None = UNSET,
     ) -> Replay:
-        """`rows` or `where` say which records of `dataset` are left out."""
-        if not where and not rows:
-            raise InvalidQueryError("Neither rows nor where is given.", field="where", hint="Say which records the replay leaves out.")
+        """See `ReplayService`."""
+        if kind is ReplayKind.EXCLUSIVE and not dataset:
+            raise InvalidQueryError("No dataset is given.", field="dataset", hint="Name the dataset of the records to leave out.")
+        if kind not in (ReplayKind.VERIFY, ReplayKind.REFRESH) and not where and not rows:
+            raise InvalidQueryError("Neither rows nor where is given.", field="where", hint="Select the records of the replay.")
         replays = replay_service(info)
         async with info.context.audited("replay.start", *filter(None, (dataset, output)), changes=True):
-            identifier = await replays.start(info.context.tenant, dataset, where or None, references(rows), output or None)
+            tenant, selected = info.context.tenant, references(rows)
+            if kind is ReplayKind.EXCLUSIVE:
+                identifier = await replays.start(tenant, dataset or "", where or None, selected, output or None)
+            else:
+                identifier = await replays.start_kind(
+                    tenant, kind=kind.value, dataset=dataset or None, where=where or None, rows=selected, output=output or None,
+                    edits={edit.column: edit.value for edit in edits or ()},
+                )  # fmt: skip
         started = await replays.get(info.context.tenant, identifier)
         if started is None:
             raise NotFoundError(f"The replay {identifier} was started and cannot be found.", hint="Look at the service's log.")

@@ -63,6 +63,19 @@ class ReplayService(Protocol):
     async def start(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> str:
         """Queue a replay and return its id at once. `rows` are (file, 0-based row); `output` is the dataset to compare, where one is."""
 
+    async def start_kind(
+        self,
+        tenant: str,
+        *,
+        kind: str,
+        dataset: str | None,
+        where: str | None,
+        rows: Sequence[tuple[str, int]],
+        output: str | None,
+        edits: Mapping[str, str | None],
+    ) -> str:
+        """Queue a replay of a kind, and return its id at once. `edits` are new values by column, as text; None is NULL."""
+
     async def get(self, tenant: str, identifier: str) -> ReplayView | None:
         """The replay as it stands; None where there is none of that id."""
 
@@ -81,6 +94,25 @@ class ReplayState(StrEnum):
     RUNNING = "running"
     COMPLETE = "complete"
     FAILED = "failed"
+
+
+@strawberry.enum(description="The kind of a replay: which records and programs go in.")
+class ReplayKind(StrEnum):
+    """Values are names in the registry of kinds."""
+
+    EXCLUSIVE = "exclusive"
+    SELECTIVE = "selective"
+    VERIFY = "verify"
+    WHAT_IF = "what-if"
+    REFRESH = "refresh"
+
+
+@strawberry.input(description="A new value of a column, as text that Spark casts; null is NULL.")
+class ReplayEdit:
+    """For the kind WHAT_IF."""
+
+    column: str
+    value: str | None = None
 
 
 @strawberry.type(description="One program of a replay.")

@@ -19,7 +19,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -228,18 +228,26 @@ class Client:
         where: str | None = None,
         rows: Sequence[tuple[str, int]] = (),
         output: str | None = None,
+        kind: str = "exclusive",
+        edits: Mapping[str, str | None] | None = None,
         progress: Callable[[Replay], None] = lambda _: None,
     ) -> Replay:
         """Run a pipeline again without some records of a dataset, and wait for its end.
 
+        `kind` may also be `what-if` (the records get the values in `edits`, by column), `refresh` (the dataset changed), `selective` or
+        `verify`. The last two replay `output`; `where` and `rows` then select its rows, and `dataset` may be empty.
+
         `progress` is called whenever it has come further.
         """
         document = (
-            "mutation ($d: String!, $w: String, $r: [RowRef!], $o: String)"
-            " { startReplay(dataset: $d, where: $w, rows: $r, output: $o) { id } }"
+            "mutation ($d: String, $w: String, $r: [RowRef!], $o: String, $k: ReplayKind!, $e: [ReplayEdit!])"
+            " { startReplay(dataset: $d, where: $w, rows: $r, output: $o, kind: $k, edits: $e) { id } }"
         )
         places = [{"file": file, "row": row} for file, row in rows]
-        identifier = self.execute(document, d=dataset, w=where, r=places or None, o=output)["startReplay"]["id"]
+        values = [{"column": column, "value": value} for column, value in (edits or {}).items()]
+        name = kind.upper().replace("-", "_")
+        started = self.execute(document, d=dataset or None, w=where, r=places or None, o=output, k=name, e=values or None)
+        identifier = started["startReplay"]["id"]
         return self._until_ended(lambda: self._replay(identifier), progress)
 
     def _replay(self, identifier: str) -> Replay:

@@ -22,6 +22,7 @@ from headwater.backend.home.folder import Home
 from headwater.backend.home.settings import DEFAULT_TENANT
 from headwater.backend.ingest.intake.declarations import CheckedDeclaration, DeclarationIntake
 from headwater.backend.questions import CallersQuestions, TraceJobs
+from headwater.backend.rerun.replay import ReplayRequest, Replays
 from headwater.backend.rerun.replay.model import FAULT
 from headwater.graph.access.restricted_store import StoreWithin
 from headwater.graph.access.scopes import Scope
@@ -32,7 +33,7 @@ from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 from headwater.graphql.recaptures import RecaptureService, RecaptureView
 from headwater.graphql.registrations import RegistrationView
-from headwater.graphql.replays import DifferenceView, ReplayService, ReplayView, StepView
+from headwater.graphql.replays import DifferenceView, ReplayView, StepView
 from headwater.graphql.trace_jobs import TraceJobView
 from headwater.spark_listener.invocation import script_sha256
 
@@ -265,7 +266,7 @@ def _without_values(error: str) -> str:
 class PermittedReplays:
     """The `ReplayService` of one caller: what a replay runs are programs of the home, so of the default tenant alone."""
 
-    def __init__(self, replays: ReplayService, parts: Service, who: Principal) -> None:
+    def __init__(self, replays: Replays, parts: Service, who: Principal) -> None:
         self._replays = replays
         self._who = who
         self._is_masked = bool(parts.masks.of(who.tenant))
@@ -273,11 +274,30 @@ class PermittedReplays:
 
     async def start(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> str:
         """See `ReplayService`."""
+        self._check_start(tenant, needs_values=where is not None)
+        return await self._replays.start(tenant, dataset, where, rows, output)
+
+    async def start_kind(
+        self,
+        tenant: str,
+        *,
+        kind: str,
+        dataset: str | None,
+        where: str | None,
+        rows: Sequence[tuple[str, int]],
+        output: str | None,
+        edits: Mapping[str, str | None],
+    ) -> str:
+        """See `ReplayService`. An edit needs the right to see values, because an error may show a column."""
+        self._check_start(tenant, needs_values=where is not None or bool(edits))
+        request = ReplayRequest(output=output, dataset=dataset, where=where, rows=rows, set_values=edits)
+        return await self._replays.start_kind(tenant, kind=kind, request=request)
+
+    def _check_start(self, tenant: str, *, needs_values: bool) -> None:
         if tenant != DEFAULT_TENANT:
             raise ForbiddenError(f"The tenant {tenant} has no programs on this service.", hint="Replays run programs of its own home.")
-        if where is not None:
+        if needs_values:
             self._require_values()
-        return await self._replays.start(tenant, dataset, where, rows, output)
 
     async def get(self, tenant: str, identifier: str) -> ReplayView | None:
         """See `ReplayService`."""

@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from headwater.backend.rerun.replay import KINDS
+from headwater.graphql.replays import ReplayKind
+
 START = """mutation ($dataset: String!, $where: String, $rows: [RowRef!]) {
   startReplay(dataset: $dataset, where: $where, rows: $rows) { id state steps { job state } differences { before after columns } } }"""
 
@@ -42,6 +45,11 @@ class Service:
         self.known["1"] = Seen("1", differences=[Difference(dataset, {"wind": 1048.36}, None, ["wind"])])
         return "1"
 
+    async def start_kind(self, tenant, **request):
+        self.started.append((tenant, request))
+        self.known["1"] = Seen("1")
+        return "1"
+
     async def get(self, tenant, identifier):
         return self.known.get(identifier)
 
@@ -63,6 +71,22 @@ async def test_a_replay_is_handed_to_the_service_with_the_tenant_of_the_credenti
 async def test_a_replay_without_a_selection_is_refused(refused, context):
     error = await refused(START, of=context(replays=Service()), dataset="raw")
     assert error.extensions["field"] == "where"
+
+
+async def test_a_kind_and_its_edits_are_handed_over(ask, context):
+    service = Service()
+    document = (
+        'mutation { startReplay(kind: WHAT_IF, dataset: "raw", where: "k = 1", output: "out",'
+        ' edits: [{column: "v", value: "5"}, {column: "w"}]) { id } verify: startReplay(kind: VERIFY, output: "out") { id } }'
+    )
+    await ask(document, of=context(replays=service))
+    what_if = {"kind": "what-if", "dataset": "raw", "where": "k = 1", "rows": [], "output": "out", "edits": {"v": "5", "w": None}}
+    verify = {"kind": "verify", "dataset": None, "where": None, "rows": [], "output": "out", "edits": {}}
+    assert service.started == [("default", what_if), ("default", verify)]
+
+
+async def test_the_kinds_of_the_schema_are_those_of_the_registry():
+    assert [kind.value for kind in ReplayKind] == list(KINDS)
 
 
 @pytest.mark.parametrize(

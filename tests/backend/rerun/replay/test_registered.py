@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import subprocess
@@ -14,10 +15,11 @@ import pytest
 
 from headwater.backend.projection import fold
 from headwater.backend.projection.event import event_stamp, project_event
+from headwater.backend.rerun.replay import ReplayRequest
 from headwater.backend.rerun.replay.model import Invocation, Limits, Replay, ReplayState, Step
 from headwater.backend.rerun.replay.runner import CANCEL, ReplayStoppedError, run_steps
 from headwater.backend.rerun.replay.service import Replays
-from headwater.errors import ConfigurationError, UnsupportedError
+from headwater.errors import ConfigurationError, InvalidQueryError, UnsupportedError
 from headwater.graph.records import AssociationStore, DataRoots
 from headwater.graph.stores.sqlite import SqliteStore
 from headwater.graph.trace import TraceAnswer, TraceRequest, trace
@@ -118,6 +120,23 @@ async def test_a_program_of_another_run_is_not_taken_for_it_and_an_operators_is(
     registry.register(program(script, operator=True, argv=["job.py", "second"]))
     (step,) = (await _plan(replays, tmp_path)).steps
     assert list(step.invocation.argv) == ["job.py", "second"]
+
+
+async def test_a_service_starts_a_kind_and_runs_no_script_of_a_request(replays, registry, script, marker, tmp_path) -> None:
+    registry.register(program(script), APPLICATION)
+    out = str(tmp_path / "data" / "out")
+    other = tmp_path / "other.py"
+    other.write_text(script.read_text())
+    with pytest.raises(UnsupportedError, match="registered scripts only"):
+        await replays.start_kind(TENANT, kind="what-if", request=ReplayRequest(output=out, script=other))
+    with pytest.raises(InvalidQueryError, match="There is no kind of replay 'other'"):
+        await replays.start_kind(TENANT, kind="other", request=ReplayRequest(output=out))
+    assert not marker.exists()
+    identifier = await replays.start_kind(TENANT, kind="verify", request=ReplayRequest(output=out))
+    await asyncio.gather(*replays._tasks.values())
+    ended = await replays.get(TENANT, identifier)
+    assert (marker.read_text(), ended.kind, ended.state) == ("x\n", "verify", ReplayState.FAILED)  # it wrote no output
+    assert "holds no Parquet, CSV or JSON file that could be compared" in ended.error
 
 
 async def test_a_script_of_another_hash_is_refused(replays, registry, script, marker, tmp_path) -> None:
