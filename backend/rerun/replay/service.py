@@ -92,7 +92,7 @@ class Replays:
 
         The caller must be the operator of the home if the request names a script.
         """
-        work = await load_kind(kind).plan(request, Sources(tenant, self._graph, self._trace))
+        work = await load_kind(kind).plan(request, Sources(tenant, self._graph, self._sources, self._trace))
         check_readable(work.output, self._sources)
         steps = [self._step(work, application) for application in work.applications]
         states = await asyncio.to_thread(file_states, {**work.exclude, **work.keep, **work.edits}, self._sources)

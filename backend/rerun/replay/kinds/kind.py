@@ -14,6 +14,7 @@ from headwater.backend.rerun.replay.invocations import Upstream
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.model import Node, NodeKind, parse_id
 from headwater.graph.names import nodes_named
+from headwater.graph.records import DataRoots
 from headwater.graph.storage.addresses import is_remote
 from headwater.graph.stores import GraphStore
 from headwater.graph.trace import Grain, TraceAnswer, TracedRecord, TraceRequest
@@ -65,6 +66,7 @@ class Sources:
 
     tenant: str
     graph: GraphStore
+    roots: DataRoots
     answer: Callable[[str, TraceRequest], Awaitable[TraceAnswer]]
 
     async def trace(self, request: TraceRequest) -> TraceAnswer:

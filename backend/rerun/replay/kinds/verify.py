@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headwater.backend.rerun.replay.invocations import upstream_of
 from headwater.backend.rerun.replay.kinds.kind import ReplayRequest, Sources, Work, require
+from headwater.backend.rerun.replay.kinds.source_age import notes_on_newer_sources
 from headwater.backend.rerun.replay.plan import in_order
 from headwater.errors import NotFoundError
 
@@ -19,4 +20,5 @@ class Verify:
         if not applications:
             raise NotFoundError(f"No recorded run wrote {output}.", hint="Run its program with `headwater run`.")
         outputs = [dataset for application in applications for dataset in upstream.writes(application)]
-        return Work(output=output, outputs=list(dict.fromkeys(outputs)), upstream=upstream, applications=applications)
+        notes = await notes_on_newer_sources(upstream, applications, sources)
+        return Work(output=output, outputs=list(dict.fromkeys(outputs)), upstream=upstream, applications=applications, notes=notes)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from headwater.backend.rerun.replay.invocations import Upstream, upstream_of
 from headwater.backend.rerun.replay.kinds.kind import ReplayRequest, Sources, Work, require
+from headwater.backend.rerun.replay.kinds.source_age import notes_on_newer_sources
 from headwater.backend.rerun.replay.kinds.source_records import select_source_records
 from headwater.backend.rerun.replay.plan import applications_after, applications_between
 from headwater.errors import InvalidQueryError
@@ -45,7 +46,8 @@ async def _with_script(request: ReplayRequest, script: Path, sources: Sources) -
     upstream = await upstream_of(sources.graph, sources.tenant, output)
     edited = _last_writer(upstream, output)
     applications = applications_after(upstream.flows, edited, output)
-    return Work(output=output, upstream=upstream, applications=applications, edited=edited, script=script)
+    notes = await notes_on_newer_sources(upstream, applications, sources)
+    return Work(output=output, upstream=upstream, applications=applications, edited=edited, script=script, notes=notes)
 
 
 def _last_writer(upstream: Upstream, output: str) -> str:

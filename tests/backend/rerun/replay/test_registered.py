@@ -139,6 +139,16 @@ async def test_a_service_starts_a_kind_and_runs_no_script_of_a_request(replays, 
     assert "holds no Parquet, CSV or JSON file that could be compared" in ended.error
 
 
+async def test_a_source_that_is_newer_than_the_run_is_noted(replays, registry, script, tmp_path) -> None:
+    registry.register(program(script), APPLICATION)
+    request = ReplayRequest(output=str(tmp_path / "data" / "out"))
+    os.utime(tmp_path / "data" / "t.csv", (0, 0))
+    assert (await replays.plan_kind(TENANT, kind="verify", request=request)).notes == []
+    os.utime(tmp_path / "data" / "t.csv", (4e9, 4e9))
+    (note,) = (await replays.plan_kind(TENANT, kind="verify", request=request)).notes
+    assert note.startswith(f"dataset:file:{tmp_path}/data/t.csv was written after the run that read it began")
+
+
 async def test_a_script_of_another_hash_is_refused(replays, registry, script, marker, tmp_path) -> None:
     registry.register(program(script), APPLICATION)
     planned = await _plan(replays, tmp_path)
