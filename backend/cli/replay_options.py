@@ -38,10 +38,6 @@ def replay_request(
     chosen = kind or implied or "exclusive"
     if chosen == "exclusive":
         _check_exclusive(output, without, where, rows)
-    if chosen in ("verify", "refresh") and (where is not None or rows or set_values):
-        raise InvalidQueryError(f"The kind {chosen} takes no --where, --row or --set.", field="kind")
-    if set_values and chosen != "what-if":
-        raise InvalidQueryError(f"The kind {chosen} takes no --set.", field="set", hint="Edit records with --edit DATASET --set …")
     if edit is not None and where is None and not rows:
         raise InvalidQueryError("Which records to edit is not given.", field="where", hint='Choose them with --where "…" or --row FILE:N.')
     values = dict(parse_assignment(text) for text in set_values)

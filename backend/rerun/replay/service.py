@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from headwater.backend.rerun.replay.checks import check_met, check_readable, check_unchanged, file_states
 from headwater.backend.rerun.replay.commit import Commit, commit, expire, keeps_old_data, output_states, undo
 from headwater.backend.rerun.replay.dry_run import DryRun, summarize
-from headwater.backend.rerun.replay.kinds import ReplayRequest, Sources, Work, load_kind
+from headwater.backend.rerun.replay.kinds import ReplayRequest, Sources, Work, load_kind, refuse_other_parts
 from headwater.backend.rerun.replay.model import FAULT, Limits, Replay, ReplayState, Step
 from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
 from headwater.backend.rerun.replay.replayed_places import place_named
@@ -92,7 +92,9 @@ class Replays:
 
         The caller must be the operator of the home if the request names a script.
         """
-        work = await load_kind(kind).plan(request, Sources(tenant, self._graph, self._sources, self._trace))
+        known = load_kind(kind)
+        refuse_other_parts(request, kind, known)
+        work = await known.plan(request, Sources(tenant, self._graph, self._sources, self._trace))
         check_readable(work.output, self._sources)
         steps = [self._step(work, application) for application in work.applications]
         states = await asyncio.to_thread(file_states, {**work.exclude, **work.keep, **work.edits}, self._sources)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from headwater.backend.rerun.replay.kinds.kind import Kind, ReplayRequest, Sources, Work
+from headwater.backend.rerun.replay.kinds.kind import Kind, ReplayRequest, Sources, Work, refuse_other_parts
 from headwater.errors import InvalidQueryError
 
-__all__ = ["KINDS", "Kind", "ReplayRequest", "Sources", "Work", "load_kind"]
+__all__ = ["KINDS", "Kind", "ReplayRequest", "Sources", "Work", "load_kind", "refuse_other_parts"]
 
 KINDS = {
     "exclusive": "exclusive:Exclusive",

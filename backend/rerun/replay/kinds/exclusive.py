@@ -11,6 +11,8 @@ from headwater.backend.rerun.replay.plan import applications_between
 class Exclusive:
     """See `Kind`."""
 
+    takes = frozenset({"dataset", "where", "rows"})
+
     async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
         """See `Kind`."""
         require(request.dataset, "dataset", "Name the dataset of the records to leave out.")

@@ -88,10 +88,27 @@ class Sources:
 
 
 class Kind(Protocol):
-    """A kind of replay."""
+    """A kind of replay. `takes` are the parts of a request that it uses in addition to `output`; others are refused."""
+
+    takes: frozenset[str]
 
     async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
         """Return the work of a request. Raises a `HeadwaterError` if the kind cannot do it."""
+
+
+def refuse_other_parts(request: ReplayRequest, name: str, kind: Kind) -> None:
+    """Check that a request has no part that its kind would ignore.
+
+    Raises:
+        InvalidQueryError: the request has such a part.
+    """
+    parts = ("dataset", "where", "rows", "set_values", "script")
+    if extra := [part for part in parts if getattr(request, part) not in (None, (), [], {}) and part not in kind.takes]:
+        raise InvalidQueryError(
+            f"A replay of the kind {name} takes no {extra[0]}.",
+            field=extra[0],
+            hint=f"It takes {', '.join(['output', *sorted(kind.takes)])}.",
+        )
 
 
 def require(value: str | None, field: str, hint: str) -> str:

@@ -14,6 +14,8 @@ from headwater.errors import NotFoundError
 class Refresh:
     """With an output only the programs between the source and this output run; without one, all that depend on the source."""
 
+    takes = frozenset({"dataset"})
+
     async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
         """See `Kind`."""
         changed = await sources.find_dataset(require(request.dataset, "dataset", "Name the source that changed."), "dataset")

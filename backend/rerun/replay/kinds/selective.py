@@ -14,6 +14,8 @@ _LIMIT = 1_000_000  # records of a trace; the scans of the replay look them up i
 class Selective:
     """A dataset of which the trace does not find single records is read as a whole, and a note says so."""
 
+    takes = frozenset({"where", "rows"})
+
     async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
         """See `Kind`."""
         output = require(request.output, "output", "Name the dataset of the rows to make again.")

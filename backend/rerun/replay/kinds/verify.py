@@ -12,6 +12,8 @@ from headwater.errors import NotFoundError
 class Verify:
     """All programs upstream of the output run again, also those whose results could be taken as they are."""
 
+    takes: frozenset[str] = frozenset()
+
     async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
         """See `Kind`."""
         output = await sources.find_dataset(require(request.output, "output", "Name the dataset to verify."), "output")

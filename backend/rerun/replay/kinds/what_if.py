@@ -16,6 +16,8 @@ from headwater.errors import InvalidQueryError
 class WhatIf:
     """See `Kind`. An edit keeps the type of its column: Spark casts the new value from text, and the program fails if it cannot."""
 
+    takes = frozenset({"dataset", "where", "rows", "set_values", "script"})
+
     async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
         """See `Kind`."""
         if request.script is not None:

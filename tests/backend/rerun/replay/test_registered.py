@@ -131,6 +131,14 @@ async def test_a_service_starts_a_kind_and_runs_no_script_of_a_request(replays, 
         await replays.start_kind(TENANT, kind="what-if", request=ReplayRequest(output=out, script=other))
     with pytest.raises(InvalidQueryError, match="There is no kind of replay 'other'"):
         await replays.start_kind(TENANT, kind="other", request=ReplayRequest(output=out))
+    for kind, request in (
+        ("verify", ReplayRequest(output=out, where="v = 1")),
+        ("refresh", ReplayRequest(dataset=out, rows=[("a", 1)])),
+        ("selective", ReplayRequest(output=out, where="v = 1", set_values={"v": "1"})),
+        ("exclusive", ReplayRequest(output=out, dataset=out, where="v = 1", set_values={"v": "1"})),
+    ):
+        with pytest.raises(InvalidQueryError, match=f"the kind {kind} takes no"):
+            await replays.start_kind(TENANT, kind=kind, request=request)
     assert not marker.exists()
     identifier = await replays.start_kind(TENANT, kind="verify", request=ReplayRequest(output=out))
     await asyncio.gather(*replays._tasks.values())
