@@ -16,7 +16,7 @@ __all__ = ["Format", "format_of"]
 FORMAT_MODULES = {
     "avro": "avro:Avro",
     "binaryFile": "binary:Binary",
-    "bytes": "located:Ranges",
+    "bytes": "record_places:Ranges",
     "csv": "csv:Csv",
     "delta": "delta:Delta",
     "iceberg": "iceberg:Iceberg",
