@@ -44,7 +44,7 @@ test('a drawing that has grown as far as it can holds 150 boxes, and only those 
   const others = Array.from({ length: 12 }, (_, index) => hub.replace(/\d+$/, `${index}`));
   const grown = [hub, hub, hub, ...others].map((id) => `grown=${encodeURIComponent(`after ${id}`)}`).join('&');
   await page.goto(`/?dataset=${encodeURIComponent(hub)}&${grown}`);
-  await expect(page.getByText(/^150 boxes are drawn/)).toBeVisible();
+  await expect(page.getByText(/150 cards are drawn/)).toBeVisible();
   expect(await boxes(page).count()).toBeLessThan(75);
   await graph(page).getByRole('button', { name: 'Show the whole' }).click();
   await expect.poll(() => boxes(page).count()).toBeGreaterThan(100);

@@ -104,7 +104,7 @@ test('the graph zooms and hides, and its address holds it', async ({ page }) => 
   await page.reload();
   await expect(page.getByRole('checkbox', { name: 'Hide jobs' })).toBeChecked();
   await graph.getByRole('button', { name: /^report\s*dataset/ }).click();
-  const panel = page.getByRole('region', { name: 'Details of report' });
+  const panel = page.getByRole('complementary', { name: 'Details of report' });
   await panel.getByRole('button', { name: /^via/ }).first().click();
   await expect(panel.getByText(/^job /).first()).toBeVisible();
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);

@@ -1,4 +1,4 @@
-import { flowOf, linkId, mergeGraphs, restrictFlow } from './flow';
+import { makeFlow, linkId, mergeGraphs, restrictFlow } from './flow';
 import { endsOf, highlightOf, inDataOrder } from './path';
 import type { GraphNode, LineageGraph, PathHop } from './types';
 
@@ -35,7 +35,7 @@ const hop = (job: string, inputs: string[], output: string, grain: PathHop['grai
 });
 
 test('a flow holds datasets and jobs alone, and no link without both ends', () => {
-  const flow = flowOf(graph);
+  const flow = makeFlow(graph);
   expect(flow.nodes.map((each) => each.id)).toEqual(['raw', 'clean', 'tidy', 'count', 'sums']);
   expect(flow.links.map((each) => each.id)).toEqual([
     linkId('raw', 'clean'),
@@ -47,7 +47,7 @@ test('a flow holds datasets and jobs alone, and no link without both ends', () =
 
 test('restricting a flow to a path drops the links that leave it', () => {
   const path = highlightOf([hop('clean', ['raw'], 'tidy')]);
-  const flow = restrictFlow(flowOf(graph), path.nodes);
+  const flow = restrictFlow(makeFlow(graph), path.nodes);
   expect(flow.nodes.map((each) => each.id)).toEqual(['raw', 'clean', 'tidy']);
   expect(flow.links).toHaveLength(2);
 });

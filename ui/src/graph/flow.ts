@@ -1,6 +1,9 @@
+import { jobWords, shortNames } from './names';
+import type { Neighbours } from './neighbourhood';
+import type { Highlight } from './path';
+import type { Draft, State } from './scene';
 import type { GraphNode, LineageGraph } from './types';
 
-/** A dataset or a job, as the page draws it. */
 export interface FlowNode extends GraphNode {
   kind: 'DATASET' | 'JOB';
 }
@@ -11,26 +14,33 @@ export interface FlowLink {
   dst: string;
 }
 
-/** Datasets and jobs, and what flows between them: the level at which the page draws lineage. */
+/** The datasets and jobs of a lineage, and the data flow between them. */
 export interface Flow {
   nodes: FlowNode[];
   links: FlowLink[];
 }
 
-/** The datasets and jobs of a graph. Runs, versions and columns live inside them and are shown when they are opened. */
-export function flowOf(graph: LineageGraph): Flow {
+export function makeFlow(graph: LineageGraph): Flow {
   const nodes = graph.nodes.filter(isFlowNode);
-  const known = new Set(nodes.map((node) => node.id));
+  const ids = new Set(nodes.map((node) => node.id));
   const links = new Map<string, FlowLink>();
   for (const { src, dst, kind } of graph.edges) {
-    if ((kind !== 'READS' && kind !== 'WRITES') || !known.has(src) || !known.has(dst)) continue;
+    if ((kind !== 'READS' && kind !== 'WRITES') || !ids.has(src) || !ids.has(dst)) continue;
     const id = linkId(src, dst);
     links.set(id, { id, src, dst });
   }
   return { nodes, links: [...links.values()] };
 }
 
-/** Several graphs as one; a node that is in many keeps its first form. */
+function isFlowNode(node: GraphNode): node is FlowNode {
+  return node.kind === 'DATASET' || node.kind === 'JOB';
+}
+
+export function linkId(src: string, dst: string): string {
+  return `${src}→${dst}`;
+}
+
+/** Merge graphs. A node that is in several graphs keeps its first form. */
 export function mergeGraphs(...graphs: LineageGraph[]): LineageGraph {
   const nodes = new Map<string, GraphNode>();
   for (const node of graphs.flatMap((graph) => graph.nodes)) if (!nodes.has(node.id)) nodes.set(node.id, node);
@@ -44,18 +54,37 @@ export function mergeGraphs(...graphs: LineageGraph[]): LineageGraph {
   };
 }
 
-/** What is left of a flow when only some of its nodes are shown. */
-export function restrictFlow(flow: Flow, shown: ReadonlySet<string>): Flow {
+export function restrictFlow(flow: Flow, ids: ReadonlySet<string>): Flow {
   return {
-    nodes: flow.nodes.filter((node) => shown.has(node.id)),
-    links: flow.links.filter((link) => shown.has(link.src) && shown.has(link.dst)),
+    nodes: flow.nodes.filter((node) => ids.has(node.id)),
+    links: flow.links.filter((link) => ids.has(link.src) && ids.has(link.dst)),
   };
 }
 
-export function linkId(src: string, dst: string): string {
-  return `${src}→${dst}`;
+export interface FlowOptions {
+  /** Id of the dataset that the page shows. */
+  focus?: string;
+  /** The path of a trace. Without it, no card is dim. */
+  highlight?: Highlight | undefined;
+  /** Captions of datasets by their id: the number of records in the trace. */
+  captions?: ReadonlyMap<string, string>;
+  neighbours?: ReadonlyMap<string, Neighbours>;
 }
 
-function isFlowNode(node: GraphNode): node is FlowNode {
-  return node.kind === 'DATASET' || node.kind === 'JOB';
+export function draftOfFlow(flow: Flow, { focus, highlight, captions, neighbours }: FlowOptions = {}): Draft {
+  const titles = shortNames(flow.nodes.filter(({ kind }) => kind === 'DATASET').map(({ id, name }) => [id, name]));
+  const stateOf = (id: string, ids: ReadonlySet<string> | undefined): { state: State; isCoarse: boolean } => ({
+    state: ids === undefined ? 'plain' : ids.has(id) ? 'traced' : 'dim',
+    isCoarse: highlight?.coarse.has(id) ?? false,
+  });
+  const cards = flow.nodes.map(({ id, kind, name }) => {
+    const { state, isCoarse } = stateOf(id, highlight?.nodes);
+    const words =
+      kind === 'DATASET'
+        ? { title: titles.get(id) ?? name, caption: captions?.get(id) ?? 'dataset' }
+        : jobWords(name, isCoarse ? 'job, by dataset only' : 'job');
+    return { id, kind, name, ...words, isFocus: id === focus, state, isCoarse };
+  });
+  const links = flow.links.map((link) => ({ ...link, ...stateOf(link.id, highlight?.links) }));
+  return { cards, links, ...(neighbours && { neighbours }) };
 }

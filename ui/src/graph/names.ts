@@ -1,10 +1,9 @@
 import { parseId } from './ids';
 
-/** Rows that a program made of its own values are a dataset, but one without a name. */
 const LOCAL = 'dataset:local:';
 const OWN_ROWS = 'the program’s own rows';
 
-/** The last segments of each path that tell it from all the others: `clean/weather` beside `raw/weather`, `report` alone. */
+/** The shortest unique end of each path: `clean/weather` next to `raw/weather`, otherwise `report`. */
 export function shortNames(names: Iterable<readonly [id: string, name: string]>): Map<string, string> {
   const segments = new Map([...names].map(([id, name]) => [id, segmentsOf(name)]));
   const ends = new Map<string, number>();
@@ -16,33 +15,42 @@ export function shortNames(names: Iterable<readonly [id: string, name: string]>)
 
 const SPARK_JOB = /^(.+)\.(?:execute|save_as)_[a-z_]+\.[^.]+$/;
 
-/** What a job is called for short. OpenLineage's Spark names read `{application}.{operation}.{output}`; any other name stays whole. */
+/** The application in OpenLineage's Spark names, `{application}.{operation}.{output}`. Other names stay as they are. */
 export function jobTitle(name: string): string {
   return SPARK_JOB.exec(name)?.[1] ?? name;
 }
 
-/** What a job is called for short, from its id or its name. */
+/** The title of a job with a given id or name. */
 export function jobTitleOf(job: string): string {
   return jobTitle(job.startsWith('job:') || job.startsWith('pipeline:') ? (parseId(job).parts.at(-1) ?? job) : job);
 }
 
-/** What an answer says is missing, as people call it: a job by its title, rows of a program as such, all else as it is. */
+const LONG_TITLE = 18;
+
+/** The words on the card of a job. A long `{pipeline}.{task}` is split: the task is the title, the pipeline is in the caption. */
+export function jobWords(name: string, caption: string): { title: string; caption: string } {
+  const title = jobTitle(name);
+  const dot = title.length > LONG_TITLE ? title.lastIndexOf('.') : -1;
+  return dot > 0
+    ? { title: title.slice(dot + 1), caption: `${caption} of ${title.slice(0, dot)}` }
+    : { title, caption };
+}
+
+/** A readable name for the job or dataset that an incomplete answer names. */
 export function gapTitle(what: string): string {
   if (what.startsWith('job:')) return jobTitleOf(what);
   return what.startsWith('local:') ? OWN_ROWS : what;
 }
 
-/** The last segment of a path. */
 export function baseName(name: string): string {
   return segmentsOf(name).at(-1) ?? name;
 }
 
-/** The shortest end of a path that no other path has; `ends` says how many paths have one. */
+/** The shortest unique end of a path. `ends` counts the paths with each end. */
 function shortest(own: string[], ends: ReadonlyMap<string, number>): string {
   return endsOf(own).find((end) => ends.get(end) === 1) ?? own.join('/');
 }
 
-/** The ends of a path, the shortest first. */
 function endsOf(own: string[]): string[] {
   return own.map((_, index) => own.slice(-index - 1).join('/'));
 }

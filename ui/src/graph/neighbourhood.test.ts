@@ -1,5 +1,5 @@
 import type { Flow } from './flow';
-import { FIRST_BOXES, hiddenBeside, MOST_BOXES, neighbourhood } from './neighbourhood';
+import { FIRST_CARDS, countNeighbours, MAX_CARDS, selectNeighbourhood } from './neighbourhood';
 
 /** Datasets `d…` and jobs `j…`, from links written as `d0>j1`. */
 function flowOf(...links: string[]): Flow {
@@ -23,25 +23,25 @@ const chain = (length: number) =>
   flowOf(...Array.from({ length }, (_, index) => [`d${index}>j${index}`, `j${index}>d${index + 1}`]).flat());
 
 test('a small lineage is drawn whole', () => {
-  expect(neighbourhood(chain(5), ['d0'], []).size).toBe(11);
-  expect(neighbourhood(chain(5), ['d3'], []).size).toBe(11);
+  expect(selectNeighbourhood(chain(5), ['d0'], []).size).toBe(11);
+  expect(selectNeighbourhood(chain(5), ['d3'], []).size).toBe(11);
 });
 
 test('a large one stops at a whole hop', () => {
-  const shown = neighbourhood(chain(60), ['d30'], []);
-  expect(shown.size).toBeLessThanOrEqual(FIRST_BOXES);
+  const shown = selectNeighbourhood(chain(60), ['d30'], []);
+  expect(shown.size).toBeLessThanOrEqual(FIRST_CARDS);
   const datasets = [...shown].filter((id) => id.startsWith('d')).map((id) => Number(id.slice(1)));
   expect(30 - Math.min(...datasets)).toBe(Math.max(...datasets) - 30);
 });
 
 test('siblings that only share a source are not drawn at first', () => {
-  const shown = neighbourhood(flowOf('d0>j1', 'j1>d1', 'd0>j2', 'j2>d2'), ['d1'], []);
+  const shown = selectNeighbourhood(flowOf('d0>j1', 'j1>d1', 'd0>j2', 'j2>d2'), ['d1'], []);
   expect([...shown].sort()).toEqual(['d0', 'd1', 'j1']);
 });
 
 test('the first ring of a hub is cut, both sides have their part, and jobs come with their datasets', () => {
-  const shown = neighbourhood(hub(500), ['d'], []);
-  expect(shown.size).toBe(FIRST_BOXES);
+  const shown = selectNeighbourhood(hub(500), ['d'], []);
+  expect(shown.size).toBe(FIRST_CARDS);
   expect(shown.has('d-source')).toBe(true);
   expect([...shown].filter((id) => /^j\d/.test(id)).length).toBe([...shown].filter((id) => /^d\d/.test(id)).length + 1);
 });
@@ -49,35 +49,35 @@ test('the first ring of a hub is cut, both sides have their part, and jobs come 
 test('growth goes on where the drawing was cut, and never beyond the most boxes', () => {
   const flow = hub(500);
   const clicks = Array.from({ length: 20 }, () => ({ id: 'd', side: 'after' }) as const);
-  const sizes = clicks.map((_, count) => neighbourhood(flow, ['d'], clicks.slice(0, count)).size);
+  const sizes = clicks.map((_, count) => selectNeighbourhood(flow, ['d'], clicks.slice(0, count)).size);
   expect(sizes.slice(0, 4)).toEqual([40, 60, 80, 100]);
-  expect(Math.max(...sizes)).toBe(MOST_BOXES);
+  expect(Math.max(...sizes)).toBe(MAX_CARDS);
 });
 
 test('growth shows what else was made of a source; of a node that is not drawn there is none', () => {
   const flow = flowOf('d0>j1', 'j1>d1', 'd0>j2', 'j2>d2', 'j2>d3');
-  expect(neighbourhood(flow, ['d1'], [{ id: 'd0', side: 'after' }]).size).toBe(6);
-  expect(neighbourhood(flow, ['d1'], [{ id: 'd2', side: 'before' }]).size).toBe(3);
+  expect(selectNeighbourhood(flow, ['d1'], [{ id: 'd0', side: 'after' }]).size).toBe(6);
+  expect(selectNeighbourhood(flow, ['d1'], [{ id: 'd2', side: 'before' }]).size).toBe(3);
 });
 
 test('a trace of many nodes is cut at the most boxes', () => {
   const flow = chain(200);
   expect(
-    neighbourhood(
+    selectNeighbourhood(
       flow,
       flow.nodes.map((node) => node.id),
       [],
     ).size,
-  ).toBe(MOST_BOXES);
+  ).toBe(MAX_CARDS);
 });
 
 test('circles end', () => {
-  expect(neighbourhood(flowOf('d0>j0', 'j0>d0'), ['d0'], []).size).toBe(2);
+  expect(selectNeighbourhood(flowOf('d0>j0', 'j0>d0'), ['d0'], []).size).toBe(2);
 });
 
 test('what is hidden beside a node is counted by side', () => {
   const { links } = hub(7);
-  const hidden = hiddenBeside(links, new Set(['d', 'j', 'j0', 'd0']));
+  const hidden = countNeighbours(links, new Set(['d', 'j', 'j0', 'd0']));
   expect(hidden.get('d')).toEqual({ before: 0, after: 6 });
   expect(hidden.get('j')).toEqual({ before: 1, after: 0 });
   expect(hidden.has('j0')).toBe(false);

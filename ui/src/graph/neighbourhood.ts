@@ -1,106 +1,99 @@
-import type { Flow } from './flow';
+import type { Flow, FlowLink } from './flow';
 
-/** Where a node's neighbours lie: before it, as data flows, or after it. */
+/** The side of a node: upstream (`before`) or downstream (`after`). */
 export type Side = 'before' | 'after';
 
-/** A node that the reader asked to see more beside. */
+/** A request of the reader for more neighbours of a node. */
 export interface Growth {
   id: string;
   side: Side;
 }
 
-/** Neighbours of a node that are not drawn. */
-export interface Hidden {
-  before: number;
-  after: number;
-}
+/** Numbers of neighbours that are not drawn. */
+export type Neighbours = Record<Side, number>;
 
-/** No drawing holds more boxes: neither a reader nor a browser could follow it. */
-export const MOST_BOXES = 150;
-/** A drawing begins with no more. */
-export const FIRST_BOXES = 40;
-/** One step of growth adds no more. */
-const GROWN_BOXES = 20;
-const SIDES: readonly Side[] = ['before', 'after'];
+/** The largest drawing that readers and browsers can handle. */
+export const MAX_CARDS = 150;
+export const FIRST_CARDS = 40;
+const GROWTH_CARDS = 20;
+export const SIDES: readonly Side[] = ['before', 'after'];
 
-type Ends = Pick<Flow['links'][number], 'src' | 'dst'>;
-type Beside = Record<Side, ReadonlyMap<string, readonly string[]>>;
+type Adjacency = Record<Side, ReadonlyMap<string, readonly string[]>>;
 
-/**
- * What is drawn of a lineage: `seeds` and the nearest around them, and what the reader let grow beside single nodes.
- * A node that the flow does not hold is never drawn.
- */
-export function neighbourhood(flow: Flow, seeds: readonly string[], grown: readonly Growth[]): Set<string> {
-  const beside = besideOf(flow.links);
-  const shown = openAround(flow, beside, seeds);
-  for (const growth of grown) grow(flow, beside, shown, growth);
-  return shown;
+/** Ids of the nodes to draw: the `seeds`, the nodes nearest to them, and the growth that the reader asked for. */
+export function selectNeighbourhood(flow: Flow, seeds: readonly string[], growth: readonly Growth[]): Set<string> {
+  const adjacency = makeAdjacency(flow.links);
+  const selection = selectNearest(flow, adjacency, seeds);
+  for (const { id, side } of growth) {
+    if (!selection.has(id)) continue;
+    const isJob = flow.nodes.find((node) => node.id === id)?.kind === 'JOB';
+    const max = Math.min(MAX_CARDS, selection.size + GROWTH_CARDS);
+    const steps = isJob ? [adjacency[side].get(id) ?? []] : stepsFrom([id], adjacency[side]);
+    for (const step of steps) addUpTo(max, selection, step);
+  }
+  return selection;
 }
 
 /**
- * Ring by ring: the jobs beside a dataset with their datasets beyond, before and after by turns. The first ring is cut where it is large;
- * a further one is taken only where all of it has room, so that a small lineage is drawn whole and a large one stops at a whole hop.
+ * Add ring after ring: the jobs next to a dataset together with their datasets, upstream and downstream by turns. A large first ring is
+ * cut. Later rings are added only if they fit completely, so a small lineage is drawn in full, and a large one ends after a complete hop.
  */
-function openAround(flow: Flow, beside: Beside, seeds: readonly string[]): Set<string> {
-  const known = new Set(flow.nodes.map((node) => node.id));
-  const shown = new Set(seeds.filter((id) => known.has(id)).slice(0, MOST_BOXES));
-  const room = Math.max(FIRST_BOXES, shown.size);
-  let fronts: Record<Side, string[]> = { before: [...shown], after: [...shown] };
+function selectNearest(flow: Flow, adjacency: Adjacency, seeds: readonly string[]): Set<string> {
+  const ids = new Set(flow.nodes.map((node) => node.id));
+  const selection = new Set(seeds.filter((id) => ids.has(id)).slice(0, MAX_CARDS));
+  const max = Math.max(FIRST_CARDS, selection.size);
+  let fronts: Record<Side, string[]> = { before: [...selection], after: [...selection] };
   for (let ring = 0; fronts.before.length + fronts.after.length > 0; ring++) {
-    const steps = { before: stepsFrom(fronts.before, beside.before), after: stepsFrom(fronts.after, beside.after) };
-    const fresh = new Set([...steps.before, ...steps.after].flat().filter((id) => !shown.has(id)));
-    if (ring > 0 && shown.size + fresh.size > room) break;
+    const steps = {
+      before: stepsFrom(fronts.before, adjacency.before),
+      after: stepsFrom(fronts.after, adjacency.after),
+    };
+    const fresh = new Set([...steps.before, ...steps.after].flat().filter((id) => !selection.has(id)));
+    if (ring > 0 && selection.size + fresh.size > max) break;
     const next: Record<Side, string[]> = { before: [], after: [] };
     for (let turn = 0; turn < Math.max(steps.before.length, steps.after.length); turn++)
-      for (const side of SIDES) next[side].push(...take(shown, steps[side][turn] ?? [], room));
+      for (const side of SIDES) next[side].push(...addUpTo(max, selection, steps[side][turn] ?? []));
     fronts = next;
   }
-  return shown;
+  return selection;
 }
 
-/** The steps on from some nodes: each neighbour with those beyond it, since a job alone says little. */
+/** A step is a neighbour together with its own neighbours, because a job without its datasets says little. */
 function stepsFrom(nodes: readonly string[], next: ReadonlyMap<string, readonly string[]>): string[][] {
   return nodes.flatMap((id) => (next.get(id) ?? []).map((near) => [near, ...(next.get(near) ?? [])]));
 }
 
-/** Adds as many as there is room for; returns those that were added. */
-function take(shown: Set<string>, wanted: readonly string[], room: number): string[] {
-  const fresh = [...new Set(wanted)].filter((id) => !shown.has(id)).slice(0, Math.max(0, room - shown.size));
-  for (const id of fresh) shown.add(id);
+/** Add ids until the selection has `max` members. Return the new members. */
+function addUpTo(max: number, selection: Set<string>, ids: readonly string[]): string[] {
+  const fresh = [...new Set(ids)].filter((id) => !selection.has(id)).slice(0, Math.max(0, max - selection.size));
+  for (const id of fresh) selection.add(id);
   return fresh;
 }
 
-/** Adds the neighbours of a node on one side: beyond a dataset its jobs with their datasets, beyond a job its datasets. */
-function grow(flow: Flow, beside: Beside, shown: Set<string>, { id, side }: Growth): void {
-  if (!shown.has(id)) return;
-  const isJob = flow.nodes.find((node) => node.id === id)?.kind === 'JOB';
-  const room = Math.min(MOST_BOXES, shown.size + GROWN_BOXES);
-  for (const step of isJob ? [beside[side].get(id) ?? []] : stepsFrom([id], beside[side])) take(shown, step, room);
-}
-
-/** How many neighbours of each drawn node are not drawn, where there are any. */
-export function hiddenBeside(links: readonly Ends[], shown: ReadonlySet<string>): Map<string, Hidden> {
-  const beside = besideOf(links);
-  const hidden = new Map<string, Hidden>();
-  for (const id of shown) {
-    const [before, after] = SIDES.map(
-      (side) => (beside[side].get(id) ?? []).filter((other) => !shown.has(other)).length,
-    );
-    if (before || after) hidden.set(id, { before: before ?? 0, after: after ?? 0 });
+/** Count the neighbours outside the selection, for each node that has any. */
+export function countNeighbours(
+  links: readonly Omit<FlowLink, 'id'>[],
+  selection: ReadonlySet<string>,
+): Map<string, Neighbours> {
+  const adjacency = makeAdjacency(links);
+  const counts = new Map<string, Neighbours>();
+  for (const id of selection) {
+    const count = (side: Side) => (adjacency[side].get(id) ?? []).filter((other) => !selection.has(other)).length;
+    const neighbours = { before: count('before'), after: count('after') };
+    if (neighbours.before || neighbours.after) counts.set(id, neighbours);
   }
-  return hidden;
+  return counts;
 }
 
-function besideOf(links: readonly Ends[]): Beside {
-  const beside = { before: new Map<string, string[]>(), after: new Map<string, string[]>() };
-  const add = (side: Side, id: string, other: string) => {
-    const known = beside[side].get(id);
-    if (known) known.push(other);
-    else beside[side].set(id, [other]);
+function makeAdjacency(links: readonly Omit<FlowLink, 'id'>[]): Adjacency {
+  const collect = (key: 'src' | 'dst', value: 'src' | 'dst') => {
+    const adjacency = new Map<string, string[]>();
+    for (const link of links) {
+      const list = adjacency.get(link[key]);
+      if (list) list.push(link[value]);
+      else adjacency.set(link[key], [link[value]]);
+    }
+    return adjacency;
   };
-  for (const { src, dst } of links) {
-    add('after', src, dst);
-    add('before', dst, src);
-  }
-  return beside;
+  return { before: collect('dst', 'src'), after: collect('src', 'dst') };
 }

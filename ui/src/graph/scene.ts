@@ -1,166 +1,236 @@
-import type { Box } from './box';
-import { type ColumnLink, columnLinks } from './columns';
-import type { Flow, FlowNode } from './flow';
-import { columnId } from './ids';
-import { layOut } from './layout';
-import type { Highlight } from './path';
-import type { LineageGraph } from './types';
+/**
+ * The model of a drawing. A `Draft` holds the cards and links to draw, from a lineage (`flow.ts`) or a view (`view.ts`).
+ * `makeScene` fills the open cards with lines, and places everything.
+ */
+import type { NodeKind } from '../api/generated/graphql';
+import { isDirect, keyColumns } from './columns';
+import { datasetOfColumn, nameOfColumn } from './ids';
+import { layOut, type PlacedBox } from './layout';
+import type { Neighbours } from './neighbourhood';
+import type { GraphEdge } from './types';
 
-/** A line inside an opened node: a column of a dataset, an operation of a job. */
+export type State = 'traced' | 'plain' | 'dim';
+
+export interface Card {
+  id: string;
+  kind: NodeKind;
+  title: string;
+  caption: string;
+  /** The full name. */
+  name: string;
+  isFocus: boolean;
+  /** Ids of the columns that a view lists for a dataset. Such a card is always open. */
+  columns?: readonly string[];
+  state?: State;
+  /** Whether the trace crosses it at a coarser grain than the record. */
+  isCoarse?: boolean;
+  /** Whether a path through it may mix data of different origins. */
+  isMixed?: boolean;
+}
+
+export interface Link {
+  id: string;
+  /** Ids of cards, or of columns. */
+  src: string;
+  dst: string;
+  label?: string;
+  /** Whether it leads through hidden nodes. */
+  isHidden?: boolean;
+  state?: State;
+  isCoarse?: boolean;
+}
+
+export interface Draft {
+  cards: readonly Card[];
+  links: readonly Link[];
+  /** Number of neighbours that are not drawn, by the id of the card. */
+  neighbours?: ReadonlyMap<string, Neighbours>;
+}
+
+/** A line in an open card: a column of a dataset, or an operation of a job. `makeScene` marks traced columns and keys. */
 export interface Line {
+  /** The id of the column, or the position of the operation. */
   key: string;
   text: string;
-  /** Shown apart, at the right: a column's type. */
-  note?: string | undefined;
-  /** Whether the trace goes through it. */
-  traced: boolean;
-  /** Whether it is a column by which rows are joined or grouped. */
+  /** The type of a column, at the right edge. */
+  note?: string;
+  isTraced?: boolean;
+  /** Whether jobs join or group rows by this column. */
   isKey?: boolean;
 }
 
-export interface SceneNode extends Box {
-  node: FlowNode;
-  x: number;
-  y: number;
-  open: boolean;
+export interface SceneCard extends Card, PlacedBox {
+  /** What the arrow of the card shows; undefined for cards without an arrow. */
+  content: 'columns' | 'operations' | undefined;
+  isOpen: boolean;
   lines: Line[];
-  /** Lines that had no room. */
-  more: number;
-  /** Whether its lines are on their way. */
+  /** Number of lines for which the card has no space. */
+  rest: number;
   isPending: boolean;
-  state: 'traced' | 'plain' | 'dim';
-  coarse: boolean;
+  neighbours: Neighbours | undefined;
 }
 
-export interface SceneLink {
-  id: string;
-  src: string;
-  dst: string;
-  /** Ids of the columns, for a link between columns. */
-  srcColumn?: string;
-  dstColumn?: string;
-  state: 'traced' | 'plain' | 'dim';
-  coarse: boolean;
+export interface SceneLink extends Link {
+  srcCard: string;
+  dstCard: string;
 }
 
 export interface Scene {
-  nodes: SceneNode[];
+  cards: SceneCard[];
   links: SceneLink[];
   width: number;
   height: number;
 }
 
 export interface SceneInput {
-  flow: Flow;
-  /** Where links between columns are found. */
-  graph: LineageGraph;
-  /** Ids of the opened nodes. */
-  open: ReadonlySet<string>;
-  /** What an opened node shows; undefined while it is on its way. */
-  linesOf: (node: FlowNode) => readonly Line[] | undefined;
-  /** The trace's way; none: nothing is dimmed. */
-  highlight?: Highlight | undefined;
-  /** Ids of the columns that the trace goes through. */
-  tracedColumns: ReadonlySet<string>;
+  draft: Draft;
+  /** Ids of the open cards. */
+  open?: ReadonlySet<string>;
+  /** Lines by the id of the open card. A card without an entry is still loading. */
+  lines?: ReadonlyMap<string, readonly Line[]>;
+  /** Links between columns. */
+  derivations?: readonly GraphEdge[];
+  tracedColumns?: ReadonlySet<string>;
 }
 
 export const LINE_HEIGHT = 22;
 export const HEAD_HEIGHT = 50;
 const FOOT = 8;
-const MOST_LINES = 14;
+const MAX_LINES = 14;
 const FIRST_LINE = HEAD_HEIGHT + 2 + LINE_HEIGHT / 2;
-const WIDTH = { DATASET: { closed: 184, open: 224 }, JOB: { closed: 170, open: 264 } } as const;
+const WIDTH = { columns: { closed: 184, open: 224 }, operations: { closed: 170, open: 264 } } as const;
+const PLAIN_WIDTH = 196;
+const DATA: ReadonlySet<NodeKind> = new Set<NodeKind>(['PLATFORM', 'DATASET', 'VERSION', 'PARTITION', 'COLUMN']);
+const NOTHING: ReadonlySet<string> = new Set();
 
-/** Everything that is to be drawn, in its place. Nodes come in the order of reading: from left to right, from top to bottom. */
-export function sceneOf(input: SceneInput): Scene {
-  const shapes = input.flow.nodes.map((node) => shapeOf(node, input));
-  const { boxes, width, height } = layOut(shapes, input.flow.links);
-  const nodes = shapes.map((shape) => {
+export function isData({ kind }: Pick<Card, 'kind'>): boolean {
+  return DATA.has(kind);
+}
+
+/** Cards are in reading order: from left to right, then from top to bottom. */
+export function makeScene(input: SceneInput): Scene {
+  const keys = keyColumns(input.derivations ?? []);
+  const mark = (line: Line) => ({ ...line, isKey: keys.has(line.key), isTraced: input.tracedColumns?.has(line.key) ?? false });
+  const shapes = input.draft.cards.map((card) => shapeCard(card, linesOf(card, input)?.map(mark), input));
+  const owners = new Map<string, string>(shapes.map(({ id }) => [id, id]));
+  for (const { id, content, lines } of shapes)
+    if (content !== 'operations') for (const line of lines) owners.set(line.key, id);
+  const links = input.draft.links.flatMap((link) => attach(link, owners));
+  const pairs = new Map(
+    links
+      .filter(({ srcCard, dstCard }) => srcCard !== dstCard)
+      .map(({ srcCard, dstCard }) => [`${srcCard} ${dstCard}`, { src: srcCard, dst: dstCard }]),
+  );
+  const { boxes, width, height } = layOut(shapes, [...pairs.values()]);
+  const cards = shapes.map((shape) => {
     const { x, y } = boxes.get(shape.id) ?? { x: 0, y: 0 };
     return { ...shape, x, y };
   });
-  nodes.sort((a, b) => a.x - b.x || a.y - b.y);
-  return { nodes, links: [...flowLinks(input), ...linksOfColumns(input, nodes)], width, height };
+  cards.sort((a, b) => a.x - b.x || a.y - b.y);
+  return { cards, links: [...links, ...linkColumns(input, owners)], width, height };
 }
 
-/** Where links end at a card: in the middle of its head, and of each of its lines (`ids`), from the upper edge. */
-export function anchorsOf(ids: readonly string[]): { id: string; y: number }[] {
-  return [{ id: '', y: HEAD_HEIGHT / 2 - 1 }, ...ids.map((id, index) => ({ id, y: FIRST_LINE + index * LINE_HEIGHT }))];
+function attach(link: Link, owners: ReadonlyMap<string, string>): SceneLink[] {
+  const [srcCard, dstCard] = [owners.get(link.src), owners.get(link.dst)];
+  return srcCard !== undefined && dstCard !== undefined ? [{ ...link, srcCard, dstCard }] : [];
 }
 
-/** How high a card of so many lines is. */
-export function heightOf(lines: number): number {
-  return HEAD_HEIGHT + (lines > 0 ? lines * LINE_HEIGHT + FOOT : 0);
+function linesOf({ id, columns }: Card, { lines }: SceneInput): readonly Line[] | undefined {
+  return columns?.map((column) => ({ key: column, text: nameOfColumn(column) })) ?? lines?.get(id);
 }
 
-/** As many lines as a card has room for, in their order; those that are traced are never the ones left out. */
-export function withRoom<Item extends { traced?: boolean }>(lines: readonly Item[]): Item[] {
-  let room = MOST_LINES - lines.filter((line) => line.traced).length;
-  return lines.filter((line) => line.traced || room-- > 0);
-}
-
-/** Keys before values, each in their order. */
-export function keysFirst<Item extends { isKey?: boolean }>(lines: readonly Item[]): Item[] {
-  return [...lines.filter((line) => line.isKey), ...lines.filter((line) => !line.isKey)];
-}
-
-/** Open what is closed, close what is open. */
-export function toggled(open: ReadonlySet<string>, id: string): Set<string> {
-  const next = new Set(open);
-  if (!next.delete(id)) next.add(id);
-  return next;
-}
-
-function shapeOf(node: FlowNode, { open, linesOf, highlight }: SceneInput): Omit<SceneNode, 'x' | 'y'> {
-  const isOpen = open.has(node.id);
-  const known = isOpen ? linesOf(node) : [];
-  const all = known ?? [];
-  const lines = withRoom(all);
-  const more = all.length - lines.length;
+function shapeCard(
+  card: Card,
+  all: readonly Line[] | undefined,
+  { draft, open = NOTHING }: SceneInput,
+): Omit<SceneCard, 'x' | 'y'> {
+  const content = card.columns ? undefined : contentOf(card.kind);
+  const isOpen = card.columns !== undefined || (content !== undefined && open.has(card.id));
+  const lines = selectLines((isOpen && all) || []);
+  const rest = isOpen && all ? all.length - lines.length : 0;
   return {
-    id: node.id,
-    node,
-    width: WIDTH[node.kind][isOpen ? 'open' : 'closed'],
-    height: heightOf(isOpen ? Math.max(1, lines.length + Math.min(1, more)) : 0),
-    open: isOpen,
+    ...card,
+    width: content ? WIDTH[content][isOpen ? 'open' : 'closed'] : isOpen ? WIDTH.columns.open : PLAIN_WIDTH,
+    height: isOpen ? HEAD_HEIGHT + Math.max(1, lines.length + Math.min(1, rest)) * LINE_HEIGHT + FOOT : HEAD_HEIGHT,
+    content,
+    isOpen,
     lines,
-    more,
-    isPending: known === undefined,
-    state: stateOf(highlight?.nodes, node.id),
-    coarse: highlight?.coarse.has(node.id) ?? false,
+    rest,
+    isPending: isOpen && all === undefined,
+    neighbours: draft.neighbours?.get(card.id),
   };
 }
 
-function flowLinks({ flow, highlight }: SceneInput): SceneLink[] {
-  return flow.links.map((link) => ({
-    ...link,
-    state: stateOf(highlight?.links, link.id),
-    coarse: highlight?.coarse.has(link.id) ?? false,
-  }));
+function contentOf(kind: NodeKind): SceneCard['content'] {
+  if (kind === 'DATASET') return 'columns';
+  return kind === 'JOB' ? 'operations' : undefined;
 }
 
-/** Only columns whose lines are in sight can be joined. */
-function linksOfColumns({ graph, open, tracedColumns }: SceneInput, nodes: readonly SceneNode[]): SceneLink[] {
-  const inSight = new Set(
-    nodes
-      .filter((node) => node.node.kind === 'DATASET')
-      .flatMap(({ id, lines }) => lines.map((line) => columnId(id, line.key))),
-  );
-  const drawn = columnLinks(graph, open).filter(
-    (link) => link.direct && inSight.has(link.src) && inSight.has(link.dst),
-  );
-  return drawn.map((link: ColumnLink) => ({
-    id: link.id,
-    src: link.srcDataset,
-    dst: link.dstDataset,
-    srcColumn: link.src,
-    dstColumn: link.dst,
-    state: tracedColumns.has(link.src) && tracedColumns.has(link.dst) ? 'traced' : 'plain',
-    coarse: false,
-  }));
+/** Keys first, as many as the card has space for. Traced lines are always included. */
+function selectLines(all: readonly Line[]): Line[] {
+  let space = MAX_LINES - all.filter((line) => line.isTraced).length;
+  const lines = [...all.filter((line) => line.isKey), ...all.filter((line) => !line.isKey)];
+  return lines.filter((line) => line.isTraced || space-- > 0);
 }
 
-function stateOf(highlighted: ReadonlySet<string> | undefined, id: string): 'traced' | 'plain' | 'dim' {
-  if (!highlighted) return 'plain';
-  return highlighted.has(id) ? 'traced' : 'dim';
+/** Direct links between columns whose lines are visible, where the draft has none of its own. */
+function linkColumns({ draft, derivations = [], tracedColumns }: SceneInput, owners: ReadonlyMap<string, string>) {
+  if (draft.cards.some((card) => card.columns)) return [];
+  return derivations.filter(isDirect).flatMap(({ src, dst, kind }) => {
+    const state: State = tracedColumns?.has(src) && tracedColumns.has(dst) ? 'traced' : 'plain';
+    return kind === 'DERIVES' ? attach({ id: `${src}→${dst}`, src, dst, state }, owners) : [];
+  });
+}
+
+export function isColumnLink({ src, dst, srcCard, dstCard }: SceneLink): boolean {
+  return src !== srcCard && dst !== dstCard;
+}
+
+/** The positions where links end: the middle of the card's head, and of each of its columns. */
+export function anchorsOf({ content, lines }: SceneCard): { id: string; y: number }[] {
+  const columns = content === 'operations' ? [] : lines;
+  return [
+    { id: '', y: HEAD_HEIGHT / 2 - 1 },
+    ...columns.map(({ key }, index) => ({ id: key, y: FIRST_LINE + index * LINE_HEIGHT })),
+  ];
+}
+
+/** A card or a column that the reader selected. */
+export interface Subject extends Pick<Card, 'id' | 'kind' | 'title' | 'caption' | 'name' | 'isFocus' | 'isMixed'> {
+  card: string;
+  /** Ids of the ends of its links. */
+  ends: ReadonlySet<string>;
+}
+
+export function findSubject({ cards }: Scene, id: string): Subject | undefined {
+  const exact = cards.find((card) => card.id === id);
+  if (exact) return { ...exact, card: id, ends: new Set([id, ...exact.lines.map(({ key }) => key)]) };
+  const owner = cards.find((card) => card.content !== 'operations' && card.lines.some(({ key }) => key === id));
+  if (!owner) return undefined;
+  return {
+    ...owner,
+    id,
+    kind: 'COLUMN',
+    title: nameOfColumn(id),
+    caption: `column of ${owner.title}`,
+    card: owner.id,
+    ends: new Set([id]),
+  };
+}
+
+/** The links of a subject: the title and side of each other end. */
+export function linksOfSubject(scene: Scene, { ends }: Subject) {
+  return scene.links
+    .filter((link) => ends.has(link.src) || ends.has(link.dst))
+    .map((link) => {
+      const isSource = ends.has(link.src);
+      return { link, isSource, other: titleOfEnd(scene, isSource ? link.dst : link.src) };
+    });
+}
+
+function titleOfEnd({ cards }: Scene, id: string): string {
+  const card = cards.find((each) => each.id === id);
+  if (card) return card.title;
+  const owner = cards.find((each) => each.id === datasetOfColumn(id));
+  return owner ? `${nameOfColumn(id)} in ${owner.title}` : id;
 }

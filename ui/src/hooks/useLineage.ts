@@ -1,81 +1,128 @@
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
-import { type Direction, LineageDocument, type LineageQuery, LineageShapeDocument } from '../api/generated/graphql';
+import {
+  type Direction,
+  LineageDocument,
+  type LineageQuery,
+  LineageShapeDocument,
+  NodeDocument,
+  type NodeKind,
+  type NodeQuery,
+} from '../api/generated/graphql';
 import { request } from '../api/request';
 import type { Growth } from '../graph/neighbourhood';
 import type { GraphNode, LineageGraph } from '../graph/types';
+import { operationsOf } from '../trace/operation';
 
-/** How many hops are followed: from dataset to dataset it takes two. */
+/** Maximum number of hops. The distance between two datasets is two hops. */
 export const DEPTH = 12;
-/** More nodes than are ever drawn, so that jobs that are many leave room for the datasets beyond them. */
-const NEAREST = 300;
-const BESIDE = 2000;
+/** More nodes than a drawing holds, so that a large number of jobs leaves space for the datasets behind them. */
+const MAX_NODES = 300;
+const MAX_NEIGHBOURS = 2000;
+const MAX_CHILDREN = 200;
 
-/** Datasets and jobs around a dataset, the nearest of them. */
-export function useLineage(dataset: string | undefined, direction: Direction) {
-  return useQuery({
-    ...shapeQuery(dataset === undefined ? [] : [dataset], direction, DEPTH, NEAREST),
-    enabled: dataset !== undefined,
-  });
+/** The datasets and jobs nearest to a dataset. */
+export function useLineage(dataset: string, direction: Direction) {
+  return useQuery(shapeQuery([dataset], direction, DEPTH, MAX_NODES));
 }
 
-/** What lies beside the nodes that the reader let the drawing grow at. What is not there yet is absent. */
-export function useGrown(grown: readonly Growth[]): readonly LineageGraph[] {
-  const wanted = new Map(grown.map((growth) => [`${growth.side} ${growth.id}`, growth]));
+/** The neighbours of the nodes at which the reader let the drawing grow, as far as they are loaded. */
+export function useGrowth(growth: readonly Growth[]): readonly LineageGraph[] {
+  const distinct = new Map(growth.map((each) => [`${each.side} ${each.id}`, each]));
   return useQueries({
-    queries: [...wanted.values()].map(({ id, side }) =>
-      shapeQuery([id], side === 'before' ? 'UPSTREAM' : 'DOWNSTREAM', 2, NEAREST),
+    queries: [...distinct.values()].map(({ id, side }) =>
+      shapeQuery([id], side === 'before' ? 'UPSTREAM' : 'DOWNSTREAM', 2, MAX_NODES),
     ),
-    combine: arrived,
+    combine: collectData,
   });
 }
 
-/** The nodes drawn with their neighbours, for the number of those that are not drawn. */
-export function useBeside(nodes: readonly string[], enabled: boolean): LineageGraph | undefined {
-  const query = shapeQuery([...nodes].sort(), 'BOTH', 1, BESIDE);
+/** The nodes with all their direct neighbours. */
+export function useNeighbours(nodes: readonly string[], enabled: boolean): LineageGraph | undefined {
+  const query = shapeQuery(nodes.toSorted(), 'BOTH', 1, MAX_NEIGHBOURS);
   return useQuery({ ...query, enabled: enabled && nodes.length > 0, placeholderData: keepPreviousData }).data;
 }
 
-/** What is known of nodes beside their names, by their id: schemas, last runs. What is not there yet is absent. */
-export function useFacts(nodes: readonly string[]): ReadonlyMap<string, GraphNode> {
-  const wanted = [...new Set(nodes)].sort();
-  return useQueries({
-    queries: wanted.map(factsQuery),
-    combine: byId,
-  });
+/** Nodes with their properties by id, as far as they are loaded. */
+export function useNodes(ids: readonly string[]): ReadonlyMap<string, GraphNode> {
+  return useQueries({ queries: [...new Set(ids)].sort().map(factsQuery), combine: nodesById });
 }
 
-/** What is known of one node beside its name, or why that is not known. */
-export function useFact(node: string | undefined) {
+/** A node with its properties. */
+export function useNode(id: string) {
   return useQuery({
-    ...factsQuery(node ?? ''),
-    enabled: node !== undefined,
-    select: ({ lineage }): GraphNode | undefined => lineage.nodes.find(({ id }) => id === node),
+    ...factsQuery(id),
+    select: ({ lineage }): GraphNode | undefined => lineage.nodes.find((node) => node.id === id),
   });
 }
 
-function factsQuery(id: string) {
-  return {
-    queryKey: ['facts', id],
-    queryFn: ({ signal }: { signal: AbortSignal }) =>
-      request(LineageDocument, { focus: [id], direction: 'BOTH', depth: 0, kinds: ['READS'] }, signal),
-  };
+/** A node and its children of one kind. */
+export function useChildren(id: string, kind: NodeKind) {
+  return useQuery({ ...childrenQuery(id, kind), select: (answer) => answer.node });
 }
 
-/** Combiners stand here, not inline: of one that is new with every render, so is the answer. */
-function arrived<Answer>(results: readonly { data: Answer | undefined }[]): Answer[] {
-  return results.flatMap(({ data }) => data ?? []);
+/** The operations of runs by the id of the run, as far as they are loaded. */
+export function useOperations(runs: readonly string[]): ReadonlyMap<string, string[]> {
+  return useQueries({ queries: runs.map((run) => childrenQuery(run, 'OPERATOR')), combine: operationsByRun });
 }
 
-function byId(results: readonly { data: LineageQuery | undefined }[]): Map<string, GraphNode> {
-  return new Map(results.flatMap(({ data }) => data?.lineage.nodes ?? []).map((node) => [node.id, node]));
+/** The column derivations one step around some columns. */
+export function useDerivations(columns: readonly string[]) {
+  return useQuery({ ...columnQuery(columns.toSorted(), 1), placeholderData: keepPreviousData });
+}
+
+/** The column derivations upstream and downstream of a column. */
+export function useColumnLineage(column: string | undefined) {
+  return useQuery(columnQuery(column === undefined ? [] : [column], DEPTH));
+}
+
+interface Context {
+  signal: AbortSignal;
 }
 
 function shapeQuery(focus: readonly string[], direction: Direction, depth: number, limit: number) {
   return {
     queryKey: ['lineage', focus, direction, depth, limit],
-    queryFn: async ({ signal }: { signal: AbortSignal }): Promise<LineageGraph> => {
-      const asked = { focus: [...focus], direction, depth, limit };
-      return (await request(LineageShapeDocument, asked, signal)).lineage;
-    },
+    queryFn: async ({ signal }: Context): Promise<LineageGraph> =>
+      (await request(LineageShapeDocument, { focus: [...focus], direction, depth, limit }, signal)).lineage,
   };
+}
+
+function columnQuery(focus: string[], depth: number) {
+  return {
+    queryKey: ['column-lineage', focus, depth],
+    queryFn: ({ signal }: Context) =>
+      request(LineageDocument, { focus, direction: 'BOTH', depth, kinds: ['DERIVES'] }, signal),
+    select: (answer: LineageQuery) => answer.lineage,
+    enabled: focus.length > 0,
+  };
+}
+
+function factsQuery(id: string) {
+  return {
+    queryKey: ['facts', id],
+    queryFn: ({ signal }: Context) =>
+      request(LineageDocument, { focus: [id], direction: 'BOTH', depth: 0, kinds: ['READS'] }, signal),
+  };
+}
+
+function childrenQuery(id: string, kind: NodeKind) {
+  return {
+    queryKey: ['children', id, kind],
+    queryFn: ({ signal }: Context) => request(NodeDocument, { id, kinds: [kind], first: MAX_CHILDREN }, signal),
+  };
+}
+
+/* A combiner must be the same function in every render. Otherwise its result is new in every render, too. */
+
+function collectData<Answer>(results: readonly { data: Answer | undefined }[]): Answer[] {
+  return results.flatMap(({ data }) => data ?? []);
+}
+
+function nodesById(results: readonly { data: LineageQuery | undefined }[]): Map<string, GraphNode> {
+  return new Map(collectData(results).flatMap(({ lineage }) => lineage.nodes.map((node) => [node.id, node])));
+}
+
+function operationsByRun(results: readonly { data: NodeQuery | undefined }[]): Map<string, string[]> {
+  const runs = collectData(results).flatMap(({ node }) => node ?? []);
+  return new Map(runs.map((run) => [run.id, operationsOf(run.children.nodes)]));
 }

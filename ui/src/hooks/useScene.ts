@@ -1,83 +1,63 @@
 import { useMemo } from 'react';
 import { properties, text } from '../facts/read';
 import { schemaOf } from '../facts/schema';
-import { keyColumns } from '../graph/columns';
-import { type Flow, type FlowNode, mergeGraphs } from '../graph/flow';
 import { columnId } from '../graph/ids';
-import type { Highlight } from '../graph/path';
-import { keysFirst, type Line, type Scene, sceneOf } from '../graph/scene';
-import type { GraphNode, LineageGraph, PathHop } from '../graph/types';
-import { operationWords } from '../trace/operation';
-import { useColumnEdges } from './useColumnEdges';
-import { useFacts } from './useLineage';
-import { useOperations } from './useOperations';
+import { type Draft, type Line, makeScene, type Scene } from '../graph/scene';
+import type { GraphNode, PathHop } from '../graph/types';
+import { wordsOfOperation } from '../trace/operation';
+import { useDerivations, useNodes, useOperations } from './useLineage';
 
-export interface SceneState {
-  /** What is drawn. */
-  flow: Flow;
-  /** Where links between columns are found. */
-  graph: LineageGraph;
-  /** What the trace went through. */
-  highlight: Highlight | undefined;
+/** The part of a trace that the lines of cards show. */
+export interface TraceLines {
   hops: readonly PathHop[];
-  /** Ids of the columns that the trace goes through. */
-  tracedColumns: ReadonlySet<string>;
-  /** Ids of the opened nodes. */
-  open: ReadonlySet<string>;
+  /** Ids of the columns on the trail of the traced column. */
+  columns: ReadonlySet<string>;
 }
 
-/** Loads what the opened nodes show, and arranges everything; arranged again only when something in it changed. */
-export function useScene({ flow, graph, highlight, hops, tracedColumns, open }: SceneState): Scene {
-  const opened = flow.nodes.filter((node) => open.has(node.id));
-  const facts = useFacts(opened.map((node) => node.id));
-  const columns = opened.flatMap((node) => columnsOf(facts.get(node.id)));
-  const columnEdges = useColumnEdges(columns).data;
-  const operations = useOperations(opened.flatMap((node) => lastRunWithoutHop(node, facts, hops)));
-
+/** Load the lines of the open cards, and place all cards. */
+export function useScene(draft: Draft, open: ReadonlySet<string>, trace?: TraceLines): Scene {
+  const cards = draft.cards.filter(({ id }) => open.has(id));
+  const nodes = useNodes(cards.map(({ id }) => id));
+  const columns = cards.flatMap(({ id }) => columnLines(nodes.get(id)).map(({ key }) => key));
+  const listed = draft.cards.flatMap((card) => card.columns ?? []);
+  const derivations = useDerivations([...columns, ...listed]).data;
+  const operations = useOperations(
+    cards.flatMap(({ id }) => (findHop(id, trace) ? [] : (lastRunOf(nodes.get(id)) ?? []))),
+  );
   return useMemo(() => {
-    const withColumns = columnEdges ? mergeGraphs(graph, columnEdges) : graph;
-    const keys = open.size > 0 ? keyColumns(withColumns.edges) : new Set<string>();
-    const linesOf = (node: FlowNode): Line[] | undefined => {
-      const known = facts.get(node.id);
-      if (!known) return undefined;
-      return node.kind === 'DATASET'
-        ? columnLines(known, tracedColumns, keys)
-        : operationLines(known, hops, operations);
-    };
-    return sceneOf({ flow, graph: withColumns, open, linesOf, highlight, tracedColumns });
-  }, [flow, graph, columnEdges, facts, open, hops, operations, highlight, tracedColumns]);
+    const lines = new Map<string, Line[]>();
+    for (const [id, node] of nodes) {
+      const runOperations = findHop(id, trace)?.operations ?? operations.get(lastRunOf(node) ?? '') ?? [];
+      lines.set(id, node.kind === 'DATASET' ? columnLines(node) : operationLines(runOperations));
+    }
+    return makeScene({
+      draft,
+      open,
+      lines,
+      ...(derivations && { derivations: derivations.edges }),
+      ...(trace && { tracedColumns: trace.columns }),
+    });
+  }, [draft, open, nodes, derivations, operations, trace]);
 }
 
-function columnsOf(node: GraphNode | undefined): string[] {
+function columnLines(node: GraphNode | undefined): Line[] {
   if (node?.kind !== 'DATASET') return [];
-  return schemaOf(node.properties).map((column) => columnId(node.id, column.name));
+  return schemaOf(node.properties).map(({ name, type }) => ({ key: columnId(node.id, name), text: name, note: type }));
 }
 
-function columnLines(node: GraphNode, traced: ReadonlySet<string>, keys: ReadonlySet<string>): Line[] {
-  const lines = schemaOf(node.properties).map(({ name, type }) => {
-    const id = columnId(node.id, name);
-    return { key: name, text: name, note: type, traced: traced.has(id), isKey: keys.has(id) };
+/** Operations in the order of the data: scans first. */
+function operationLines(operations: readonly string[]): Line[] {
+  return operations.toReversed().map((operation, index) => {
+    const { verb, detail } = wordsOfOperation(operation);
+    return { key: `${index}`, text: `${verb} ${detail}`.trim() };
   });
-  return keysFirst(lines);
 }
 
-/** In the order in which data passes them: scans first. */
-function operationLines(node: GraphNode, hops: readonly PathHop[], operations: ReadonlyMap<string, string[]>): Line[] {
-  const known = hops.find((hop) => hop.job === node.id)?.operations ?? operations.get(lastRunOf(node) ?? '') ?? [];
-  return [...known].reverse().map((operation, index) => ({ key: `${index}`, text: wordsOf(operation), traced: false }));
+function findHop(job: string, trace: TraceLines | undefined): PathHop | undefined {
+  return trace?.hops.find((hop) => hop.job === job);
 }
 
-function wordsOf(operation: string): string {
-  const { verb, detail } = operationWords(operation);
-  return `${verb} ${detail}`.trim();
-}
-
-function lastRunWithoutHop(node: FlowNode, facts: ReadonlyMap<string, GraphNode>, hops: readonly PathHop[]): string[] {
-  if (node.kind !== 'JOB' || hops.some((hop) => hop.job === node.id)) return [];
-  const run = lastRunOf(facts.get(node.id));
-  return run ? [run] : [];
-}
-
+/** The last run of a job. Nodes of other kinds have none. */
 function lastRunOf(node: GraphNode | undefined): string | undefined {
   return text(properties(node?.properties).lastRun);
 }

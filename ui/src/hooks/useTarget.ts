@@ -1,7 +1,7 @@
 import { sourcesOfColumn } from '../graph/columns';
 import { columnId } from '../graph/ids';
 import { EVERYTHING, type Location } from '../location/location';
-import { useColumnLineage } from './useColumnLineage';
+import { useColumnLineage } from './useLineage';
 
 export interface Target {
   /** Id of the dataset whose records are asked for; undefined: every end of the lineage. */

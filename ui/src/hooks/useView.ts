@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ViewDocument, type ViewInput, ViewLinkDocument } from '../api/generated/graphql';
 import { request } from '../api/request';
-import { MOST_BOXES } from '../graph/neighbourhood';
+import { MAX_CARDS } from '../graph/neighbourhood';
 
 /** Columns are drawn within the boxes of their datasets. */
 const MOST_COLUMNS = 600;
@@ -11,7 +11,7 @@ export function useView(view: ViewInput) {
   return useQuery({
     queryKey: ['view', view],
     queryFn: ({ signal }) =>
-      request(ViewDocument, { view, first: view.data === 'COLUMN' ? MOST_COLUMNS : MOST_BOXES }, signal),
+      request(ViewDocument, { view, first: view.data === 'COLUMN' ? MOST_COLUMNS : MAX_CARDS }, signal),
     select: (answer) => answer.view,
     placeholderData: keepPreviousData,
   });

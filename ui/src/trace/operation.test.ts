@@ -1,7 +1,7 @@
-import { operationWords, stepWords } from './operation';
+import { wordsOfOperation, wordsOfStep } from './operation';
 
 const say = (text: string) => {
-  const { verb, detail } = operationWords(text);
+  const { verb, detail } = wordsOfOperation(text);
   return `${verb} ${detail}`.trim();
 };
 
@@ -54,11 +54,11 @@ test('what Spark has cut short is read as far as it goes', () => {
 
 test('a step tells what it makes of a column, and by what it decides', () => {
   const made = [{ column: 'worst', expression: 'max(wind)' }];
-  expect(stepWords({ operator: 'Aggregate', made, by: ['origin', 'month'] }).detail).toBe(
+  expect(wordsOfStep({ operator: 'Aggregate', made, by: ['origin', 'month'] }).detail).toBe(
     'worst = max(wind) by origin, month',
   );
-  expect(stepWords({ operator: 'Filter', made: [], by: ['(origin IS NOT NULL)'] }).detail).toBe('origin IS NOT NULL');
+  expect(wordsOfStep({ operator: 'Filter', made: [], by: ['(origin IS NOT NULL)'] }).detail).toBe('origin IS NOT NULL');
   const on = '(((a = a) AND (b = b)) AND (c = c))';
-  expect(stepWords({ operator: 'Join', made: [], by: [on] }).detail).toBe('a = a AND b = b AND c = c');
-  expect(stepWords({ operator: 'Project', made, by: [] }).detail).toBe('worst = max(wind)');
+  expect(wordsOfStep({ operator: 'Join', made: [], by: [on] }).detail).toBe('a = a AND b = b AND c = c');
+  expect(wordsOfStep({ operator: 'Project', made, by: [] }).detail).toBe('worst = max(wind)');
 });

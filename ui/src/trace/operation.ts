@@ -1,4 +1,5 @@
-import type { Step } from '../graph/types';
+import { number, properties, text } from '../facts/read';
+import type { GraphNode, Step } from '../graph/types';
 
 /** An operation of a plan in words. The plan's own text is Spark's, made for those who wrote Spark. */
 export interface OperationWords {
@@ -23,7 +24,7 @@ const READERS: Record<string, [verb: string, read: Reader]> = {
 };
 
 /** Reads Spark's text of an operator; one that is not known keeps its text, without the numbers of its attributes. */
-export function operationWords(text: string): OperationWords {
+export function wordsOfOperation(text: string): OperationWords {
   const plain = text.replace(/#\d+L?/g, '');
   const [word = plain] = plain.split(/[\s[(]/, 1);
   const rest = plain.slice(word.length).trim();
@@ -31,8 +32,15 @@ export function operationWords(text: string): OperationWords {
   return known ? { verb: known[0], detail: known[1](rest) } : { verb: word, detail: rest };
 }
 
+/** The texts of a run's operators in the order of the plan: the last operation of the run is first. */
+export function operationsOf(operators: readonly GraphNode[]): string[] {
+  const facts = operators.map(({ name, properties: own }) => ({ name, ...properties(own) }) as Record<string, unknown>);
+  facts.sort((a, b) => (number(a.ordinal) ?? 0) - (number(b.ordinal) ?? 0));
+  return facts.map((fact) => text(fact.text) ?? String(fact.name));
+}
+
 /** What a step makes and by what it decides, in words. */
-export function stepWords({ operator, made, by }: Step): OperationWords {
+export function wordsOfStep({ operator, made, by }: Step): OperationWords {
   const results = made.map(({ column, expression }) => `${column} = ${expression}`).join(', ');
   const keys = by.map(condition).join(', ');
   return { verb: operator, detail: [results, keys && (results ? `by ${keys}` : keys)].filter(Boolean).join(' ') };

@@ -173,7 +173,7 @@ test('the lineage is drawn without jobs, at other levels, and the address follow
   expect(location.search).toContain('hide=kind%3Djob');
   const canvas = await screen.findByRole('region', { name: 'Lineage graph' });
   await user.click(await within(canvas).findByRole('button', { name: /^report\s*dataset/ }));
-  const panel = await screen.findByRole('region', { name: 'Details of report' });
+  const panel = await screen.findByRole('complementary', { name: 'Details of report' });
   await user.click(within(panel).getAllByRole('button', { name: 'via 1' })[0] as HTMLElement);
   expect(await within(panel).findByText(/^job report/)).toBeVisible();
   await user.selectOptions(screen.getByRole('combobox', { name: 'Data as' }), 'platforms');

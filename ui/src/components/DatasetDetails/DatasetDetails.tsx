@@ -7,9 +7,7 @@ import { ago, instantText } from '../../facts/time';
 import { columnTrail } from '../../graph/columns';
 import { columnId, datasetOfColumn, nameOfColumn, parseId } from '../../graph/ids';
 import { baseName } from '../../graph/names';
-import type { GraphNode } from '../../graph/types';
-import { useColumnLineage } from '../../hooks/useColumnLineage';
-import { useNode } from '../../hooks/useNode';
+import { useChildren, useColumnLineage, useNode } from '../../hooks/useLineage';
 import { HOME } from '../../location/location';
 import { Link } from '../Link/Link';
 import { ErrorNote } from '../Note/Note';
@@ -17,56 +15,63 @@ import { PanelSection } from '../PanelSection/PanelSection';
 import styles from './DatasetDetails.module.css';
 
 interface DatasetDetailsProps {
-  dataset: GraphNode;
-  /** Ids of the columns that the trace goes through. */
+  /** Id of the dataset. */
+  dataset: string;
+  /** Ids of the columns on the trail of the traced column. */
   tracedColumns: ReadonlySet<string>;
 }
 
-/** Schema, lineage of one column, and what was written when. */
+/** The schema, the lineage of a column, and the latest versions. */
 export function DatasetDetails({ dataset, tracedColumns }: DatasetDetailsProps) {
-  const columns = schemaOf(dataset.properties);
-  const firstTraced = columns.find((column) => tracedColumns.has(columnId(dataset.id, column.name)))?.name;
-  const [chosen, setChosen] = useState(firstTraced);
+  const { data: node, error, isPending } = useNode(dataset);
+  const [choice, setChoice] = useState<string>();
+  const columns = schemaOf(node?.properties);
+  const isTraced = ({ name }: { name: string }) => tracedColumns.has(columnId(dataset, name));
+  const column = choice ?? columns.find(isTraced)?.name;
+  const path = parseId(dataset).parts.at(-1) ?? dataset;
+  if (error) return <ErrorNote error={error} />;
   return (
     <>
       <PanelSection title={`${columns.length} columns`}>
-        {columns.length === 0 && <p className={styles.hint}>No run has told its columns.</p>}
+        {columns.length === 0 && (
+          <p className={styles.hint}>{isPending ? 'Loading …' : 'No run reported the columns.'}</p>
+        )}
         <div className={styles.columns}>
           {columns.map(({ name, type }) => (
             <button
               key={name}
               type="button"
-              aria-pressed={name === chosen}
-              className={`${styles.column} ${tracedColumns.has(columnId(dataset.id, name)) ? styles.traced : ''}`}
-              onClick={() => setChosen(name)}
+              aria-pressed={name === column}
+              className={`${styles.column} ${isTraced({ name }) ? styles.traced : ''}`}
+              onClick={() => setChoice(name)}
             >
               {name} <small>{type}</small>
             </button>
           ))}
         </div>
       </PanelSection>
-      <PanelSection title={chosen ? `Column lineage of ${chosen}` : 'Column lineage'}>
-        {chosen ? (
-          <ColumnLineage column={columnId(dataset.id, chosen)} />
+      <PanelSection title={column ? `Column lineage of ${column}` : 'Column lineage'}>
+        {column ? (
+          <ColumnLineage column={columnId(dataset, column)} />
         ) : (
-          <p className={styles.hint}>Choose a column above.</p>
+          <p className={styles.hint}>Select a column above.</p>
         )}
       </PanelSection>
-      <Versions dataset={dataset.id} />
+      <Versions dataset={dataset} />
       <PanelSection title="Rows">
-        <Link to={{ ...HOME, dataset: dataset.id }}>Open {baseName(dataset.name)}</Link>
+        <Link to={{ ...HOME, dataset }}>Open {baseName(path)}</Link>
       </PanelSection>
     </>
   );
 }
 
-function ColumnLineage({ column }: { column: string }) {
+export function ColumnLineage({ column }: { column: string }) {
   const { data, error } = useColumnLineage(column);
   if (error) return <ErrorNote error={error} />;
   if (!data) return <p className={styles.hint}>Loading …</p>;
   const from = others(columnTrail(data, column, 'backward'), column);
   const to = others(columnTrail(data, column, 'forward'), column);
-  if (from.length + to.length === 0) return <p className={styles.hint}>No run has told what it was made from.</p>;
+  if (from.length + to.length === 0) return <p className={styles.hint}>No run reported the lineage of this column.</p>;
   return (
     <ul className={styles.chain}>
       {from.map((id) => (
@@ -90,14 +95,14 @@ function ColumnLine({ id, relation }: { id: string; relation: 'from' | 'into' })
 }
 
 function Versions({ dataset }: { dataset: string }) {
-  const { data } = useNode(dataset, 'VERSION');
+  const { data } = useChildren(dataset, 'VERSION');
   const { written, attempts } = versionsOf(data?.children.nodes ?? []);
   if (written.length + attempts === 0) return null;
   return (
     <PanelSection title={timesWritten(written.length)}>
       <ul className={styles.versions}>
         {written.slice(0, 5).map((version, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the list is made anew with every answer
+          // biome-ignore lint/suspicious/noArrayIndexKey: every answer replaces the list
           <li key={index}>
             <VersionLine version={version} />
           </li>
@@ -105,8 +110,8 @@ function Versions({ dataset }: { dataset: string }) {
       </ul>
       {attempts > 0 && (
         <p className={styles.hint}>
-          {attempts === 1 ? '1 run that was' : `${attempts} runs that were`} to write it did not say that{' '}
-          {attempts === 1 ? 'it' : 'they'} succeeded.
+          {attempts === 1 ? '1 other run' : `${attempts} other runs`} started to write this dataset without a report of
+          success.
         </p>
       )}
     </PanelSection>

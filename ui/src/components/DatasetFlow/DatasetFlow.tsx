@@ -1,12 +1,16 @@
+import type { ViewInput, ViewQuery } from '../../api/generated/graphql';
+import type { LineageGraph as Graph } from '../../graph/types';
 import { isWhole, type ViewChoice, viewInput, WHOLE } from '../../graph/zoom';
+import { useFlowDraft, useViewDraft } from '../../hooks/useDraft';
 import { DEPTH, useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
 import { useView } from '../../hooks/useView';
 import type { Location } from '../../location/location';
-import { LineageGraph, ViewGraph } from '../Graphs/Graphs';
+import { LineageGraph } from '../LineageGraph/LazyGraph';
 import { ErrorNote, Note } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { ViewControls } from '../ViewControls/ViewControls';
+import styles from './DatasetFlow.module.css';
 
 interface DatasetFlowProps {
   location: Location;
@@ -14,56 +18,90 @@ interface DatasetFlowProps {
   dataset: string;
 }
 
-/** What a dataset came from, and what it went into: the nearest datasets and jobs, or what the reader chose to see of them. */
+/** The lineage of a dataset: the nearest datasets and jobs, or a view that the reader chose. */
 export function DatasetFlow({ location, dataset }: DatasetFlowProps) {
-  const draw = (next: ViewChoice) => {
-    const { view: _, ...rest } = location;
-    navigate(isWhole(next) ? rest : { ...rest, view: next });
-  };
+  const { view, ...rest } = location;
+  const show = (choice: ViewChoice) => navigate(isWhole(choice) ? rest : { ...rest, view: choice });
   return (
     <>
-      <ViewControls choice={location.view ?? WHOLE} onChange={draw} />
-      {location.view ? (
-        <Chosen choice={location.view} dataset={dataset} />
-      ) : (
-        <Whole location={location} dataset={dataset} />
-      )}
+      <ViewControls choice={view ?? WHOLE} onChange={show} />
+      {view ? <View choice={view} dataset={dataset} /> : <Nearest location={location} dataset={dataset} />}
     </>
   );
 }
 
-function Whole({ location, dataset }: DatasetFlowProps) {
+function Nearest({ location, dataset }: DatasetFlowProps) {
   const { data, error, isPending, refetch } = useLineage(dataset, 'BOTH');
+  if (isPending) return <Skeleton label="Loading the lineage" rows={4} />;
+  if (error) return <ErrorNote error={error} onRetry={() => refetch()} />;
+  if (data.nodes.length > 0) return <NearestGraph graph={data} location={location} dataset={dataset} />;
+  return (
+    <Note>
+      Headwater does not know this dataset: no captured run read or wrote it. Search for another dataset, or run a job
+      with headwater run.
+    </Note>
+  );
+}
+
+function NearestGraph({ graph, location, dataset }: DatasetFlowProps & { graph: Graph }) {
+  const draft = useFlowDraft({ graph, focus: dataset, growth: location.grown });
+  return <FlowGraph draft={draft} location={location} />;
+}
+
+interface FlowGraphProps extends Omit<Parameters<typeof LineageGraph>[0], 'draft'> {
+  draft: ReturnType<typeof useFlowDraft>;
+  location: Location;
+}
+
+/** A graph that grows, and a note if it cannot. */
+export function FlowGraph({ draft, location, ...rest }: FlowGraphProps) {
+  const growth = location.grown ?? [];
   return (
     <>
-      {isPending && <Skeleton label="Loading the lineage" rows={4} />}
-      {error && <ErrorNote error={error} onRetry={() => refetch()} />}
-      {data && data.nodes.length > 0 && (
-        <LineageGraph
-          graph={data}
-          focus={dataset}
-          grown={location.grown}
-          onGrow={(grown) => navigate({ ...location, grown })}
-        />
-      )}
-      {data && data.nodes.length === 0 && (
-        <Note>
-          Nothing is known of this dataset: no run that was captured has read or written it. Find another by its name
-          above, or run a job that does with headwater run.
-        </Note>
+      <LineageGraph
+        {...rest}
+        draft={draft}
+        centre={growth.at(-1)?.id}
+        onGrow={draft.isFull ? undefined : (id, side) => navigate({ ...location, grown: [...growth, { id, side }] })}
+      />
+      {draft.isFull && (
+        <div className={styles.notes}>
+          <Note>
+            The drawing is full: {draft.cards.length} cards are drawn. To continue from a dataset at the edge, select it
+            and open its rows.
+          </Note>
+        </div>
       )}
     </>
   );
 }
 
-function Chosen({ choice, dataset }: { choice: ViewChoice; dataset: string }) {
+function View({ choice, dataset }: { choice: ViewChoice; dataset: string }) {
   const view = viewInput(choice, dataset, DEPTH);
   const { data, error, isPending, refetch } = useView(view);
   if (error) return <ErrorNote error={error} onRetry={() => refetch()} />;
+  if (isPending) return <Skeleton label="Loading the lineage" rows={4} />;
+  return <ViewGraph answer={data} view={view} />;
+}
+
+function ViewGraph({ answer, view }: { answer: ViewQuery['view']; view: ViewInput }) {
+  const draft = useViewDraft(answer);
+  const { nodes, beyond } = answer.totals;
   return (
     <>
-      {isPending && <Skeleton label="Loading the lineage" rows={4} />}
-      {data && <ViewGraph shown={data} view={view} />}
+      <LineageGraph draft={draft} view={view} />
+      <div className={styles.notes}>
+        {nodes > draft.nodes && (
+          <Note tone="warn">
+            The nearest {draft.nodes.toLocaleString('en')} of {nodes.toLocaleString('en')} nodes are drawn. To see the
+            rest, select a coarser level, or hide some nodes.
+          </Note>
+        )}
+        {beyond > 0 && <Note tone="warn">At least {beyond.toLocaleString('en')} more nodes are further away.</Note>}
+        {answer.notes.map((note) => (
+          <Note key={note}>{note}</Note>
+        ))}
+      </div>
     </>
   );
 }

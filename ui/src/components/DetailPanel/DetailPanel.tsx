@@ -1,25 +1,32 @@
-import { useEffect, useRef } from 'react';
-import { baseName, jobTitle } from '../../graph/names';
-import type { GraphNode, PathHop } from '../../graph/types';
-import { DatasetDetails } from '../DatasetDetails/DatasetDetails';
+import { useEffect, useRef, useState } from 'react';
+import type { ViewInput } from '../../api/generated/graphql';
+import { linksOfSubject, type Scene, type SceneLink, type Subject } from '../../graph/scene';
+import type { TraceLines } from '../../hooks/useScene';
+import { useViewLink } from '../../hooks/useView';
+import { ColumnLineage, DatasetDetails } from '../DatasetDetails/DatasetDetails';
 import { Icon } from '../Icon/Icon';
 import { JobDetails } from '../JobDetails/JobDetails';
+import { ErrorNote } from '../Note/Note';
+import { PanelSection } from '../PanelSection/PanelSection';
 import styles from './DetailPanel.module.css';
 
 interface DetailPanelProps {
-  /** The dataset or job that it tells about. */
-  node: GraphNode;
-  /** The run of the trace, for a job on its path. */
-  hop?: PathHop | undefined;
-  /** Ids of the columns that the trace goes through. */
-  tracedColumns: ReadonlySet<string>;
+  subject: Subject;
+  scene: Scene;
+  /** The question behind the drawing, if it is a view. */
+  view: ViewInput | undefined;
+  trace: TraceLines | undefined;
   onClose: () => void;
 }
 
-/** What is known of one node of the graph. It takes the focus when it opens, and Escape closes it. */
-export function DetailPanel({ node, hop, tracedColumns, onClose }: DetailPanelProps) {
+const NO_COLUMNS: ReadonlySet<string> = new Set();
+
+/** The details of a card or a column. The panel takes the focus when it opens. Escape closes it. */
+export function DetailPanel({ subject, scene, view, trace, onClose }: DetailPanelProps) {
   const panel = useRef<HTMLElement>(null);
-  const title = node.kind === 'DATASET' ? baseName(node.name) : jobTitle(node.name);
+  const { id, kind, title } = subject;
+  // The service has no facts of an earlier time.
+  const isCurrent = !view?.asOf;
   useEffect(() => panel.current?.focus({ preventScroll: true }), []);
   return (
     <aside
@@ -32,17 +39,80 @@ export function DetailPanel({ node, hop, tracedColumns, onClose }: DetailPanelPr
       <header className={styles.head}>
         <div>
           <h2>{title}</h2>
-          <p>{node.name}</p>
+          <p>{subject.name}</p>
+          <p>{subject.caption}</p>
         </div>
         <button type="button" className={styles.close} onClick={onClose} aria-label="Close the details">
           <Icon name="close" size={14} />
         </button>
       </header>
-      {node.kind === 'DATASET' ? (
-        <DatasetDetails dataset={node} tracedColumns={tracedColumns} />
-      ) : (
-        <JobDetails job={node} hop={hop} />
+      {view && <Links subject={subject} scene={scene} view={view} />}
+      {isCurrent && kind === 'DATASET' && <DatasetDetails dataset={id} tracedColumns={trace?.columns ?? NO_COLUMNS} />}
+      {isCurrent && kind === 'JOB' && <JobDetails job={id} hop={trace?.hops.find((hop) => hop.job === id)} />}
+      {isCurrent && kind === 'COLUMN' && (
+        <PanelSection title="Column lineage">
+          <ColumnLineage column={id} />
+        </PanelSection>
       )}
     </aside>
+  );
+}
+
+interface LinksProps {
+  subject: Subject;
+  scene: Scene;
+  view: ViewInput;
+}
+
+function Links({ subject, scene, view }: LinksProps) {
+  const links = linksOfSubject(scene, subject);
+  return (
+    <PanelSection title="Links">
+      {subject.isMixed && (
+        <p className={styles.mixed}>
+          Some data that enters here leaves by other links, so a path through this card can be wrong.
+        </p>
+      )}
+      {links.length === 0 && <p>This card has no links in the drawing.</p>}
+      <ul className={styles.links}>
+        {links.map(({ link, isSource, other }) => (
+          <li key={link.id}>
+            {isSource ? `flows into ${other}` : `comes from ${other}`}
+            {link.label && <Members link={link} view={view} />}
+          </li>
+        ))}
+      </ul>
+    </PanelSection>
+  );
+}
+
+function Members({ link, view }: { link: SceneLink; view: ViewInput }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      {' '}
+      <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {link.label}
+      </button>
+      {isOpen && <MemberList link={link} view={view} />}
+    </>
+  );
+}
+
+function MemberList({ link, view }: { link: SceneLink; view: ViewInput }) {
+  const { data, error } = useViewLink(view, link.src, link.dst);
+  if (error) return <ErrorNote error={error} />;
+  if (!data) return <p>Loading …</p>;
+  const rest = data.maskedTotal - data.masked.length;
+  return (
+    <ul>
+      {data.masked.map((node) => (
+        <li key={node.id}>
+          {node.kind.toLowerCase()} {node.name}
+        </li>
+      ))}
+      {rest > 0 && <li>and {rest.toLocaleString('en')} more</li>}
+      {data.total > 1 && <li>{data.total.toLocaleString('en')} pairs of members</li>}
+    </ul>
   );
 }

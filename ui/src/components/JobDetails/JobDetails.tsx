@@ -1,7 +1,6 @@
 import { byTime, runFacts } from '../../facts/runs';
-import type { GraphNode, PathHop } from '../../graph/types';
-import { useNode } from '../../hooks/useNode';
-import { useOperations } from '../../hooks/useOperations';
+import type { PathHop } from '../../graph/types';
+import { useChildren, useOperations } from '../../hooks/useLineage';
 import { ErrorNote } from '../Note/Note';
 import { Operation } from '../Operation/Operation';
 import { PanelSection } from '../PanelSection/PanelSection';
@@ -9,29 +8,29 @@ import { RunCard } from '../RunCard/RunCard';
 import styles from './JobDetails.module.css';
 
 interface JobDetailsProps {
-  job: GraphNode;
-  /** The run of the trace, where it went through this job. */
+  /** Id of the job. */
+  job: string;
+  /** The run on the path of the trace, if the path includes this job. */
   hop?: PathHop | undefined;
 }
 
 const SHOWN = 10;
 
-/** Operations, and the runs with what each captured. */
 export function JobDetails({ job, hop }: JobDetailsProps) {
-  const { data, error, isPending } = useNode(job.id, 'RUN');
+  const { data, error, isPending } = useChildren(job, 'RUN');
   const runs = byTime((data?.children.nodes ?? []).map(runFacts));
   const latest = hop?.run ?? runs[0]?.id;
-  const planned = useOperations(latest && !hop ? [latest] : []);
-  const operations = [...(hop?.operations ?? planned.get(latest ?? '') ?? [])].reverse();
+  const plans = useOperations(latest && !hop ? [latest] : []);
+  const operations = (hop?.operations ?? plans.get(latest ?? '') ?? []).toReversed();
   return (
     <>
       <PanelSection title={hop ? 'Operations of the traced run' : 'Operations of the last run'}>
         {operations.length === 0 && (
-          <p className={styles.hint}>No operations are known: the records of this run were not captured.</p>
+          <p className={styles.hint}>No operations are known, because Headwater did not capture the records of this run.</p>
         )}
         <ol className={styles.operations}>
           {operations.map((operation, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the same operation may stand twice in a plan
+            // biome-ignore lint/suspicious/noArrayIndexKey: a plan can contain the same operation twice
             <li key={index}>
               <Operation text={operation} whole />
             </li>

@@ -1,52 +1,43 @@
 import '@xyflow/react/dist/style.css';
-import { type Edge, ReactFlowProvider } from '@xyflow/react';
-import { type ReactNode, useMemo, useState } from 'react';
-import { columnId, nameOfColumn } from '../../graph/ids';
-import { jobTitle, shortNames } from '../../graph/names';
-import { type Growth, MOST_BOXES } from '../../graph/neighbourhood';
-import type { Highlight } from '../../graph/path';
-import { anchorsOf, type SceneLink, type SceneNode, toggled } from '../../graph/scene';
-import type { LineageGraph as Graph, PathHop } from '../../graph/types';
-import { useFact } from '../../hooks/useLineage';
-import { useNeighbourhood } from '../../hooks/useNeighbourhood';
-import { useScene } from '../../hooks/useScene';
+import {
+  ControlButton,
+  Controls,
+  type Edge,
+  type Node,
+  type NodeHandle,
+  Position,
+  ReactFlow,
+  ReactFlowProvider,
+} from '@xyflow/react';
+import { type ReactNode, useMemo, useRef, useState } from 'react';
+import type { ViewInput } from '../../api/generated/graphql';
+import type { Side } from '../../graph/neighbourhood';
+import { anchorsOf, type Draft, findSubject, isColumnLink, type Scene, type SceneLink } from '../../graph/scene';
+import { canvasHeight, fitViewport, MIN_ZOOM } from '../../graph/viewport';
+import { useFit, useWidth } from '../../hooks/useCanvas';
+import { type TraceLines, useScene } from '../../hooks/useScene';
 import { DetailPanel } from '../DetailPanel/DetailPanel';
-import { cardNode, FlowCanvas, handleId } from '../FlowCanvas/FlowCanvas';
-import { type CardData, FlowCard } from '../FlowCard/FlowCard';
-import { Legend } from '../Legend/Legend';
-import { ErrorNote, Note } from '../Note/Note';
+import { Icon } from '../Icon/Icon';
+import { anchorId, Card, type CardData } from './Card';
 import styles from './LineageGraph.module.css';
 
 interface LineageGraphProps {
-  /** What is drawn, and where links between columns are found. */
-  graph: Graph;
-  /** What the trace went through; without it nothing is dimmed. */
-  highlight?: Highlight | undefined;
-  /** Whether only the highlighted part is drawn. */
-  pathOnly?: boolean;
-  /** The runs on the path, whose operations are shown. */
-  hops?: readonly PathHop[];
-  /** Ids of the columns that the trace goes through. */
-  tracedColumns?: ReadonlySet<string>;
-  /** What stands under a dataset's name, by its id: how many records of it the trace holds. */
-  captions?: ReadonlyMap<string, string>;
-  /** Id of the dataset that the page is about. */
-  focus: string;
-  /** Where the drawing was let grow. */
-  grown?: readonly Growth[] | undefined;
-  onGrow: (grown: readonly Growth[]) => void;
-  /** Controls that belong to the graph. */
+  draft: Draft;
+  /** The question behind the draft, if it is a view. */
+  view?: ViewInput;
+  trace?: TraceLines;
+  /** Id of the card in the middle, if the full drawing is not readable. */
+  centre?: string | undefined;
+  /** Called for more neighbours of a card. Absent if the drawing has no space for them. */
+  onGrow?: ((id: string, side: Side) => void) | undefined;
+  /** Controls on top of the drawing. */
   children?: ReactNode;
 }
 
-const NO_COLUMNS: ReadonlySet<string> = new Set();
-const NO_CAPTIONS: ReadonlyMap<string, string> = new Map();
-const NO_HOPS: readonly PathHop[] = [];
-const NOT_GROWN: readonly Growth[] = [];
 const PANEL_HEIGHT = 400;
-const NODE_TYPES = { card: FlowCard };
+const NODE_TYPES = { card: Card };
 
-/** Datasets and jobs as data flows through them, from left to right. A node opens to its columns or operations; its details stand beside. */
+/** A drawing of nodes and links, with the details of the selected node at its side. */
 export function LineageGraph(props: LineageGraphProps) {
   return (
     <ReactFlowProvider>
@@ -55,125 +46,126 @@ export function LineageGraph(props: LineageGraphProps) {
   );
 }
 
-function Canvas({
-  graph,
-  highlight,
-  pathOnly = false,
-  hops = NO_HOPS,
-  tracedColumns = NO_COLUMNS,
-  captions = NO_CAPTIONS,
-  focus,
-  grown = NOT_GROWN,
-  onGrow,
-  children,
-}: LineageGraphProps) {
+function Canvas({ draft, view, trace, centre, onGrow, children }: LineageGraphProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [selected, setSelected] = useState<string>();
-  const seeds = useMemo(() => (highlight ? [focus, ...highlight.nodes] : [focus]), [highlight, focus]);
-  const around = useNeighbourhood(graph, seeds, grown, pathOnly && highlight !== undefined);
-  const scene = useScene({ ...around, highlight, hops, tracedColumns, open });
-  const short = useMemo(
-    () => shortNames(around.graph.nodes.filter((node) => node.kind === 'DATASET').map((node) => [node.id, node.name])),
-    [around.graph],
-  );
-  const { data: node, error, refetch } = useFact(selected);
-  const isFull = scene.nodes.length >= MOST_BOXES;
+  const scene = useScene(draft, open, trace);
+  const subject = selected === undefined ? undefined : findSubject(scene, selected);
   const nodes = useMemo(
     () =>
-      scene.nodes.map((item) =>
-        cardNode<CardData>(
-          item,
-          {
-            item,
-            ...wordsOf(item, short, captions),
-            focus: item.id === focus,
-            selected: item.id === selected,
-            hidden: around.hidden.get(item.id),
-            onSelect: () => setSelected((current) => (current === item.id ? undefined : item.id)),
-            onToggle: () => setOpen((current) => toggled(current, item.id)),
-            onGrow: isFull ? undefined : (side) => onGrow([...grown, { id: item.id, side }]),
-          },
-          anchorsOf(item.node.kind === 'DATASET' ? item.lines.map((line) => columnId(item.id, line.key)) : []),
-        ),
-      ),
-    [scene, short, captions, focus, selected, around.hidden, isFull, grown, onGrow],
+      makeNodes(scene, {
+        selected,
+        onSelect: (id) => setSelected((current) => (current === id ? undefined : id)),
+        onToggle: (id) => setOpen((current) => current.symmetricDifference(new Set([id]))),
+        onGrow,
+      }),
+    [scene, selected, onGrow],
   );
-  const edges = useMemo(() => {
-    const names = new Map(scene.nodes.map((item) => [item.id, item.node.name]));
-    return scene.links.map((link) => edgeOf(link, (id) => names.get(id) ?? id));
-  }, [scene]);
-  const middle = selected ?? grown.at(-1)?.id ?? focus;
+  const edges = useMemo(() => makeEdges(scene), [scene]);
+  const middle =
+    scene.cards.find(({ id }) => id === (subject?.card ?? centre)) ?? scene.cards.find(({ isFocus }) => isFocus);
 
+  const canvas = useRef<HTMLElement>(null);
+  const width = useWidth(canvas);
+  const height = Math.max(canvasHeight(scene, width), subject ? PANEL_HEIGHT : 0);
+  const showAll = useFit(scene, width, height, middle);
   return (
-    <>
-      <FlowCanvas
-        scene={scene}
-        nodes={nodes}
-        edges={edges}
-        nodeTypes={NODE_TYPES}
-        centre={scene.nodes.find((item) => item.id === middle) ?? scene.nodes.find((item) => item.id === focus)}
-        panelHeight={PANEL_HEIGHT}
-        panel={
-          node && (
-            <DetailPanel
-              key={node.id}
-              node={node}
-              hop={hops.find((hop) => hop.job === node.id)}
-              tracedColumns={tracedColumns}
-              onClose={() => setSelected(undefined)}
-            />
-          )
-        }
-      >
+    <div className={styles.frame}>
+      <section ref={canvas} className={styles.canvas} style={{ height }} aria-label="Lineage graph">
+        {width > 0 && (
+          <ReactFlow
+            nodes={nodes}
+            edges={edges}
+            nodeTypes={NODE_TYPES}
+            nodesDraggable={false}
+            nodesConnectable={false}
+            nodesFocusable={false}
+            edgesFocusable={false}
+            elementsSelectable={false}
+            zoomOnScroll={false}
+            preventScrolling={false}
+            onlyRenderVisibleElements
+            minZoom={MIN_ZOOM}
+            defaultViewport={fitViewport(scene, { width, height }, middle)}
+          >
+            <Controls showInteractive={false} showFitView={false} orientation="horizontal" position="top-right">
+              <ControlButton onClick={showAll} title="Show the whole" aria-label="Show the whole">
+                <Icon name="whole" size={12} />
+              </ControlButton>
+            </Controls>
+          </ReactFlow>
+        )}
         <div className={styles.tools}>{children}</div>
         <Legend links={scene.links} />
-      </FlowCanvas>
-      {error && (
-        <div className={styles.full}>
-          <ErrorNote error={error} onRetry={() => refetch()} />
-        </div>
+      </section>
+      {subject && (
+        <DetailPanel
+          key={subject.id}
+          subject={subject}
+          scene={scene}
+          view={view}
+          trace={trace}
+          onClose={() => setSelected(undefined)}
+        />
       )}
-      {isFull && (
-        <div className={styles.full}>
-          <Note>
-            {MOST_BOXES} boxes are drawn, and a drawing holds no more. To go on, open a dataset at the edge: choose it,
-            then its rows.
-          </Note>
-        </div>
-      )}
-    </>
+    </div>
   );
 }
 
-function wordsOf(item: SceneNode, short: ReadonlyMap<string, string>, captions: ReadonlyMap<string, string>) {
-  if (item.node.kind === 'DATASET')
-    return { title: short.get(item.id) ?? item.node.name, caption: captions.get(item.id) ?? 'dataset' };
-  return jobWords(jobTitle(item.node.name), item.coarse ? 'job, by dataset only' : 'job');
+/** The meaning of the lines, for those kinds of links that the drawing has. */
+function Legend({ links }: { links: readonly SceneLink[] }) {
+  const flows = links.filter((link) => !isColumnLink(link));
+  return (
+    <p className={styles.legend}>
+      {flows.some((link) => link.state === 'traced' && !link.isCoarse) && <span>traced record by record</span>}
+      {flows.some((link) => link.isCoarse) && <span className={styles.coarse}>known by dataset only</span>}
+      {flows.length < links.length && <span className={styles.column}>from column to column</span>}
+    </p>
+  );
 }
 
-const LONG = 18;
+/** React Flow ignores the pointer on nodes that nobody can move or select, but these nodes hold buttons. */
+const CLICKABLE = { pointerEvents: 'all' } as const;
 
-/** A long name that reads `{pipeline}.{task}` is cut where it says least: the task stands above, the pipeline below. */
-function jobWords(title: string, caption: string) {
-  const dot = title.length > LONG ? title.lastIndexOf('.') : -1;
-  return dot > 0
-    ? { title: title.slice(dot + 1), caption: `${caption} of ${title.slice(0, dot)}` }
-    : { title, caption };
+/** With the positions of the handles, React Flow does not need to measure the cards. */
+function makeNodes(scene: Scene, data: Omit<CardData, 'card'>): Node<CardData>[] {
+  return scene.cards.map((card) => ({
+    id: card.id,
+    type: 'card',
+    position: { x: card.x, y: card.y },
+    width: card.width,
+    height: card.height,
+    style: CLICKABLE,
+    handles: anchorsOf(card).flatMap(({ id, y }): NodeHandle[] => [
+      { id: anchorId('in', id), type: 'target', position: Position.Left, x: 0, y, width: 1, height: 1 },
+      { id: anchorId('out', id), type: 'source', position: Position.Right, x: card.width, y, width: 1, height: 1 },
+    ]),
+    data: { ...data, card } as CardData,
+  }));
 }
 
-function edgeOf(link: SceneLink, titleOf: (id: string) => string): Edge {
-  const names =
-    link.srcColumn && link.dstColumn
-      ? [nameOfColumn(link.srcColumn), nameOfColumn(link.dstColumn)]
-      : [titleOf(link.src), titleOf(link.dst)];
-  return {
-    ariaLabel: names.join(' flows into '),
-    id: link.id,
-    source: link.src,
-    target: link.dst,
-    sourceHandle: handleId('out', link.srcColumn),
-    targetHandle: handleId('in', link.dstColumn),
-    className: [link.state, link.coarse ? 'coarse' : '', link.srcColumn ? 'column' : ''].join(' '),
-    zIndex: link.state === 'traced' ? 1 : 0,
-  };
+function makeEdges({ cards, links }: Scene): Edge[] {
+  const titles = new Map(
+    cards.flatMap(({ id, title, lines }) => [
+      [id, title] as const,
+      ...lines.map(({ key, text }) => [key, text] as const),
+    ]),
+  );
+  return links.map((link): Edge => {
+    const { src, dst, srcCard, dstCard, label, isHidden, isCoarse, state = 'plain' } = link;
+    const isColumn = isColumnLink(link);
+    // A hidden job is between all columns, so a label at each of hundreds of links would be useless.
+    const isMarked = isHidden && !isColumn;
+    return {
+      id: link.id,
+      source: srcCard,
+      target: dstCard,
+      sourceHandle: anchorId('out', src === srcCard ? '' : src),
+      targetHandle: anchorId('in', dst === dstCard ? '' : dst),
+      ariaLabel: `${titles.get(src) ?? src} flows into ${titles.get(dst) ?? dst}${label ? `, ${label}` : ''}`,
+      className: [state, isCoarse && 'coarse', isColumn && 'column', isMarked && 'hidden'].filter(Boolean).join(' '),
+      zIndex: state === 'traced' ? 1 : 0,
+      ...(label && !isColumn ? { label } : {}),
+    };
+  });
 }

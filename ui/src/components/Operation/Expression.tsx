@@ -1,10 +1,10 @@
 import type { Step } from '../../graph/types';
-import { stepWords } from '../../trace/operation';
+import { wordsOfStep } from '../../trace/operation';
 import styles from './Operation.module.css';
 
 /** What an operator does for the column that was asked for; the whole text is there on hover. */
 export function Expression({ step }: { step: Step }) {
-  const { verb, detail } = stepWords(step);
+  const { verb, detail } = wordsOfStep(step);
   return (
     <span className={styles.operation} title={`${verb} ${detail}`}>
       <b>{verb}</b> {detail}

@@ -1,4 +1,4 @@
-import { operationWords } from '../../trace/operation';
+import { wordsOfOperation } from '../../trace/operation';
 import styles from './Operation.module.css';
 
 interface OperationProps {
@@ -10,7 +10,7 @@ interface OperationProps {
 
 /** An operation of a plan, in words; its own text is there on hover. */
 export function Operation({ text, whole = false }: OperationProps) {
-  const { verb, detail } = operationWords(text);
+  const { verb, detail } = wordsOfOperation(text);
   return (
     <span className={whole ? styles.whole : styles.operation} title={text}>
       <b>{verb}</b> {detail}

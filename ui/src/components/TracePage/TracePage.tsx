@@ -8,6 +8,7 @@ import { baseName, gapTitle, shortNames } from '../../graph/names';
 import { endsOf, highlightOf } from '../../graph/path';
 import { captionsOf, groupRecords, numberOf, type RecordGroup } from '../../graph/records';
 import type { LineageGraph as Graph } from '../../graph/types';
+import { useFlowDraft } from '../../hooks/useDraft';
 import { useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
 import { useTarget } from '../../hooks/useTarget';
@@ -16,7 +17,7 @@ import { type DirectionChoice, HOME, type Location, type TracedRecord } from '..
 import { sentenceOf } from '../../trace/sentence';
 import { valuesOf } from '../../trace/values';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
-import { LineageGraph } from '../Graphs/Graphs';
+import { FlowGraph } from '../DatasetFlow/DatasetFlow';
 import { LargeTrace } from '../LargeTrace/LargeTrace';
 import { ErrorNote, Note } from '../Note/Note';
 import { RecaptureButton } from '../RecaptureButton/RecaptureButton';
@@ -166,6 +167,15 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
     () => shortNames(graph.nodes.filter((node) => node.kind === 'DATASET').map((node) => [node.id, node.name])),
     [graph],
   );
+  const draft = useFlowDraft({
+    graph,
+    focus: dataset,
+    highlight,
+    captions,
+    growth: location.grown,
+    isPathOnly: !location.around,
+  });
+  const lines = useMemo(() => ({ hops: trace.path, columns: trail }), [trace.path, trail]);
   const value = column === undefined ? undefined : { value: valuesOf(trace.selected[0]?.values)[column] };
 
   return (
@@ -174,24 +184,14 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
       {trace.recapturable.map((output) => (
         <RecaptureButton key={output} dataset={output} />
       ))}
-      <LineageGraph
-        graph={graph}
-        highlight={highlight}
-        pathOnly={!location.around}
-        hops={trace.path}
-        tracedColumns={trail}
-        captions={captions}
-        focus={dataset}
-        grown={location.grown}
-        onGrow={(grown) => navigate({ ...location, grown })}
-      >
+      <FlowGraph draft={draft} location={location} trace={lines}>
         <SegmentedControl
           label="How much is drawn"
           options={EXTENTS}
           value={location.around ? 'all' : 'path'}
           onChange={(extent) => navigate({ ...location, around: extent === 'all' })}
         />
-      </LineageGraph>
+      </FlowGraph>
       {direction === 'backward' && trace.exact && <ReplayButton groups={groups} output={dataset} />}
       <Records
         direction={direction}
