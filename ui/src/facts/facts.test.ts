@@ -1,6 +1,6 @@
 import type { LineageGraph } from '../graph/types';
-import { lastRunsOf, summaries, versionsOf } from './datasets';
 import { operationsOf } from '../trace/operation';
+import { lastRunsOf, summaries, versionsOf } from './datasets';
 import { byTime, healthOf, runFacts } from './runs';
 import { schemaOf } from './schema';
 import { bytesText } from './size';

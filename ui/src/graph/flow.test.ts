@@ -1,4 +1,4 @@
-import { makeFlow, linkId, mergeGraphs, restrictFlow } from './flow';
+import { linkId, makeFlow, mergeGraphs, restrictFlow } from './flow';
 import { endsOf, highlightOf, inDataOrder } from './path';
 import type { GraphNode, LineageGraph, PathHop } from './types';
 

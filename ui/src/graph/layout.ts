@@ -1,4 +1,4 @@
-import { layout as runDagre, graphlib } from '@dagrejs/dagre';
+import { graphlib, layout as runDagre } from '@dagrejs/dagre';
 
 export interface Box {
   id: string;
@@ -64,7 +64,10 @@ export function layOutInColumns(boxes: readonly Box[], links: readonly Ends[], g
   const forward = removeCycles(ids, links);
   const ranks = rankBoxes(ids, forward);
   const columns: string[][] = [];
-  for (const id of ids) (columns[ranks.get(id) ?? 0] ??= []).push(id);
+  for (const id of ids) {
+    const rank = ranks.get(id) ?? 0;
+    columns[rank] = [...(columns[rank] ?? []), id];
+  }
   orderColumns(columns, collect([...forward, ...forward.map(({ src, dst }) => ({ src: dst, dst: src }))]));
   return placeColumns(columns, new Map(boxes.map((box) => [box.id, box])), gaps);
 }
@@ -88,8 +91,9 @@ function removeCycles(ids: readonly string[], links: readonly Ends[]): Ends[] {
   const isOpen = new Map<string, boolean>();
   const forward: Ends[] = [];
   for (const root of ids) {
-    const stack = isOpen.has(root) ? [] : [{ id: root, next: 0 }];
-    if (stack.length > 0) isOpen.set(root, true);
+    if (isOpen.has(root)) continue;
+    const stack = [{ id: root, next: 0 }];
+    isOpen.set(root, true);
     for (let top = stack.at(-1); top; top = stack.at(-1)) {
       const dst = targets.get(top.id)?.[top.next++];
       if (dst === undefined) {
@@ -97,10 +101,10 @@ function removeCycles(ids: readonly string[], links: readonly Ends[]): Ends[] {
         stack.pop();
         continue;
       }
+      const isKnown = isOpen.has(dst);
       if (!isOpen.get(dst)) forward.push({ src: top.id, dst });
-      if (isOpen.has(dst)) continue;
-      isOpen.set(dst, true);
-      stack.push({ id: dst, next: 0 });
+      if (!isKnown) stack.push({ id: dst, next: 0 });
+      isOpen.set(dst, isOpen.get(dst) ?? true);
     }
   }
   return forward;

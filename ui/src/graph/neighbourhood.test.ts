@@ -1,5 +1,5 @@
 import type { Flow } from './flow';
-import { FIRST_CARDS, countNeighbours, MAX_CARDS, selectNeighbourhood } from './neighbourhood';
+import { countNeighbours, FIRST_CARDS, MAX_CARDS, selectNeighbourhood } from './neighbourhood';
 
 /** Datasets `d…` and jobs `j…`, from links written as `d0>j1`. */
 function flowOf(...links: string[]): Flow {

@@ -100,17 +100,16 @@ const MAX_LINES = 14;
 const FIRST_LINE = HEAD_HEIGHT + 2 + LINE_HEIGHT / 2;
 const WIDTH = { columns: { closed: 184, open: 224 }, operations: { closed: 170, open: 264 } } as const;
 const PLAIN_WIDTH = 196;
-const DATA: ReadonlySet<NodeKind> = new Set<NodeKind>(['PLATFORM', 'DATASET', 'VERSION', 'PARTITION', 'COLUMN']);
 const NOTHING: ReadonlySet<string> = new Set();
-
-export function isData({ kind }: Pick<Card, 'kind'>): boolean {
-  return DATA.has(kind);
-}
 
 /** Cards are in reading order: from left to right, then from top to bottom. */
 export function makeScene(input: SceneInput): Scene {
   const keys = keyColumns(input.derivations ?? []);
-  const mark = (line: Line) => ({ ...line, isKey: keys.has(line.key), isTraced: input.tracedColumns?.has(line.key) ?? false });
+  const mark = (line: Line) => ({
+    ...line,
+    isKey: keys.has(line.key),
+    isTraced: input.tracedColumns?.has(line.key) ?? false,
+  });
   const shapes = input.draft.cards.map((card) => shapeCard(card, linesOf(card, input)?.map(mark), input));
   const owners = new Map<string, string>(shapes.map(({ id }) => [id, id]));
   for (const { id, content, lines } of shapes)

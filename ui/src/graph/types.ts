@@ -46,3 +46,9 @@ export interface Step {
   made: readonly { column: string; expression: string }[];
   by: readonly string[];
 }
+
+const DATA: ReadonlySet<NodeKind> = new Set<NodeKind>(['PLATFORM', 'DATASET', 'VERSION', 'PARTITION', 'COLUMN']);
+
+export function isData({ kind }: Pick<GraphNode, 'kind'>): boolean {
+  return DATA.has(kind);
+}

@@ -89,7 +89,12 @@ test('columns stand in the box of their dataset, keys before values, and their l
       kind: 'DERIVES' as const,
       src: `${raw}:origin`,
       dst: `${out}:origin`,
-      properties: { transformations: [{ type: 'DIRECT', subtype: 'IDENTITY' }, { type: 'INDIRECT', subtype: 'JOIN' }] },
+      properties: {
+        transformations: [
+          { type: 'DIRECT', subtype: 'IDENTITY' },
+          { type: 'INDIRECT', subtype: 'JOIN' },
+        ],
+      },
     },
   ];
   const scene = makeScene({ draft: draftOfView(columns, links), derivations });

@@ -1,8 +1,8 @@
 import { datasetOfColumn, parseId } from './ids';
 import { baseName, jobWords, shortNames } from './names';
 import { MAX_CARDS } from './neighbourhood';
-import { type Card, type Draft, isData } from './scene';
-import type { GraphNode } from './types';
+import type { Card, Draft } from './scene';
+import { type GraphNode, isData } from './types';
 
 /** A visible node in the service's answer. */
 export interface ViewNode {

@@ -1,4 +1,4 @@
-import { canvasHeight, MARGIN, fitViewport } from './viewport';
+import { canvasHeight, fitViewport, MARGIN } from './viewport';
 
 const canvas = { width: 1000, height: 400 };
 const box = (x: number, y: number) => ({ id: 'b', x, y, width: 180, height: 50 });

@@ -26,7 +26,9 @@ export function JobDetails({ job, hop }: JobDetailsProps) {
     <>
       <PanelSection title={hop ? 'Operations of the traced run' : 'Operations of the last run'}>
         {operations.length === 0 && (
-          <p className={styles.hint}>No operations are known, because Headwater did not capture the records of this run.</p>
+          <p className={styles.hint}>
+            No operations are known, because Headwater did not capture the records of this run.
+          </p>
         )}
         <ol className={styles.operations}>
           {operations.map((operation, index) => (

@@ -1,11 +1,13 @@
 import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
 import { SIDES, type Side } from '../../graph/neighbourhood';
-import { isData, type Line, type SceneCard } from '../../graph/scene';
+import type { Line, SceneCard } from '../../graph/scene';
+import { isData } from '../../graph/types';
 import { Icon } from '../Icon/Icon';
 import styles from './Card.module.css';
 
-export interface CardData extends Record<string, unknown> {
-  card: SceneCard;
+export type CardData = CardActions & { card: SceneCard };
+
+export interface CardActions extends Record<string, unknown> {
   /** Id of the card or column whose details are open. */
   selected: string | undefined;
   onSelect: (id: string) => void;

@@ -18,7 +18,7 @@ import { useFit, useWidth } from '../../hooks/useCanvas';
 import { type TraceLines, useScene } from '../../hooks/useScene';
 import { DetailPanel } from '../DetailPanel/DetailPanel';
 import { Icon } from '../Icon/Icon';
-import { anchorId, Card, type CardData } from './Card';
+import { anchorId, Card, type CardActions, type CardData } from './Card';
 import styles from './LineageGraph.module.css';
 
 interface LineageGraphProps {
@@ -56,7 +56,7 @@ function Canvas({ draft, view, trace, centre, onGrow, children }: LineageGraphPr
       makeNodes(scene, {
         selected,
         onSelect: (id) => setSelected((current) => (current === id ? undefined : id)),
-        onToggle: (id) => setOpen((current) => current.symmetricDifference(new Set([id]))),
+        onToggle: (id) => setOpen((current) => toggle(current, id)),
         onGrow,
       }),
     [scene, selected, onGrow],
@@ -124,11 +124,17 @@ function Legend({ links }: { links: readonly SceneLink[] }) {
   );
 }
 
+function toggle(ids: ReadonlySet<string>, id: string): Set<string> {
+  const next = new Set(ids);
+  if (!next.delete(id)) next.add(id);
+  return next;
+}
+
 /** React Flow ignores the pointer on nodes that nobody can move or select, but these nodes hold buttons. */
 const CLICKABLE = { pointerEvents: 'all' } as const;
 
 /** With the positions of the handles, React Flow does not need to measure the cards. */
-function makeNodes(scene: Scene, data: Omit<CardData, 'card'>): Node<CardData>[] {
+function makeNodes(scene: Scene, data: CardActions): Node<CardData>[] {
   return scene.cards.map((card) => ({
     id: card.id,
     type: 'card',
@@ -140,7 +146,7 @@ function makeNodes(scene: Scene, data: Omit<CardData, 'card'>): Node<CardData>[]
       { id: anchorId('in', id), type: 'target', position: Position.Left, x: 0, y, width: 1, height: 1 },
       { id: anchorId('out', id), type: 'source', position: Position.Right, x: card.width, y, width: 1, height: 1 },
     ]),
-    data: { ...data, card } as CardData,
+    data: { ...data, card },
   }));
 }
 
@@ -151,21 +157,23 @@ function makeEdges({ cards, links }: Scene): Edge[] {
       ...lines.map(({ key, text }) => [key, text] as const),
     ]),
   );
-  return links.map((link): Edge => {
-    const { src, dst, srcCard, dstCard, label, isHidden, isCoarse, state = 'plain' } = link;
-    const isColumn = isColumnLink(link);
-    // A hidden job is between all columns, so a label at each of hundreds of links would be useless.
-    const isMarked = isHidden && !isColumn;
-    return {
-      id: link.id,
-      source: srcCard,
-      target: dstCard,
-      sourceHandle: anchorId('out', src === srcCard ? '' : src),
-      targetHandle: anchorId('in', dst === dstCard ? '' : dst),
-      ariaLabel: `${titles.get(src) ?? src} flows into ${titles.get(dst) ?? dst}${label ? `, ${label}` : ''}`,
-      className: [state, isCoarse && 'coarse', isColumn && 'column', isMarked && 'hidden'].filter(Boolean).join(' '),
-      zIndex: state === 'traced' ? 1 : 0,
-      ...(label && !isColumn ? { label } : {}),
-    };
-  });
+  return links.map((link) => makeEdge(link, (id) => titles.get(id) ?? id));
+}
+
+function makeEdge(link: SceneLink, titleOf: (id: string) => string): Edge {
+  const { id, src, dst, srcCard, dstCard, label, state = 'plain' } = link;
+  const isColumn = isColumnLink(link);
+  // A hidden job is between all columns, so a label at each of hundreds of links would be useless.
+  const isMarked = link.isHidden && !isColumn;
+  return {
+    id,
+    source: srcCard,
+    target: dstCard,
+    sourceHandle: anchorId('out', src === srcCard ? '' : src),
+    targetHandle: anchorId('in', dst === dstCard ? '' : dst),
+    ariaLabel: `${titleOf(src)} flows into ${titleOf(dst)}${label ? `, ${label}` : ''}`,
+    className: [state, link.isCoarse && 'coarse', isColumn && 'column', isMarked && 'hidden'].filter(Boolean).join(' '),
+    zIndex: state === 'traced' ? 1 : 0,
+    ...(label && !isColumn ? { label } : {}),
+  };
 }
