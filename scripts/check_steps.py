@@ -57,8 +57,8 @@ def _tests(area: str, options: str = "", after: tuple[str, ...] = ()) -> Step:
     return _tests_with_marks(area, f"({_AREAS[area]}) and not (slow or torture)", options, after)
 
 
-def _more_tests(area: str, options: str, after: tuple[str, ...]) -> Step:
-    return _tests_with_marks(f"{area}-more", f"({_MORE_AREAS[area]}) and slow and not torture", options, after)
+def _more_tests(area: str, options: str, after: tuple[str, ...], *, name: str = "") -> Step:
+    return _tests_with_marks(name or f"{area}-more", f"({_MORE_AREAS[area]}) and slow and not torture", options, after)
 
 
 def _tests_with_marks(name: str, marks: str, options: str, after: tuple[str, ...]) -> Step:
@@ -116,7 +116,9 @@ MORE_STEPS = (
     Step("sparks-install", ".venv/bin/python -m tests.other_sparks", waits=True),
     _PAGE,
     _more_tests("lake", "--timeout=1200", ("lake-install", "neo4j-install", "quick-spark")),
-    _more_tests("spark", "--timeout=1200", ("quick-spark",)),
+    # Benchmarks compare plans, which settings of other sessions in the same JVM would change.
+    _more_tests("spark", "--timeout=1200 --ignore=tests/bench", ("quick-spark",)),
+    _more_tests("spark", "--timeout=1200 tests/bench", ("quick-spark",), name="bench-more"),
     _more_tests("unit", "-n 2 --timeout=1200", ("neo4j-install",)),
     _more_tests("e2e", "--timeout=1800", ("page-build", "quick-spark")),
     _tests_with_spark("4.0"),

@@ -12,6 +12,7 @@ from bench.truth.run import findings
 
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.slow,
     pytest.mark.timeout(1200),
     # py4j leaves closing its sockets to the garbage collector, whenever that comes
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
