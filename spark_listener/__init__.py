@@ -1,1 +1,1 @@
-"""What runs inside the user's Spark application: listener, plan analysis, capture agents, spool. Light by rule: no server import."""
+"""The code inside the user's Spark application: listener, plan analysis, capture agents, spool. It never imports the server."""

@@ -1,6 +1,6 @@
-"""Prints the path of the launcher, for spark-submit: `spark-submit "$(python -m headwater.spark_listener)" job.py`.
+"""Print the path of the launcher, for spark-submit: `spark-submit "$(python -m headwater.spark_listener)" job.py`.
 
-With `--site`, the folder for PYTHONPATH that lets `spark.headwater.enabled` switch capture on.
+With `--site`, print the folder for PYTHONPATH with which `spark.headwater.enabled` turns capture on.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""The agent: capture in this process, over all Spark applications that the program starts, one after the other.
+"""The agent: capture in this process, for all Spark applications that the program starts, one after another.
 
-The hooks tell it what the program does; it never raises, never keeps the program waiting beyond the settings, and at the end delivers
-what was captured and says in a few lines what that was.
+The hooks report what the program does. The agent never raises, and never delays the program beyond the settings. At the end it delivers
+the lineage and prints a short summary.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from headwater.spark_listener.rdd_records.program import Program
 
 _log = logging.getLogger("headwater")
-_MOST_EARLY = 1000  # operations that the program declares before it has a SparkContext
+_MOST_EARLY = 1000  # declared operations before the first SparkContext
 
 
 class Agent:
-    """One a process. `finish` ends it; everything else is called by the hooks."""
+    """The agent of a process. `finish` ends it; the hooks call everything else."""
 
     def __init__(self, settings: Settings, invocation: Invocation, *, loading_seconds: float = 0.0) -> None:
-        """`loading_seconds`: processor time of this process before the program, where that is ours."""
+        """`loading_seconds`: processor time of this process before the program, if it was ours."""
         self.settings = settings
         self._loading_seconds = loading_seconds
         self._invocation = invocation
@@ -52,11 +52,10 @@ class Agent:
 
     @property
     def watching(self) -> bool:
-        """Whether the hooks should tell us anything. False in forked children."""
+        """Whether the hooks should report. False in forked children."""
         return self.settings.mode is not Mode.OFF and not self._finished and self._breaker.closed
 
     def context_started(self, context: Any) -> None:
-        """The program made a SparkContext."""
         with self._breaker.guard("starting capture"):
             self._end_current()
             began = time.perf_counter()
@@ -77,7 +76,7 @@ class Agent:
             self._current.tally.driver_seconds += time.perf_counter() - began
 
     def session_made(self, session: Any) -> None:
-        """The program made a session, its first or another."""
+        """The program made a session: its first or a further one."""
         with self._breaker.guard("capturing a session"):
             if self._current is None or self._current.context is not session.sparkContext:
                 self.context_started(session.sparkContext)
@@ -85,14 +84,14 @@ class Agent:
                 self._current.adopt(session)
 
     def context_stopped(self, context: Any) -> None:
-        """The program stopped a SparkContext (again, perhaps)."""
+        """The program stopped a SparkContext, possibly for the second time."""
         with self._breaker.guard("ending capture"):
             if self._current is not None and self._current.context is context:
                 self._current.stopped()
                 self._wake()
 
     def frame_becomes_rdd(self, frame: Any) -> HandedOver | None:
-        """The program takes the RDD of a DataFrame. What it is to be given, if the records can be followed."""
+        """The program takes the RDD of a DataFrame. Return the RDD to give to it if the records can be followed."""
         handed = None
         with self._breaker.counted("making an RDD of a DataFrame"):
             if self._current is not None and self.program(frame.sparkSession.sparkContext) is not None:
@@ -100,7 +99,6 @@ class Agent:
         return handed
 
     def frame_became_rdd(self, frame: Any, rdd: Any, token: HandedOver | None) -> None:
-        """The program took the RDD of a DataFrame."""
         with self._breaker.counted("a DataFrame became an RDD"):
             self._origins.remember(frame, rdd, None if token is None else token.plan)
             program = self.program(frame.sparkSession.sparkContext)
@@ -108,17 +106,15 @@ class Agent:
                 program.mark(rdd, token.refused)
 
     def look_begins(self, context: Any) -> None:
-        """PySpark is about to look for the schema of an RDD."""
         with self._breaker.counted("marking a look at an RDD's schema"):
             mark_looks(context, begin=True)
 
     def look_ended(self, context: Any) -> None:
-        """PySpark knows the schema."""
         with self._breaker.counted("marking a look at an RDD's schema"):
             mark_looks(context, begin=False)
 
     def rdd_became_frame(self, rdd: Any, rows: Any, frame: Any) -> Any:
-        """The program made a DataFrame of an RDD. What it gets: the same frame, whose records can be followed if those of the RDD can."""
+        """The program made a DataFrame of an RDD. Return the same frame, with references if the records of the RDD have them."""
         made = frame
         with self._breaker.counted("making a DataFrame of an RDD"):
             if self._current is not None and rows is not None and self.program(rows.ctx) is not None:
@@ -128,7 +124,7 @@ class Agent:
         return made
 
     def checkpoint_begins(self, frame: Any) -> TappedFrame | None:
-        """The program checkpoints a DataFrame. What it is to checkpoint instead, if its records can be followed."""
+        """The program checkpoints a DataFrame. Return the frame to checkpoint instead, if its records can be followed."""
         tapped = None
         with self._breaker.counted("looking at what is checkpointed"):
             if self._current is not None:
@@ -136,14 +132,13 @@ class Agent:
         return tapped
 
     def frame_checkpointed(self, frame: Any, checkpoint: Any, token: TappedFrame | None) -> None:
-        """The program goes on with the checkpoint of a DataFrame."""
         with self._breaker.counted("a DataFrame was checkpointed"):
             self._origins.remember_checkpoint(frame if token is None or token.frame is None else token.frame, checkpoint)
             if token is not None:
                 token.made(checkpoint)
 
     def program(self, context: Any) -> Program | None:
-        """The RDDs of a context of the program; None while their records are not captured."""
+        """The RDDs of a context; None while their records are not captured."""
         if not self.watching or self._current is None or self._current.context is not context:
             return None
         try:
@@ -153,11 +148,11 @@ class Agent:
             return None
 
     def rdd_fault(self, doing: str, error: Exception) -> None:
-        """What makes an RDD could not be followed; the program goes on without it."""
+        """An RDD could not be followed. The program goes on without it."""
         self._breaker.fault(doing, error)
 
     def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> SavedRDD | None:
-        """The program saves an RDD. What it was made from is looked up now: afterwards it may be gone."""
+        """The program saves an RDD. Its inputs are looked up now, because afterwards they may be gone."""
         began = time.time()
         saved = None
         if self._current is None:
@@ -186,7 +181,7 @@ class Agent:
         return saved
 
     def save_ended(self, token: SavedRDD, error: BaseException | None) -> None:
-        """The save that `save_begins` announced ended."""
+        """The save of `save_begins` ended."""
         with self._breaker.counted("an RDD was saved"):
             if self._current is not None:
                 text = f"{type(error).__name__}: {error}" if error is not None else None
@@ -194,11 +189,11 @@ class Agent:
                 with self._breaker.counted("telling what an RDD wrote"):
                     capture = self._current.capture(token) if error is None else None
                 self._current.note(token.ended_at(ended, text, capture))
-                with contextlib.suppress(Exception):  # a JVM that is gone has no further jobs
+                with contextlib.suppress(Exception):  # a dead JVM has no further jobs
                     mark_jobs(self._current.context, None)
 
     def operation(self, operation: DeclaredOperation | RecordedOperations) -> None:
-        """The program declares an operation, which began or ended. Before it has a SparkContext they are kept for that."""
+        """A declared operation began or ended. Operations before the first SparkContext are kept for it."""
         with self._breaker.counted("an operation was declared"):
             if self._current is not None:
                 self._current.operation(operation)
@@ -206,7 +201,7 @@ class Agent:
                 self._early.append(operation)
 
     def finish(self, outcome: Outcome) -> None:
-        """The program ends: state it, deliver, and say what was captured."""
+        """The program ends: report it, deliver, and print the summary."""
         if self.settings.mode is Mode.OFF or self._finished or self._breaker.forked:
             return
         self._finished = True
@@ -238,7 +233,7 @@ class Agent:
             transports.finish(max(0.0, until - time.monotonic()))
         try:
             delivered = self._route.finish()
-        except OSError as error:  # the summary says what is lost
+        except OSError as error:  # the summary reports the loss
             delivered = Report(str(self.settings.home), left=f"not all of it could be delivered: {error}.")
         tally.delivery_seconds = time.perf_counter() - began
         if not self.settings.quiet:

@@ -1,7 +1,7 @@
-"""One Spark application inside this process: from the start of its SparkContext to the end of its run.
+"""One Spark application in this process: from the start of its SparkContext to the end of its run.
 
-The program's threads only enter `adopt`, `listen`, `tapped`, `note` and `stopped`; all else happens in the listener's thread. It must never
-keep the program waiting longer than the settings allow, and must state what it could not capture.
+The program's threads enter `adopt`, `listen`, `tapped`, `note` and `stopped` only. Everything else happens in the listener's thread. It
+must never delay the program beyond the settings, and must report what it could not capture.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from headwater.spark_listener.scribe import Scribe
 
 _log = logging.getLogger("headwater.application")
-# Events come within milliseconds of the end, if Spark is not drowning in them; giving up on them loses lineage for good.
+# Events arrive within milliseconds of the end, unless Spark is overloaded. A missed event is lineage lost for good.
 _LONGEST_END = 30.0
 _LOCAL = re.compile(r"^local(\[.*\]|-cluster\[.*\])?$")
 
 
 class Application:
-    """`context` is PySpark's SparkContext, already started."""
+    """`context` is PySpark's started SparkContext."""
 
     def __init__(
         self, context: Any, settings: Settings, invocation: Invocation, breaker: Breaker, origins: Origins, conf: SparkConf
@@ -88,7 +88,7 @@ class Application:
         self._listener.start()
 
     def adopt(self, session: Any) -> None:
-        """A session was made in this application, new or cloned: its queries are ours to see."""
+        """Watch the queries of a new or cloned session."""
         began = time.perf_counter()
         self._listen()
         if self._bridge is not None:
@@ -97,7 +97,7 @@ class Application:
         self.tally.driver_seconds += time.perf_counter() - began
 
     def listen(self) -> None:
-        """Hear of the jobs of a program that may have no session. Tried once: where it cannot be, RDDs are known without their stages."""
+        """Watch the jobs of a program that may have no session. Only one try: if it fails, RDDs are known without their stages."""
         if not self._tried:
             self._tried = True
             self._listen()
@@ -136,7 +136,7 @@ class Application:
         )
 
     def _overwritten(self) -> list[str]:
-        """The folders that jobs of this home overwrite: mode auto leaves nothing to be found again there."""
+        """The folders that jobs of this home overwrite. Mode auto writes all records that are read from there."""
         if self._settings.mode is not Mode.AUTO:
             return []
         with closing(Registry(self._settings.home)) as registry:
@@ -144,7 +144,7 @@ class Application:
 
     @property
     def program(self) -> Program | None:
-        """What is known of the application's RDDs; None where their records are not captured. Loaded when the first RDD is made."""
+        """The known RDDs of the application; None if their records are not captured. Loaded with the first RDD."""
         with self._program_lock:
             if self._program is None and self._records_rdds:
                 from headwater.spark_listener.rdd_records.program import Program
@@ -156,7 +156,7 @@ class Application:
         return self._program
 
     def recorded(self, saved: SavedRDD, rdd: Any) -> SavedRDD:
-        """A save that begins, with what is to be saved in the place of `rdd` so that its records can be followed."""
+        """A save begins. Return the RDD to save in place of `rdd`, so that its records can be followed."""
         if self.program is None:
             return saved
         from headwater.spark_listener.rdd_records.saves import begin_save
@@ -164,7 +164,7 @@ class Application:
         return begin_save(self.program, saved, rdd)
 
     def capture(self, saved: SavedRDD) -> dict[str, Any] | None:
-        """What was captured of a save that ended."""
+        """The capture of an ended save."""
         if self._program is None or self._bridge is None:
             return None
         from headwater.spark_listener.rdd_records.saves import end_save
@@ -183,14 +183,14 @@ class Application:
         return None if self._bridge is None else self._bridge.bytes_read(rdd, most)
 
     def tapped(self, frame: Any) -> TappedFrame | None:
-        """What the program is to checkpoint instead of `frame`."""
+        """The frame to checkpoint in place of `frame`."""
         began = time.perf_counter()
         found = None if self._bridge is None else TappedFrame.of(frame, self._bridge)
         self.tally.driver_seconds += time.perf_counter() - began
         return found
 
     def handed_over(self, frame: Any) -> HandedOver | None:
-        """The RDD to give the program for a DataFrame."""
+        """The RDD to give to the program for a DataFrame."""
         if self.program is None or self._bridge is None:
             return None
         began = time.perf_counter()
@@ -203,7 +203,7 @@ class Application:
         return found
 
     def taken_over(self, rows: Any, frame: Any) -> Any:
-        """The DataFrame to give the program for one that PySpark made of an RDD."""
+        """The DataFrame to give to the program for a frame that PySpark made of an RDD."""
         if self.program is None or self._bridge is None:
             return frame
         began = time.perf_counter()
@@ -216,7 +216,7 @@ class Application:
         return made
 
     def _recorded(self, parts: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What was captured of a query, with what is known of the RDDs that its rows are made of."""
+        """The capture of a query, with the known RDDs behind its rows."""
         if self._program is None:
             return parts
         try:
@@ -227,15 +227,15 @@ class Application:
             return {**parts, "status": "refused", "boundaries": [], "segments": [], "problems": [*parts["problems"], problem]}
 
     def note(self, saved: SavedRDD) -> None:
-        """An RDD was saved (or failed to be)."""
+        """An RDD was saved, or failed to be."""
         self._listener.note(saved)
 
     def operation(self, operation: DeclaredOperation | RecordedOperations) -> None:
-        """An operation that the program declares began or ended."""
+        """A declared operation began or ended."""
         self._listener.note(operation)
 
     def stopped(self) -> None:
-        """The SparkContext has stopped: what it did is complete, and is spooled before the program goes on."""
+        """The SparkContext has stopped. Its events are complete, and are spooled before the program goes on."""
         if self.stopped_at is not None:
             return
         self.stopped_at = time.time()
@@ -250,18 +250,17 @@ class Application:
         self.tally.driver_seconds += time.perf_counter() - began
 
     def end(self, outcome: Outcome) -> None:
-        """State the end of the run. The folder stays open for delivery."""
+        """Report the end of the run. The folder stays open for delivery."""
         self.stopped()
         self._listener.state_end(outcome, self.stopped_at or time.time(), [*self._problems, *self._breaker.problems()])
 
     @property
     def over(self) -> bool:
-        """Whether the SparkContext was stopped, by whatever way."""
         return self.stopped_at is not None or getattr(self.context, "_jsc", None) is None
 
 
 def _obstacle(context: Any, settings: Settings) -> dict[str, Any] | None:
-    """Why record capture cannot work in this application at all, if it cannot."""
+    """The reason why records cannot be captured in this application; None if they can."""
     from headwater.spark_listener.capture.jar import untried
 
     refusal = untried(str(context.version))

@@ -1,4 +1,4 @@
-"""`headwater.attach(spark)` and `detach`: capture by a line in the program, where `headwater run` does not start it (notebooks, tests)."""
+"""`headwater.attach(spark)` and `detach`: capture by a line in the program, for notebooks and tests."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ _started_in: int | None = None
 
 
 def attach(spark: Any, **options: Any) -> None:
-    """Capture the lineage of what `spark` does from now on, and of sessions and contexts made later in this process.
+    """Capture the lineage of `spark` from now on, and of sessions and contexts made later in this process.
 
-    Options are those of `headwater run` and win over `HEADWATER_…` variables: `mode`, `home`, `namespace`, `name`, `url`, `api_key`,
-    `segments`, `quiet`, `exit_wait`, `spool_bytes`, `environment`, `leave_out`. A
-    second call, or a call under `headwater run`, changes nothing. It never raises: what is wrong is said in the log, and the program goes
-    on without capture.
+    Options are those of `headwater run`, and win over `HEADWATER_…` variables: `mode`, `home`, `namespace`, `name`, `url`, `api_key`,
+    `segments`, `quiet`, `exit_wait`, `spool_bytes`, `environment`, `leave_out`. A second call, or a call under `headwater run`, changes
+    nothing. It never raises: the log reports a fault, and the program goes on without capture.
     """
     if _started_in == os.getpid():
         _log.debug("capture is on already; attach changes nothing")
@@ -44,9 +43,9 @@ def attach(spark: Any, **options: Any) -> None:
 
 
 def detach(spark: Any) -> None:  # noqa: ARG001  # there is one capture a process; named as in `attach`
-    """End the capture of this process: the run of the application ends, and what is left is delivered. `attach` may begin another.
+    """End the capture of this process: the run of the application ends, and its lineage is delivered. `attach` may begin again.
 
-    It never raises. Where nothing is captured, it does nothing.
+    It never raises. Without capture it does nothing.
     """
     global _attached, _started_in  # noqa: PLW0603  # one capture a process
     agent, _attached = _attached, None
@@ -56,22 +55,22 @@ def detach(spark: Any) -> None:  # noqa: ARG001  # there is one capture a proces
 
 
 def operation(name: str, inputs: Any = (), outputs: Any = (), description: str | None = None) -> Operation:
-    """Declare an operation that no plan of Spark shows, around a block of code or as a decorator of a function.
+    """Declare an operation that no Spark plan shows, around a block of code or as a decorator of a function.
 
         with headwater.operation("geocode", ["/lake/addresses"], ["/lake/places"], "asks a service where addresses are"):
             …
 
-    `inputs` and `outputs` are paths or URIs, or pairs of an OpenLineage namespace and name. It is a run of its own, which ends as the block
-    does, and is marked as declared. Where nothing is captured it does nothing. It never raises: what cannot be used is said in the log.
+    `inputs` and `outputs` are paths or URIs, or pairs of an OpenLineage namespace and name. The operation is a separate run, which ends
+    with the block and is marked as declared. Without capture it does nothing. It never raises: the log reports invalid arguments.
     """
     return Operation(recorder, declared(name, inputs, outputs, description))
 
 
 def switch_on(context: Any) -> None:
-    """Capture what a SparkContext does whose configuration asks for it. Settings are those of the environment and of the configuration.
+    """Turn capture on for a SparkContext with `spark.headwater.enabled`. Settings are those of environment and configuration.
 
     Raises:
-        ConfigurationError: a setting cannot be used.
+        ConfigurationError: a setting is invalid.
     """
     if _started_in != os.getpid():
         agent = _begin(load_settings())
@@ -80,13 +79,13 @@ def switch_on(context: Any) -> None:
 
 
 def program_of(context: Any) -> Any:
-    """The RDDs of a context (`rdd_records.program.Program`) while their records are captured, else None."""
+    """The RDDs of a context (`rdd_records.program.Program`) if their records are captured, else None."""
     agent = recorder()
     return None if agent is None else agent.program(context)
 
 
 def claim(agent: Agent) -> None:
-    """Under `headwater run`: capture is on, so `attach` has nothing to do."""
+    """Mark capture as on, so that `attach` does nothing under `headwater run`."""
     global _attached, _started_in  # one capture a process
     _attached, _started_in = agent, os.getpid()
 
@@ -104,7 +103,7 @@ def _begin(settings: Settings) -> Agent | None:
 
 
 def recorder() -> Agent | None:
-    """Return who is told of what the program declares; None while nothing is captured."""
+    """Return the receiver of the program's declarations; None without capture."""
     agent = _attached if _started_in == os.getpid() else None
     return agent if agent is not None and agent.watching else None
 
@@ -112,5 +111,5 @@ def recorder() -> Agent | None:
 def _finish(agent: Agent, pid: int) -> None:
     if os.getpid() != pid:
         return  # a forked child
-    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C while we deliver: the spool keeps the rest
+    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C during delivery: the spool keeps the rest
         agent.finish(Outcome())

@@ -1,4 +1,4 @@
-"""What a program declares of its own functions over partitions, for record lineage. Light: it is imported where a program does so."""
+"""Declarations of a program about its functions over partitions, for record lineage. Light, because programs import it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Of: TypeAlias = Callable[[int, Any], Iterable[int]]
 
 @dataclass(frozen=True, slots=True)
 class RowWise:
-    """A function that makes its results of one record after the other. `check`: of how many records one is verified; 0: none is."""
+    """A function with one record behind each result. `check`: verify one record in so many; 0: none."""
 
     check: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class MadeOf:
-    """A function of whose results `of` tells which records each is made of. `check`: of how many results one is verified; 0: none is."""
+    """A function with `of`, which returns the records behind a result. `check`: verify one result in so many; 0: none."""
 
     of: Of
     check: int = 0
@@ -35,22 +35,22 @@ def row_wise(*, check: int = 0) -> Callable[[_Function], _Function]: ...
 
 
 def row_wise(function: Any = None, *, check: int = 0) -> Any:
-    """Declare that each result of a function over a partition is made of the record alone that it pulled last.
+    """Declare that each result of a function over a partition is made of the record that it pulled last, and of no other.
 
-    For functions that the program gives to `mapPartitions` or `mapPartitionsWithIndex`: their records then have the lineage that those of
-    `map` have, in the place of the whole partition's.
+    For functions passed to `mapPartitions` or `mapPartitionsWithIndex`. Their records then have lineage like those of `map`, instead of the
+    whole partition's.
 
     Args:
-        function: The function, which is returned as it is. It may be anything that can be called and can have attributes.
-        check: Verify one of so many records, and with it the first of each partition, by calling the function again for that record alone.
-            Where what it gives is not the same, nothing is captured of the records, and the run's summary says so.
+        function: The function, which is returned unchanged. It may be any callable that can have attributes.
+        check: Verify one record in so many, and the first of each partition, by calling the function again with that record alone. If the
+            results differ, nothing is captured of the records, and the run's summary says so.
     """
     mark = _marked("row-wise", _count(check))
     return mark if function is None else mark(function)
 
 
 def made_of(of: Of, *, check: int = 0) -> Callable[[_Function], _Function]:
-    """Declare which records each result of a function over a partition is made of: `headwater.lineage(of=…)`, which describes it."""
+    """Declare the records behind each result of a function over a partition; see `headwater.lineage(of=…)`."""
     return _marked("of", of, _count(check))
 
 
@@ -60,16 +60,16 @@ def _count(check: int) -> int:
 
 def _marked(*declared: Any) -> Callable[[Any], Any]:
     def mark(function: Any) -> Any:
-        setattr(function, _DECLARED, [*declared])  # plain values: it goes to workers that may lack this module. Each function has its own
+        setattr(function, _DECLARED, [*declared])  # plain values for workers that may lack this module; a separate list for each function
         return function
 
     return mark
 
 
 def declared(function: Any) -> RowWise | MadeOf | None:
-    """What a program declared of a function; None: nothing.
+    """The declaration about a function, or None.
 
-    What `functools.wraps` copied was declared of the function inside: the one around it may do anything.
+    A declaration that `functools.wraps` copied belongs to the inner function: the outer one may do anything.
     """
     found = getattr(function, _DECLARED, None)
     if found is not None and found is getattr(getattr(function, "__wrapped__", None), _DECLARED, None):

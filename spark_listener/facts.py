@@ -1,4 +1,4 @@
-"""What a SparkContext says of itself, asked once, when it starts."""
+"""Facts about a SparkContext, read once when it starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headwater.spark_listener.spark_conf import SparkConf
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """`started` is in seconds since the epoch; `obstacle` says why records cannot be captured on this master, if they cannot."""
+    """`started` is in seconds since the epoch. `obstacle` is the reason why records cannot be captured on this master, or None."""
 
     id: str
     name: str

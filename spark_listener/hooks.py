@@ -1,9 +1,9 @@
-"""The hooks in PySpark: after a SparkContext or session is made, around `stop`, around what reads and saves RDDs and checkpoints.
+"""The hooks in PySpark: after the start of a SparkContext or session, around `stop`, around reads and saves of RDDs, and checkpoints.
 
-Put on PySpark's classes when they are imported, in this process alone: Python workers are processes of their own that never load this
-module, and in a forked child every hook passes through. A hook calls the original exactly as it was called, and what the original
-returns or raises is what the program gets. (A checkpoint is called on a frame that stands in for the program's, and records its rows; the
-RDD of a frame and the frame of an RDD are those of the same rows, which have their references with them.)
+They are installed on PySpark's classes at import, in this process only. Python workers never load this module, and in a forked child every
+hook passes the call on. A hook calls the original with the same arguments, and the program gets its result or exception. There are two
+exceptions: a checkpoint is called on a tapped frame that records the rows, and the RDD of a frame (or the frame of an RDD) carries
+references.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Watcher(Protocol):
-    """Receives what the hooks see. None of its methods may raise."""
+    """Receives the events of the hooks. No method may raise."""
 
     @property
     def watching(self) -> bool: ...
@@ -93,12 +93,12 @@ class Unmoved:
 
 
 class _Current:
-    """The watcher of this process: PySpark's classes are hooked once, and ask here for it at each call."""
+    """The watcher of this process. PySpark's classes are hooked once, and look up the watcher at each call."""
 
     def __init__(self) -> None:
         self.to: Watcher = Unmoved()
 
-    # Handed on as functions, once: they ask for the current watcher at each call.
+    # These functions look up the current watcher at each call.
     def program(self, context: Any) -> Program | None:
         return self.to.program(context)
 
@@ -118,7 +118,7 @@ _HOOKED = "__headwater_hooked__"
 
 
 def install(watcher: Watcher) -> None:
-    """Hook PySpark's classes now, where they are loaded, or when they will be. A later watcher takes the place of an earlier one."""
+    """Hook PySpark's classes now if they are loaded, else at their import. A later watcher replaces an earlier one."""
     hooked = not isinstance(_CURRENT.to, Unmoved) or _CURRENT.to.watching
     _CURRENT.to = watcher
     if not hooked:
@@ -140,7 +140,7 @@ def _hook(watcher: Watcher) -> None:
 
 
 class _AfterImport(MetaPathFinder):
-    """Finds nothing by itself; lets a patch run right after a module of a given name was executed."""
+    """Finds no module itself. It runs a patch after a named module was executed."""
 
     def __init__(self, patches: dict[str, Callable[[ModuleType], None]]) -> None:
         self._patches = patches
@@ -156,7 +156,7 @@ class _AfterImport(MetaPathFinder):
 
 
 class _PatchingLoader(Loader):
-    """Stands in for a module's loader until the module is executed: a ZIP's loader is shared by its modules, so it cannot be changed."""
+    """Replaces a module's loader for one execution, because the modules of a ZIP share a loader that must not change."""
 
     def __init__(self, inner: Loader, patch: Callable[[ModuleType], None]) -> None:
         self._inner = inner
@@ -193,7 +193,7 @@ def _hook_session(module: ModuleType, *, watcher: Watcher) -> None:
 
     @functools.wraps(create)
     def create_frame(self: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
-        if not watcher.watching or not hasattr(data, "mapPartitions"):  # no RDD
+        if not watcher.watching or not hasattr(data, "mapPartitions"):  # not an RDD
             return create(self, data, *args, **kwargs)
         watcher.look_begins(self.sparkContext)
         try:
@@ -246,7 +246,7 @@ def _hook_rdd(module: ModuleType, *, watcher: Watcher) -> None:
 
 
 def _get_lineage(rdd: Any) -> Any:
-    """Return the lineage of an RDD: Titian's own call for `headwater.lineage(rdd)`."""
+    """Return the lineage of an RDD: Titian's name for `headwater.lineage(rdd)`."""
     import headwater
 
     return headwater.lineage(rdd)

@@ -1,7 +1,7 @@
-"""How this program was started, as far as it may be told: for the record of a run, and for its replay.
+"""The start of this program, for the record of a run and for its replay.
 
-Taken once, before the program can change its own arguments or folder. It must never carry a secret: variables are recorded by an allow
-list, and what is recorded is redacted.
+Taken once, before the program can change its arguments or folder. It must never carry a secret: an allow list names the variables, and all
+values are redacted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LARGEST_SCRIPT = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """`script` is absolute; None where the program is no file (a notebook, a shell, `-m`)."""
+    """`script` is absolute; None if the program is not a file (a notebook, a shell, `-m`)."""
 
     argv: Sequence[str]
     working_directory: str
@@ -38,7 +38,7 @@ class Invocation:
 
 
 def take_invocation(*, script: str | None, argv: Sequence[str], extra_variables: Sequence[str] = ()) -> Invocation:
-    """What there is to say about this process now."""
+    """The invocation of this process."""
     return Invocation(
         argv=redact_arguments(argv),
         working_directory=redact(_working_directory()),
@@ -50,7 +50,7 @@ def take_invocation(*, script: str | None, argv: Sequence[str], extra_variables:
 
 
 def this_invocation(extra_variables: Sequence[str] = ()) -> Invocation:
-    """The invocation where the program was started by someone else: `__main__` says which file it is, if it is one."""
+    """The invocation if another launcher started the program. `__main__` names the file, if there is one."""
     main = sys.modules.get("__main__")
     script = getattr(main, "__file__", None)
     return take_invocation(
@@ -59,7 +59,7 @@ def this_invocation(extra_variables: Sequence[str] = ()) -> Invocation:
 
 
 def register_program(registry: Registry, invocation: Invocation, run: RunName) -> None:
-    """Register the program of a run in its own home, so that a replay can start it again; not where there is no script to start."""
+    """Register the program in its home so that a replay can start it. Without a script, do nothing."""
     if invocation.script is None or invocation.script_sha256 is None:
         return
     registry.register(
@@ -72,7 +72,7 @@ def register_program(registry: Registry, invocation: Invocation, run: RunName) -
 
 
 def environment_of(extra: Sequence[str]) -> dict[str, str]:
-    """The variables that may be kept, as they are now, without secrets."""
+    """The current values of the variables that may be kept, without secrets."""
     return {name: redact(os.environ[name]) for name in sorted({*ALLOWED, *extra}) if name in os.environ and not is_secret_name(name)}
 
 
@@ -80,15 +80,15 @@ def _working_directory() -> str:
     try:
         return os.getcwd()
     except OSError:
-        return ""  # it was deleted under us; the program may not care, so neither do we
+        return ""  # the folder was deleted; the program may not care
 
 
 def script_sha256(script: str) -> str | None:
-    """The SHA-256 of a script; None where it is no file, cannot be read, or is far larger than a script."""
+    """The SHA-256 of a script; None if it is not a file, cannot be read, or is far larger than a script."""
     try:
         path = Path(script)
         if not path.is_file() or path.stat().st_size > _LARGEST_SCRIPT:
             return None
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
-        return None  # unreadable here; running it will say so in its own words
+        return None  # unreadable; running it will report the error

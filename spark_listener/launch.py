@@ -1,12 +1,12 @@
 """The launcher: runs a program as `python` would, with capture on.
 
-Same process, same interpreter, same arguments, `__main__`, `sys.path`, signals and exit code; a traceback shows the program's frames and
-not ours. For `headwater run`, and for spark-submit, which is given this file and then the program:
+Process, interpreter, arguments, `__main__`, `sys.path`, signals and exit code are those of `python`. A traceback shows the program's
+frames only. For `headwater run`, and for spark-submit with this file in front of the program:
 
     spark-submit "$(python -m headwater.spark_listener)" job.py …
 
-The settings come from the environment there. A replay (`HEADWATER_REPLAY`) leads the program's paths to a shadow before it starts; one
-that recaptures the program has its capture on, too, and delivers nothing.
+There, the settings come from the environment. A replay (`HEADWATER_REPLAY`) redirects the program's paths to a shadow before the start. A
+recapture also captures, and delivers nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _INTERRUPTED = 128 + signal.SIGINT
 
 
 class _Ending:
-    """The end of the process: capture is finished after everything that the program registered for its own end."""
+    """The end of the process. Capture finishes after all exit handlers of the program."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -50,11 +50,11 @@ class _Ending:
 
     def __call__(self) -> None:
         if os.getpid() != self._pid:
-            return  # a forked child that ends in the usual way: the program's end is its parent's
-        with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C, while we deliver: the spool keeps the rest
+            return  # a forked child: only the parent's end is the end of the program
+        with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C during delivery: the spool keeps the rest
             self._agent.finish(self.outcome)
         if self.interrupted:
-            # As the interpreter ends an interrupted program: killed by the signal, so that shells and schedulers see it.
+            # Like the interpreter, end by the signal itself, so that shells and schedulers see it.
             sys.stdout.flush()
             sys.stderr.flush()
             signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -62,10 +62,10 @@ class _Ending:
 
 
 def run(program: str, arguments: Sequence[str], settings: Settings, *, module: bool = False) -> NoReturn:
-    """Run a script (a file, or a folder or archive with a `__main__`), or a module as with `-m`; ends by SystemExit, as the program does.
+    """Run a script (a file, or a folder or archive with a `__main__`), or a module as with `-m`. Ends by SystemExit, like the program.
 
     Raises:
-        InvalidInputError: there is no such script.
+        InvalidInputError: the script does not exist.
     """
     if not module and not os.path.exists(program):
         raise InvalidInputError(
@@ -82,10 +82,10 @@ def run(program: str, arguments: Sequence[str], settings: Settings, *, module: b
     claim(agent)
     if order is not None:
         install(CapturingReplayer(order, agent) if order.captures else Replayer(order))
-        lead_paths(order)  # last, so that whoever watches hears of the paths that are used
+        lead_paths(order)  # last, so that the watchers see the redirected paths
     elif settings.mode is not Mode.OFF:
         install(agent)
-    sys.excepthook = sys.__excepthook__  # a command line's own would change the look of the program's errors
+    sys.excepthook = sys.__excepthook__  # a hook of the command line would change the program's error output
     sys.argv = argv
     code = 0
     try:
@@ -103,7 +103,7 @@ def run(program: str, arguments: Sequence[str], settings: Settings, *, module: b
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
-    """The entry point for spark-submit: the program and its arguments, settings from the environment."""
+    """The entry point for spark-submit. Arguments are the program and its arguments."""
     program, *arguments = sys.argv[1:] if argv is None else argv
     try:
         settings = load_settings()
@@ -129,7 +129,7 @@ def _execute(program: str, order: ReplayOrder | None, *, module: bool) -> None:
 
 
 def _first_on_path(folder: str) -> None:
-    """Put the program's folder where the interpreter put ours."""
+    """Replace our folder on `sys.path` by the program's."""
     if not sys.flags.safe_path:
         sys.path[0] = folder
 
@@ -138,7 +138,7 @@ def _execute_file(script: str, order: ReplayOrder | None) -> None:
     path = os.path.abspath(script)
     content = _content(path)
     if order is not None:
-        order.check(path, content)  # of these very bytes, which are run
+        order.check(path, content)  # checks the bytes that are run
     main_module = ModuleType("__main__")
     main_module.__dict__.update(
         __file__=path,
@@ -161,7 +161,7 @@ def _compiled(path: str, content: bytes) -> CodeType:
 
 
 def _is_source(program: str) -> bool:
-    """Whether it is a source file, as opposed to an archive with a `__main__` (which begins like a ZIP)."""
+    """Whether the file is source code and not an archive with a `__main__`, which begins like a ZIP."""
     with open(program, "rb") as file:
         return file.read(4) != b"PK\x03\x04"
 
@@ -186,7 +186,7 @@ def _failure(error: BaseException) -> Outcome:
 
 
 def _show(error: BaseException) -> None:
-    """Print the traceback as the interpreter would, through whatever hook the program has set."""
+    """Print the traceback like the interpreter, through the program's own hook if it has set one."""
     seen: set[int] = set()
     chained: BaseException | None = error
     while chained is not None and id(chained) not in seen:
@@ -198,7 +198,7 @@ def _show(error: BaseException) -> None:
 
 
 def _theirs(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of the launcher and the hooks."""
+    """The traceback without frames of the launcher and the hooks."""
     if trace is None:
         return None
     rest = _theirs(trace.tb_next)
@@ -213,7 +213,7 @@ def _is_ours(filename: str) -> bool:
 
 
 if __name__ == "__main__":
-    # The program becomes `__main__`; this file goes on as the module that it is.
+    # The program becomes `__main__`; this file goes on as a module.
     from headwater.spark_listener import launch
 
     launch.main()

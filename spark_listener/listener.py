@@ -1,7 +1,7 @@
-"""The listener: one daemon thread of an application that turns what happened into OpenLineage and writes the spool.
+"""The listener: a daemon thread of an application that converts events of Spark to OpenLineage and writes the spool.
 
-The listener may be slow, and it may fail at one query, but the program must never notice. It counts a query that cannot be turned into
-events as a fault, and the ledger says so. When the program ends, the listener has the time that the settings allow to finish.
+The listener may be slow or fail at one query, but the program must never notice. A query that cannot be converted counts as a fault in the
+ledger. At the end of the program, the listener has limited time to finish.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("headwater.listener")
 _DRAIN_MS = 500
-_SOON_MS = 100  # while a query runs that is to be told
+_SOON_MS = 100  # while a recorded query runs
 
 
 class Listener:
-    """Reads the bridge (once there is one) and the notes of the program's threads; has the scribe write them down."""
+    """Reads the bridge, once there is one, and the notes of the program's threads. The scribe writes the events."""
 
     def __init__(self, open_scribe: Callable[[], Scribe], breaker: Breaker, tally: Tally) -> None:
         self._open_scribe = open_scribe
@@ -39,13 +39,13 @@ class Listener:
         self._notes: queue.SimpleQueue[SavedRDD | DeclaredOperation | RecordedOperations | None] = queue.SimpleQueue()
         self._bridge: Any = None
         self._finishing = False
-        self.bus_seconds = 0.0  # at the end, while Spark delivered its last events; `SparkContext.stop` waits for them in any case
+        self.bus_seconds = 0.0  # time of Spark's last events at the end; `SparkContext.stop` waits for them in any case
         self._asked_tables = AskedTables()
         self._scribe: Scribe | None = None
         self._thread = threading.Thread(target=self._run, name="headwater-listener", daemon=True)
 
     def start(self) -> None:
-        """Begin; the START of the application is spooled."""
+        """Begin, and spool the START of the application."""
         self._thread.start()
 
     def drain_from(self, bridge: Any) -> None:
@@ -54,15 +54,15 @@ class Listener:
         self._notes.put(None)
 
     def note(self, seen: SavedRDD | DeclaredOperation | RecordedOperations) -> None:
-        """Something that the bridge does not see."""
+        """Note an event that the bridge does not see."""
         self._notes.put(seen)
 
     def finish(self, timeout: float) -> bool:
-        """Read what is left and end, in `timeout` seconds at most; True if it did."""
+        """Read the rest and end within `timeout` seconds. Return whether that worked."""
         self._finishing = True
         self._notes.put(None)
         if self._bridge is not None:
-            with contextlib.suppress(Exception):  # of a JVM that is gone; the thread ends by itself then
+            with contextlib.suppress(Exception):  # the JVM is gone; the thread ends by itself
                 self._bridge.wake()
         self._thread.join(timeout)
         return not self._thread.is_alive()
@@ -77,7 +77,7 @@ class Listener:
         try:
             scribe = self._scribe = self._open_scribe()
             while self._breaker.closed:
-                finishing = self._finishing  # before reading: what came before the end is read below
+                finishing = self._finishing  # before reading, so that the loop below reads everything before the end
                 self._read_notes(scribe, wait=self._bridge is None and not finishing)
                 drained = self._read_bridge(scribe, 0 if finishing else _SOON_MS if scribe.waiting else _DRAIN_MS, flush=finishing)
                 if not finishing:
@@ -86,7 +86,7 @@ class Listener:
                     break
         except Exception as error:  # noqa: BLE001  # the promise of the module's docstring
             if type(error).__name__ == "Py4JNetworkError":
-                _log.debug("the JVM is gone", exc_info=error)  # killed, or ended by the program: what it did last is not known
+                _log.debug("the JVM is gone", exc_info=error)  # killed, or ended by the program: its last actions are unknown
             else:
                 self._breaker.open(f"the listener stopped: {type(error).__name__}: {error}")
         finally:
@@ -103,14 +103,14 @@ class Listener:
                 with self._breaker.counted("an operation was declared"):
                     scribe.operation(seen)
             elif seen is not None:
-                drained = self._read_bridge(scribe, 0, flush=True)  # its jobs have ended, and are told first
+                drained = self._read_bridge(scribe, 0, flush=True)  # its jobs have ended, and come first
                 while drained:
                     drained = self._read_bridge(scribe, 0, flush=False)
                 with self._breaker.counted("an RDD was saved"):
                     scribe.saved_rdd(seen)
 
     def _read_operations(self, scribe: Scribe) -> None:
-        """Write down the operations that the program declared after its SparkContext had stopped."""
+        """Write operations that the program declared after its SparkContext had stopped."""
         while not self._notes.empty():
             seen = self._notes.get()
             if isinstance(seen, DeclaredOperation | RecordedOperations):

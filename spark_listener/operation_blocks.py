@@ -1,6 +1,6 @@
-"""`headwater.operation` around a block of code or, as a decorator, around each call of a function: it is told when that begins and ends.
+"""`headwater.operation` around a block of code or, as a decorator, around each call of a function.
 
-For programs, which may be in one operation several times at once: in threads, tasks and generators. Each time is an execution of its own.
+A program may be in one operation several times at once: in threads, tasks and generators. Each time is a separate execution.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _CANCELLED = ("CancelledError", "GeneratorExit", "KeyboardInterrupt")
 
 
 class Recorder(Protocol):
-    """Who is told of operations. It never raises."""
+    """The receiver of operations. It never raises."""
 
     def operation(self, operation: DeclaredOperation) -> None: ...
 
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """One time that an operation was entered. `begun` None: nothing is told of it."""
+    """One entry into an operation. `begun` is None if nothing is recorded of it."""
 
     owner: Operation
     begun: DeclaredOperation | None
@@ -42,10 +42,10 @@ _ENTRIES: ContextVar[tuple[_Entry, ...]] = ContextVar("headwater_operations", de
 
 
 class Operation:
-    """A declared operation around a block of code or, as a decorator, around each call of a function; several threads may be in it.
+    """A declared operation around a block of code or each call of a function. Several threads may be in it.
 
-    `recorder` is asked each time, since capture may begin after a function was decorated; None while nothing is captured. What goes wrong
-    here never reaches the program. What a thread or task entered it leaves; where another one leaves, the latest entry ends.
+    `recorder` is called at each entry, because capture may begin after a function was decorated. It returns None without capture. A fault
+    here never reaches the program. A thread or task leaves the operation that it entered; if another one leaves, the latest entry ends.
     """
 
     def __init__(self, recorder: Callable[[], Recorder | None], declared: DeclaredOperation | None) -> None:
@@ -54,9 +54,10 @@ class Operation:
         self._open: list[_Entry] = []
 
     def __call__(self, function: Any) -> Any:
-        """The function, with each of its calls as an operation of its own.
+        """Return the function, with each of its calls as a separate operation.
 
-        One that is `async` ends when it has been awaited, a generator when it has given all or is closed; if it never begins, nothing does.
+        The operation of an `async` function ends when it has been awaited; that of a generator when it is exhausted or closed. If the
+        function never begins, neither does the operation.
         """
         make = _wrapped_generator if inspect.isgeneratorfunction(function) else _wrapped
         if inspect.isasyncgenfunction(function):
@@ -88,11 +89,11 @@ class Operation:
             _log.warning("The end of a declared operation is left out: %s: %s.", type(fault).__name__, fault)
 
     def _left(self) -> DeclaredOperation | None:
-        """What was entered last here or, if that was nothing, anywhere; None where everything has ended."""
+        """The last entry of this thread or task; else the last entry of any; None if all have ended."""
         here = [entry for entry in _still_open() if entry.owner is self]
         while self._open:
             entry = here.pop() if here else self._open[-1]
-            with suppress(ValueError):  # another thread leaves it at the same time
+            with suppress(ValueError):  # another thread left it at the same time
                 self._open.remove(entry)
                 entry.open = False
                 _ENTRIES.set(_still_open())
@@ -150,7 +151,7 @@ def _wrapped_asynchronous_generator(function: Callable[..., Any], operation: Cal
 
 
 def _outcome(error: BaseException | None) -> Outcome:
-    """How a block of code ended. To leave the program by `sys.exit()` is to end well."""
+    """The outcome of a block of code. `sys.exit()` is a success."""
     if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
         return Outcome()
     kind = type(error).__name__

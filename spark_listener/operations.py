@@ -1,8 +1,8 @@
-"""Operations that the program declares: `headwater.operation` around any code, or `spark.headwater.operation.NAME` in its configuration.
+"""Declared operations: `headwater.operation` around any code, or `spark.headwater.operation.NAME` in its configuration.
 
-For what no plan of Spark shows: a call of a service, a copy by another tool, a model that a library trains. A declared operation is a run
-of its own, with the datasets that its author names. It is marked as declared, since nobody checked them. It never fails or changes the
-program: what cannot be used is said in the log.
+For work that no Spark plan shows: a call of a service, a copy by another tool, a model that a library trains. A declared operation is a
+separate run with the datasets that its author names. It is marked as declared, because nobody checked them. It never fails or changes the
+program: the log reports invalid declarations.
 """
 
 from __future__ import annotations
@@ -29,16 +29,18 @@ OPERATIONS = "operation."  # below spark.headwater.
 _MOST_DATASETS = 1000
 _LONGEST = 10_000
 _LONGEST_NAME = 200
-_OTHER_ADDRESS = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:(?!/)")  # jdbc:postgresql://…, mailto:…: neither a path nor a URI of one
+_OTHER_ADDRESS = re.compile(
+    r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:(?!/)"
+)  # jdbc:postgresql://…, mailto:…: neither a path nor the URI of a path
 
 DatasetName = str | Name
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredOperation:
-    """One execution of a declared operation. Instants are in seconds since the epoch; `ended` None: it goes on.
+    """One execution of a declared operation. Instants are in seconds since the epoch; `ended` is None while it runs.
 
-    A dataset is a path or URI, or a namespace and name. Relative paths are those of the folder that the program is in when it begins.
+    A dataset is a path or URI, or a namespace and name. Relative paths begin at the program's working folder at the start of the operation.
     """
 
     name: str
@@ -57,30 +59,28 @@ class DeclaredOperation:
         return replace(self, inputs=inputs, outputs=outputs, started=time.time(), run_id=new_run_id())
 
     def job_facets(self) -> dict[str, Facet]:
-        """What marks the job as declared, and the words of its author."""
+        """The facets with the mark of a declared job and the author's description."""
         facets = {OPERATION: facet(OPERATION, declared=True, declaredIn=self.declared_in, name=redact(self.name))}
         if self.description:
             facets["documentation"] = facet("documentation", description=redact(self.description)[:_LONGEST])
         return facets
 
     def read(self) -> list[Dataset]:
-        """The inputs that were named."""
         return [named_dataset(*_named(name)) for name in self.inputs]
 
     def written(self) -> list[Dataset]:
-        """The outputs that were named."""
         return [named_dataset(*_named(name)) for name in self.outputs]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedOperations:
-    """Operations on fields that the program recorded: `event` makes the event for a namespace, a job and a run, those of the program."""
+    """The program's operations on fields. `event` makes the event for the namespace, job and run of the program."""
 
     event: Callable[[str, str, str], dict[str, Any]]
 
 
 def declared(name: Any, inputs: Any, outputs: Any, description: Any, declared_in: str = "program") -> DeclaredOperation | None:
-    """The operation, or None where it cannot be used, which the log says."""
+    """The operation, or None if the declaration is invalid, which the log reports."""
     try:
         text = None if description is None else str(description)
         return DeclaredOperation(_title(name), _names("inputs", inputs), _names("outputs", outputs), text, declared_in)
@@ -91,7 +91,7 @@ def declared(name: Any, inputs: Any, outputs: Any, description: Any, declared_in
 
 
 def of_configuration(ours: Mapping[str, str]) -> list[DeclaredOperation]:
-    """Those of `spark.headwater.operation.NAME`: JSON with `inputs`, `outputs` and `description`."""
+    """The operations of `spark.headwater.operation.NAME`: JSON with `inputs`, `outputs` and `description`."""
     found = []
     for key, value in sorted(ours.items()):
         if key.startswith(OPERATIONS):
@@ -137,7 +137,7 @@ def _name(part: str, name: Any) -> DatasetName:
     if isinstance(name, os.PathLike):
         name = os.fspath(name)
     if _is_text(name) and not _OTHER_ADDRESS.match(name):
-        dataset_name(name)  # raises ValueError where it is no URI
+        dataset_name(name)  # raises ValueError if it is not a URI
         return str(name)
     if isinstance(name, (tuple, list)) and len(name) == 2 and all(_is_text(each) for each in name):
         return (name[0], name[1])

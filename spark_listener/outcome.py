@@ -1,4 +1,4 @@
-"""How something ended: a program, a query, the saving of an RDD."""
+"""The outcome of a program, a query, or the save of an RDD."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`error` None: well. `exit_code` is known where the program ran under `headwater run`; `language` is that of the error.
+    """`error` is None after a success. `exit_code` is known under `headwater run`; `language` is the language of the error.
 
-    `cancelled`: somebody ended it, as opposed to a fault of its own.
+    `cancelled`: somebody ended it, so it is not a fault of the program.
     """
 
     error: str | None = None
@@ -24,5 +24,5 @@ class Outcome:
 
 
 def is_cancelled(error: str) -> bool:
-    """Whether an error, as Python's text of it, says that somebody ended the work."""
+    """Whether an error text of Python says that somebody ended the work."""
     return error.startswith("KeyboardInterrupt") or "[SPARK_JOB_CANCELLED]" in error

@@ -1,7 +1,7 @@
-"""RDD programs, at the grain of datasets: what an RDD was made from, and where it was saved.
+"""RDD programs at the grain of datasets: the inputs of an RDD, and the places where it was saved.
 
-For the hooks around PySpark's RDD. The inputs are found on the JVM's side, by walking the dependencies of the RDD down to the ones that
-read files. The walk is bounded, since each step is a call into the JVM; a walk that was cut short says so.
+For the hooks around PySpark's RDD. The inputs are found in the JVM, by walking the dependencies of the RDD down to those that read files.
+The walk is limited, because each step is a call into the JVM. A walk that reached the limit reports it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _INPUT_FOLDERS = "mapreduce.input.fileinputformat.inputdir"
 
 @dataclass(frozen=True, slots=True)
 class SavedRDD:
-    """An RDD that was saved, or failed to be. Instants are in seconds since the epoch; `id` is what its jobs are known by."""
+    """An RDD that was saved, or failed to be. Instants are in seconds since the epoch; `id` is the mark of its jobs."""
 
     id: str
     operation: str
@@ -38,50 +38,49 @@ class SavedRDD:
     ended: float
     error: str | None = None
     problems: Sequence[str] = ()
-    rdd: Any = None  # what is saved in the place of the program's own; None: that
+    rdd: Any = None  # the RDD to save in place of the program's; None: the program's
     sink: int | None = None  # the boundary that records it
     refused: Mapping[str, str] | None = None  # why its records are not captured
     capture: Mapping[str, Any] | None = None  # the parts of its manifest
 
     def ended_at(self, instant: float, error: str | None, capture: Mapping[str, Any] | None) -> SavedRDD:
-        """The same, ended."""
         return replace(self, ended=instant, error=error, capture=capture, rdd=None)
 
 
 @dataclass(slots=True)
 class Found:
-    """Paths that an RDD reads, in the order found; `problems` says what was not found and why."""
+    """Paths that an RDD reads, in the order found. `problems` are the inputs that were not found, with reasons."""
 
     paths: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    frames: list[int] = field(default_factory=list)  # the RDDs of DataFrames that it was made of
+    frames: list[int] = field(default_factory=list)  # the RDDs of DataFrames below it
 
 
 def mark_jobs(context: Any, save: str | None) -> None:
-    """Let the jobs that this thread of the program starts from now on say that they are of a save; None: no longer."""
+    """Mark the later jobs of this thread as jobs of a save; None ends the marking."""
     context.setLocalProperty(_SAVE, save)
 
 
 def mark_looks(context: Any, *, begin: bool) -> None:
-    """Let the jobs that this thread of the program starts from now on say that they only look for a schema, or no longer."""
+    """Mark the later jobs of this thread as looks at a schema, or end the marking."""
     context.setLocalProperty(_LOOK, "true" if begin else None)
 
 
 class Origins:
-    """Remembers what RDDs made from DataFrames read, and DataFrames made from RDDs and of checkpoints; finds the inputs of any RDD.
+    """Remembers the inputs of RDDs made from DataFrames, of DataFrames made from RDDs, and of checkpoints. Finds the inputs of any RDD.
 
-    `describe` describes a plan of the JVM; None: columns are not followed.
+    `describe` describes a plan of the JVM; with None, columns are not followed.
     """
 
     def __init__(self) -> None:
         self.describe: Callable[[Any], Mapping[str, Any]] | None = None
         self.kept = KeptColumns()
-        self._seen_by_rdds: dict[int, Steps] = {}  # by the RDD of a frame: of what its columns are made, any of them
+        self._seen_by_rdds: dict[int, Steps] = {}  # by the RDD of a frame: the sources of all its columns
         self._of_frames: dict[int, tuple[str, ...]] = {}
         self._of_columns: dict[int, tuple[str, ...]] = {}
 
     def remember(self, frame: Any, rdd: Any, plan: Any = None) -> None:
-        """`rdd` was made from `frame`, a DataFrame: its files are known by the roots of `plan`, the frame's own where it is not given."""
+        """`rdd` was made from the DataFrame `frame`. Its files are known by the roots of `plan`, by default the frame's own plan."""
         if len(self._of_frames) < _MOST_REMEMBERED:
             start = getattr(rdd, "_prev_jrdd", None) or _jvm(rdd, "_jrdd")
             known = _jvm(frame, "_jdf").queryExecution().optimizedPlan() if plan is None else plan
@@ -90,7 +89,7 @@ class Origins:
                 self._seen_by_rdds[int(start.rdd().id())] = self.kept.of_plan(self.describe(known)).opaque()
 
     def remember_frame(self, rdd: Any, frame: Any) -> None:
-        """`frame`, a DataFrame, was made from `rdd`: a plan names it by its columns, and the RDD's inputs are found here alone."""
+        """The DataFrame `frame` was made from `rdd`. A plan names it by its columns, and only this record leads to the RDD's inputs."""
         found = self.inputs_of(rdd)
         self._name_by_columns(frame, found.paths)
         if found.frames:
@@ -99,7 +98,7 @@ class Origins:
             self.kept.keep(attributes, [seen] * len(attributes), {})
 
     def remember_checkpoint(self, frame: Any, checkpoint: Any) -> None:
-        """`checkpoint` holds the rows of `frame`, and says nothing of where they came from."""
+        """`checkpoint` holds the rows of `frame`, but its plan does not name their source."""
         self._name_by_columns(checkpoint, self._roots_of(_jvm(frame, "_jdf").queryExecution().optimizedPlan()))
         if self.describe is not None:
             made = self.kept.of_plan(self.describe(_jvm(frame, "_jdf").queryExecution().optimizedPlan()))
@@ -111,11 +110,11 @@ class Origins:
             self._of_columns.update((attribute, known) for attribute in _attributes(frame))
 
     def of_columns(self, attributes: Iterable[int]) -> list[str]:
-        """What the RDDs behind columns of a plan read."""
+        """The inputs of the RDDs behind columns of a plan."""
         return list(dict.fromkeys(path for attribute in attributes for path in self._of_columns.get(attribute, ())))
 
     def read_by(self, rdds: Sequence[Mapping[str, Any]]) -> Found:
-        """What a job reads, whose RDDs the JVM has described (`jvm/listen/RddInputs.java`)."""
+        """The inputs of a job. The JVM has described its RDDs (`jvm/listen/RddInputs.java`)."""
         found = Found()
         by_id = {rdd["id"]: rdd for rdd in rdds}
         below = {parent for rdd in rdds for parent in rdd.get("parents") or ()}
@@ -133,9 +132,9 @@ class Origins:
         return found
 
     def inputs_of(self, rdd: Any) -> Found:
-        """What `rdd`, PySpark's, reads."""
+        """The inputs of PySpark's `rdd`."""
         found = Found()
-        # A pipelined RDD has no JVM counterpart until it runs, and making one would change the program; its parent has.
+        # A pipelined RDD has no JVM counterpart before it runs, and making one would change the program. Its parent has one.
         start = getattr(rdd, "_prev_jrdd", None) or _jvm(rdd, "_jrdd")
         waiting, seen = deque([start.rdd()]), set()
         while waiting:
@@ -157,7 +156,7 @@ class Origins:
         return found
 
     def _roots_of(self, plan: Any, caches: set[tuple[int, ...]] | None = None) -> Iterator[str]:
-        """The files at the leaves of a plan, and what is known of its other leaves. `caches`: those that were looked into."""
+        """The files at the leaves of a plan, and the known facts about its other leaves. `caches`: caches that were already visited."""
         caches = set() if caches is None else caches
         leaves = plan.collectLeaves()
         for i in range(leaves.size()):
@@ -170,7 +169,7 @@ class Origins:
                 cached = leaf.cacheBuilder().logicalPlan()
                 columns = cached.output()
                 number = tuple(int(columns.apply(j).exprId().id()) for j in range(columns.size()))
-                if number not in caches:  # one that two others read is read twice by whoever reads both
+                if number not in caches:  # a cache with two readers is read twice by a plan with both
                     caches.add(number)
                     yield from self._roots_of(cached, caches)
             elif "LogicalRDD" in names:
@@ -191,11 +190,11 @@ def _paths_of(rdd: Any, found: Found) -> list[str]:
     return []
 
 
-_OWN = {"ParallelCollectionRDD", "EmptyRDD"}  # data of the program itself, or none
+_OWN = {"ParallelCollectionRDD", "EmptyRDD"}  # data of the program itself, or no data
 
 
 def _described(rdd: Mapping[str, Any], found: Found) -> list[str]:
-    """What an RDD reads by itself, of those that the JVM described."""
+    """The inputs of one RDD, without its parents, among those that the JVM described."""
     kind, name = str(rdd.get("kind") or ""), str(rdd.get("name") or "")
     if kind == "more":
         found.problems.append(f"the RDD has more than {_MOST_RDDS} ancestors; inputs beyond them are not listed")
@@ -206,13 +205,13 @@ def _described(rdd: Mapping[str, Any], found: Found) -> list[str]:
     if len(files) > _MOST_FILES:
         found.problems.append(f"the RDD reads many files; only the folders of the first {_MOST_FILES} are listed")
     if len(files) == 1 and not files[0].rsplit("/", 1)[-1].startswith("part-"):
-        return files  # one file, which no job of Spark wrote: it was most likely read by its name
+        return files  # one file that no Spark job wrote: most likely the program read it by name
     if rdd.get("parents") or files:
         return list(dict.fromkeys(map(folder_of, files)))
     if kind in _OWN or name in _OWN or kind == "FileScanRDD":
         return []
     if not kind and "/" in name:
-        return places_of_pattern(name)  # the job was over before it was looked at; Spark calls an RDD of files by their path
+        return places_of_pattern(name)  # the job ended before we looked; Spark names an RDD of files after their path
     problem = f"what {kind or name or 'an RDD'} reads is not known"
     if problem not in found.problems:
         found.problems.append(problem)
@@ -220,12 +219,12 @@ def _described(rdd: Mapping[str, Any], found: Found) -> list[str]:
 
 
 def _jvm(wrapper: Any, name: str) -> Any:
-    """The JVM's object behind one of PySpark's. There is no public way to it."""
+    """The JVM object behind an object of PySpark. There is no public way to it."""
     return getattr(wrapper, name)
 
 
 def _attributes(frame: Any) -> list[int]:
-    """The numbers by which plans know the columns of a frame."""
+    """The numbers of a frame's columns in plans."""
     columns = _jvm(frame, "_jdf").queryExecution().analyzed().output()
     return [int(columns.apply(i).exprId().id()) for i in range(columns.size())]
 
@@ -252,7 +251,7 @@ def _scanned(rdd: Any, found: Found) -> list[str]:
 
 
 def _split(folders: str | None) -> list[str]:
-    """Paths of Hadoop's list, which escapes commas and backslashes of a path by backslashes. Each path is a pattern."""
+    """Split a list of Hadoop paths, which escapes commas and backslashes. Each path is a pattern."""
     parts = _LISTED.findall(folders or "")
     return [place for part in parts for place in places_of_pattern(_ESCAPED.sub(r"\1", part))]
 

@@ -1,8 +1,8 @@
-"""What is recorded without a plan of Spark SQL: operators, boundaries and the segments of tasks, out of which captures are put together.
+"""Records captured without a Spark SQL plan: operators, boundaries, and segments of tasks, from which captures are made.
 
-For whoever records from Python. A segment may be written long before it is known which captures it belongs to (the files of a shuffle serve
-every job that reads it), so all go into one pool of the application, and each capture links those that it needs. Only segments of task
-attempts that Spark counted are known here: their reports come with the tasks' results, through an accumulator.
+For all recording from Python. A task may write a segment long before its captures are known, because the files of a shuffle serve every job
+that reads it. So all segments go into one pool of the application, and each capture links the segments that it needs. Only segments of task
+attempts that Spark counted are known here: reports come with the task results, through an accumulator.
 """
 
 from __future__ import annotations
@@ -21,22 +21,21 @@ from uuid import uuid4
 
 _log = logging.getLogger("headwater.recording")
 
-# The first number of an operator, a boundary or a source. Those of plans of Spark SQL are smaller, so that a capture may hold both
+# The first number of an operator, a boundary or a source. Spark SQL plans have smaller numbers, so that a capture may hold both
 # (jvm/rewrite/kept/RecordedRows.java).
 FIRST = 1_000_000
-_PLAN = 100_000  # numbers that are set aside for a plan of Spark SQL
+_PLAN = 100_000  # numbers reserved for one Spark SQL plan
 _MOST_PLANS = 10_000
-_MOST_OPERATORS = 50_000  # what a program did is known as long as it runs, about a kB an operator
+_MOST_OPERATORS = 50_000  # operators stay in memory while the program runs, about 1 kB each
 _MOST_REPORTS = 500_000
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentReport:
-    """What a task said of its segment of one boundary. `rows` 0: it has none, and there is no segment.
+    """A task's report about its segment of one boundary. `rows` 0: there is no segment.
 
-    `partly`: of the records of a partition up to the last that a function asked for. `content` is a digest of its rows: where that is
-    another, they may still be the same, encoded otherwise or in another order. `superset` says why rows may name more
-    than records were made of.
+    `partly`: the segment ends at the last record that a function pulled. `content` is a digest of the rows; segments with different digests
+    may still hold the same rows in another encoding or order. `superset` is the reason why rows may name too many records.
     """
 
     boundary: int
@@ -56,10 +55,10 @@ class SegmentReport:
 @dataclass(slots=True)
 class _Boundary:
     described: dict[str, Any]
-    partitions: Callable[[], int | None] | None  # tasks that must have told; None: not known
-    counted: int | None = None  # how many these were when it was asked
+    partitions: Callable[[], int | None] | None  # number of tasks that must report; None: unknown
+    counted: int | None = None  # the number at the last call
     reports: dict[int, SegmentReport] = field(default_factory=dict)
-    replaced: list[tuple[SegmentReport, SegmentReport]] = field(default_factory=list)  # where a partition was computed again, otherwise
+    replaced: list[tuple[SegmentReport, SegmentReport]] = field(default_factory=list)  # partitions that were computed again with other rows
 
     def count(self) -> int | None:
         """How many tasks write it; None: it is not known."""
@@ -70,7 +69,10 @@ class _Boundary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A file that a task wrote: of which partition, and how many rows of the sink went into it are all of that partition's."""
+    """A file that a task wrote: its partition, and the number of its rows in the sink.
+
+    Together the files hold all rows of the partition.
+    """
 
     partition: int
     path: str
@@ -79,7 +81,7 @@ class Written:
 
 
 class Recording:
-    """Of one application. `folder` is where captures go, one folder each; workers must reach it."""
+    """The recording of one application. `folder` receives the captures, one folder each; workers must reach it."""
 
     def __init__(self, folder: Path, limit: int) -> None:
         self.pool = str(uuid4())
@@ -92,12 +94,12 @@ class Recording:
         self._problems: dict[int, list[dict[str, str]]] = {}
         self._plans: dict[int, Callable[[int, str], Mapping[str, Any]]] = {}
         self._reports = 0
-        self._lock = Lock()  # the program's threads define RDDs at once
+        self._lock = Lock()  # several threads of the program may define RDDs
         self._next = FIRST
 
     @property
     def bound_reached(self) -> str | None:
-        """Why nothing more should be recorded; None: it may."""
+        """The reason to record no more; None while recording goes on."""
         if self._bytes >= self._limit:
             return "what was recorded of RDDs has reached HEADWATER_SPOOL_BYTES"
         if len(self._operators) >= _MOST_OPERATORS or self._reports >= _MOST_REPORTS:
@@ -105,19 +107,18 @@ class Recording:
         return None
 
     def operator(self, op: str, text: str, children: Iterable[int], **more: Any) -> int:
-        """A new operator; its number."""
+        """Add an operator, and return its number."""
         number = self._number()
         self._operators[number] = {"id": number, "op": op, "text": text, "children": list(children), **more}
         return number
 
     def source(self, operator: int, **described: Any) -> None:
-        """What an operator of the kind Scan reads."""
         self._sources[operator] = described
 
     def plan(self, parts: Callable[[int, str], Mapping[str, Any]]) -> int | None:
-        """Set numbers aside for a plan of Spark SQL whose rows became records: the number of its root, None if there are too many.
+        """Reserve numbers for a plan of Spark SQL with rows that became records. Return the number of its root; None if there are too many.
 
-        `parts` gives, for that number and the id of a capture, what a manifest of that capture says of the plan.
+        `parts` returns the manifest parts of the plan for that number and the id of a capture.
         """
         if len(self._plans) >= _MOST_PLANS:
             return None
@@ -128,14 +129,14 @@ class Recording:
     def boundary(
         self, kind: str, operator: int, columns: Sequence[Mapping[str, Any]], partitions: Callable[[], int | None] | None = None
     ) -> int:
-        """A new boundary, written by as many tasks as `partitions` says when they have run (None: it is not known); its number.
+        """Add a boundary, and return its number. `partitions` returns the number of tasks that will have written it, or None if unknown.
 
-        One of the kind `declared` is in no manifest: by way of it tasks tell that a function does other than the program declared.
+        A boundary of the kind `declared` is in no manifest. Tasks use it to report that a function contradicts the program's declaration.
         """
         number = self._number()
         described = {"boundary": number, "kind": kind, "operator": operator, "columns": list(columns)}
         if kind == "rows":
-            described["by"] = "partition"  # any attempt makes the same rows in the same order, or the capture is refused
+            described["by"] = "partition"  # every attempt makes the same rows in the same order, or the capture is refused
         self._boundaries[number] = _Boundary(described, partitions)
         if kind not in ("sink", "check", "declared"):
             self._operators[operator]["boundary"] = number
@@ -147,22 +148,22 @@ class Recording:
         return columns
 
     def text(self, operator: int) -> str:
-        """What an operator is called."""
+        """The text of an operator."""
         known = self._operators.get(operator)
         return "a DataFrame, of which the program took the RDD" if known is None else str(known["text"])
 
     def scans_below(self, roots: Iterable[int]) -> list[int]:
-        """The scans of RDDs that feed some operators."""
+        """The scans of RDDs below some operators."""
         return [number for number in self._below(roots) if self._operators[number]["op"] == "Scan"]
 
     def sources_below(self, roots: Iterable[int]) -> list[tuple[int, Mapping[str, Any]]]:
-        """What feeds some operators was read from: each source with the number of the operator of an RDD that reads it.
+        """The sources below some operators, each with the number of the RDD operator that reads it.
 
-        Of a plan of Spark SQL, that is the number of its root.
+        For a plan of Spark SQL, that is the number of its root.
         """
         capture = str(uuid4())
         operators, plans = self._with_plans(roots, capture)
-        shutil.rmtree(self.folder / capture, ignore_errors=True)  # a plan tells its sources along with its segments
+        shutil.rmtree(self.folder / capture, ignore_errors=True)  # a plan states its sources together with its segments
         found: list[tuple[int, Mapping[str, Any]]] = [(one, self._sources[one]) for one in operators if one in self._sources]
         return found + [(self._root_of(plan), source) for plan in plans for source in plan["sources"]]
 
@@ -176,20 +177,20 @@ class Recording:
         waiting = list(roots)
         while waiting:
             number = waiting.pop()
-            if number not in found and number in self._operators:  # those of plans of Spark SQL are not here
+            if number not in found and number in self._operators:  # operators of Spark SQL plans are not in this map
                 found[number] = None
                 waiting += self._operators[number]["children"]
         return found
 
     def problems_of(self, operators: Iterable[int]) -> list[Mapping[str, str]]:
-        """What is wrong with what was recorded of some operators."""
+        """The problems in the recording of some operators."""
         chosen = set(operators)
         found = [problem for operator in chosen for problem in self._problems.get(operator, ())]
         lacks = [self._lacks(number) for number, known in list(self._boundaries.items()) if known.described["operator"] in chosen]
         return [*found, *(problem for lack in lacks for problem in lack)]
 
     def recorded(self, operator: int, kind: str) -> tuple[list[Mapping[str, Any]], list[tuple[int, Path]]]:
-        """The columns of an operator's boundary of a kind, and its segments by partition; none where there is no such boundary."""
+        """The columns of an operator's boundary of a kind, and its segments by partition. Empty if there is no such boundary."""
         for known in list(self._boundaries.values()):
             if known.described["operator"] == operator and known.described["kind"] == kind:
                 reports = [report for report in list(known.reports.values()) if report.rows]
@@ -204,18 +205,21 @@ class Recording:
                 known.count()
 
     def counts_below(self, roots: Iterable[int]) -> list[Callable[[], int | None]]:
-        """What counts the tasks that write what is recorded at and below some operators."""
+        """The counters of the tasks that write the boundaries at and below some operators."""
         below = self._below(roots)
         known = list(self._boundaries.values())
         return [one.partitions for one in known if one.partitions is not None and one.described["operator"] in below]
 
     def problem(self, operator: int, reason: str, kind: str) -> None:
-        """Whatever reads from this operator says so."""
+        """Add a problem to everything that reads from this operator."""
         text = str(self._operators[operator]["text"])
         self._problems.setdefault(operator, []).append({"operator": text, "reason": reason, "kind": kind})
 
     def add_report(self, report: SegmentReport) -> None:
-        """A task that counts told of its segment. Never raises: the thread that calls it adds up the program's own accumulators, too."""
+        """Add a counted task's report about its segment.
+
+        Never raises, because the calling thread also adds up the program's accumulators.
+        """
         boundary = self._boundaries.get(report.boundary)
         if boundary is None:
             _log.warning("A task told of boundary %s, which is not known.", report.boundary)
@@ -225,14 +229,14 @@ class Recording:
         if before is None:
             pass
         elif report.partly and report.fault is None and (not before.partly or before.rows > report.rows):
-            return  # a job that wanted only some of what the function gives, as `take` does
+            return  # a job that pulled only some results, like `take`
         elif before.fault is None and not before.partly and (before.rows, before.content) != (report.rows, report.content):
             boundary.replaced.append((before, report))
         boundary.reports[report.partition] = report
         self._bytes += report.bytes
 
     def capture(self, sink: int, written: Sequence[Written], described: Mapping[str, Any]) -> dict[str, Any]:
-        """The parts of a manifest of what was written by way of a sink: what the rows there are made of, as far down as is known."""
+        """The manifest parts of the rows written through a sink, as far down as they are known."""
         capture = str(uuid4())
         parts: dict[str, Any] = {"format": 3, "capture": capture, "sink": {**described, "boundary": sink}}
         parts |= self._parts(capture, [self._boundaries[sink].described["operator"]], sink)
@@ -249,7 +253,7 @@ class Recording:
         return {**parts, "status": _status(parts["problems"]), "cost": _cost(parts)}
 
     def completed(self, parts: Mapping[str, Any]) -> dict[str, Any]:
-        """The parts of a manifest of a query of Spark SQL, with what is known of the RDDs that its rows are made of."""
+        """The manifest parts of a Spark SQL query, with the known RDDs behind its rows."""
         tops = [int(operator["recorded"]) for operator in parts["operators"] if "recorded" in operator]
         if not tops:
             return dict(parts)
@@ -261,7 +265,7 @@ class Recording:
         return {**whole, "status": parts["status"] if _status(below["problems"]) == "complete" else "partial", "cost": _cost(whole)}
 
     def _parts(self, capture: str, roots: Sequence[int], sink: int | None) -> dict[str, list[Any]]:
-        """What a manifest of a capture says of some operators and all that feed them. `sink`: the one sink that is of the capture."""
+        """The manifest parts of some operators and everything below them. `sink` is the only sink of the capture."""
         operators, plans = self._with_plans(roots, capture)
         chosen = set(operators)
         known_ones = list(self._boundaries.items())
@@ -286,17 +290,17 @@ class Recording:
         return parts
 
     def close(self) -> None:
-        """Nothing more is captured: the pool goes."""
+        """Remove the pool. Nothing more is captured."""
         shutil.rmtree(self.folder / self.pool, ignore_errors=True)
 
     def _number(self, more: int = 0) -> int:
-        """A number, and so many after it."""
+        """Reserve a number and so many after it."""
         with self._lock:
             self._next += 1 + more
             return self._next - more
 
     def _with_plans(self, roots: Iterable[int], capture: str) -> tuple[list[int], list[Mapping[str, Any]]]:
-        """Operators and all that feed them, from above, each once; and the parts of plans of Spark SQL among them."""
+        """Some operators and everything below them, each once, from the top; and the parts of Spark SQL plans among them."""
         found: dict[int, None] = {}
         plans: dict[int, Mapping[str, Any]] = {}
         waiting = list(roots)
@@ -312,10 +316,10 @@ class Recording:
         return list(found), list(plans.values())
 
     def _plan_of(self, number: int) -> int | None:
-        """The root of the plan of Spark SQL that an operator is of; None if it is none of those."""
+        """The root of the Spark SQL plan of an operator; None for other operators."""
         if number in self._operators:
             return None
-        bases = list(self._plans)  # ascending, as they were given out
+        bases = list(self._plans)  # in ascending order
         return bases[bisect_right(bases, number) - 1]
 
     def _is_unread(self, operator: int) -> bool:
@@ -328,7 +332,7 @@ class Recording:
     def _described(self, operator: int) -> dict[str, Any]:
         described = self._operators[operator]
         if self._is_unread(operator):
-            return {**described, "behaviour": "opaque"}  # it has no source that it could name
+            return {**described, "behaviour": "opaque"}  # no source can be named
         return {**described, "source": operator} if operator in self._sources else described
 
     def _lacks(self, boundary: int) -> Iterable[dict[str, str]]:
@@ -338,7 +342,7 @@ class Recording:
         faults = {report.fault for report in reports if report.fault}
         yield from ({"operator": text, "reason": fault, "kind": "refused"} for fault in sorted(faults))
         reasons = {report.superset for report in reports if report.superset}
-        yield from ({"operator": text, "reason": reason, "kind": "superset"} for reason in sorted(reasons)[:1])  # one stands for all
+        yield from ({"operator": text, "reason": reason, "kind": "superset"} for reason in sorted(reasons)[:1])  # one is enough
         tasks = known.count()
         if tasks is not None and (missing := tasks - len(reports)) > 0:
             reason = f"{missing} of {tasks} tasks did not tell what they recorded"
@@ -349,7 +353,7 @@ class Recording:
             yield {"operator": text, "reason": reason, "kind": "refused"}
 
     def _changed(self, boundary: _Boundary) -> bool:
-        """Whether a partition was computed more than once, with other results. Where order says nothing, another order is no difference."""
+        """Whether a partition was computed again with another result. If order has no meaning, another order is not a difference."""
         kind = boundary.described["kind"]
         if not boundary.replaced or kind not in ("group", "rows"):
             return False
@@ -366,7 +370,7 @@ class Recording:
             return None
         target = self.folder / capture
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):  # what is not there is told as lost by whoever looks for it
+        with contextlib.suppress(FileNotFoundError):  # the reader reports missing segments as lost
             _link(self.folder / self.pool / report.name, target / report.name)
         return {
             "name": report.name, "boundary": report.boundary, "stage": report.stage, "stage_attempt": 0, "partition": report.partition,
@@ -375,14 +379,14 @@ class Recording:
 
 
 def _joined(operator: Mapping[str, Any]) -> dict[str, Any]:
-    """An operator of Spark SQL, with the one of an RDD below it that made its rows, if there is one."""
+    """An operator of Spark SQL, joined with the operator of an RDD below it that made its rows, if there is one."""
     described = dict(operator)
     top = described.pop("recorded", None)
     return described if top is None else {**described, "children": [top]}
 
 
 def _ends(problem: Mapping[str, Any]) -> bool:
-    """Whether there is no capture where there is such a problem."""
+    """Whether this problem rules a capture out."""
     return problem["kind"] in ("refused", "fault")
 
 
@@ -391,7 +395,7 @@ def _status(problems: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _cost(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a capture cost, as far as was told of it, and what its segments hold."""
+    """The reported cost of a capture, and the contents of its segments."""
     return {**parts.get("cost", {}), **{name: sum(entry[name] for entry in parts["segments"]) for name in ("bytes", "rows")}}
 
 

@@ -1,7 +1,7 @@
-"""Keeps secrets out of what leaves the process: arguments, environment, descriptions, configuration, paths, messages.
+"""Removes secrets from everything that leaves the process: arguments, environment, descriptions, configuration, paths, messages.
 
-For everything that becomes part of an event, and for intake, which goes through all of it again. It knows secrets by the names they go by
-and by their form (`secrets`). What it takes out it replaces by `[redacted]`, so that nobody mistakes the rest for the whole.
+For all parts of events, and for intake, which redacts them again. It finds secrets by their names and by their form (`secrets`), and
+replaces them by `[redacted]`, so that nobody mistakes the rest for the whole.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from headwater.spark_listener.secrets import (
 
 REDACTED = MARK
 
-# Members that hold names and addresses: a secret goes from an address, and what tells the name from others stays.
+# Members that hold names and addresses: secrets are removed from an address, but names stay distinct.
 _IDENTITIES = frozenset({"name", "namespace", "field", "path"})
 # Objects of name and value, as of settings and tags.
 _NAMED_BY = ("key", "name", "property", "option", "param", "parameter", "variable", "header", "setting", "field")
 _VALUED_BY = frozenset({"value", "values", "val", "default", "defaultvalue", "default_value", "content", "data", "setting", "text"})
-# What an object about a column holds: beneath these names of members are those of columns.
+# Members with column names as keys, in an object about columns.
 _COLUMNS = {"fields": "inputFields", "columnMetrics": None}
 _JSON_START = re.compile(r'\A"|[\[{]')
 _LONGEST_JSON = 1 << 20
@@ -38,22 +38,22 @@ _DECODER = json.JSONDecoder()
 
 
 def redact(text: str) -> str:
-    """`text` with every secret that shows replaced."""
+    """Replace every visible secret in `text`."""
     return without_secrets(text, f"{MARK}@")
 
 
 def redact_address(address: str) -> str:
-    """A path or URI without userinfo. Names are identities, so nothing else goes: a partition folder `token=7` is no secret."""
+    """A path or URI without userinfo. Nothing else is removed, because names are identities: a partition folder `token=7` is no secret."""
     return address_without_userinfo(address)
 
 
 def redact_mapping(values: Mapping[str, str]) -> dict[str, str]:
-    """Settings or variables: values of secret names go altogether, the others are searched."""
+    """Settings or variables: the values of secret names are removed, other values are searched."""
     return {name: REDACTED if is_secret_name(name) else redact(value) for name, value in values.items()}
 
 
 def redact_arguments(arguments: Sequence[str]) -> list[str]:
-    """A command line: also `--password VALUE`, in two words."""
+    """A command line, including `--password VALUE` in two words."""
     kept: list[str] = []
     secret_follows = False
     for argument in arguments:
@@ -67,7 +67,7 @@ def redact_arguments(arguments: Sequence[str]) -> list[str]:
 
 
 def redact_deep(value: Any) -> Any:
-    """Any JSON value without its secrets, wherever they stand; the very same object where there is none."""
+    """A JSON value without its secrets, at any depth. Returns the same object if there is none."""
     if isinstance(value, str):
         return _redact_text(value)
     if type(value) is dict or isinstance(value, Mapping):
@@ -82,7 +82,7 @@ def _redact_text(text: str) -> str:
         return text
     start = _JSON_START.search(text)
     if start is not None and len(text) <= _LONGEST_JSON and secret_name_in(text) is not None:
-        # JSON within a text: as a value it is looked through, which rules for texts do less well.
+        # JSON within a text is redacted as a value, which is more exact than the rules for texts.
         try:
             inner, end = _DECODER.raw_decode(text, start.start())
         except (ValueError, RecursionError):
@@ -95,7 +95,7 @@ def _redact_text(text: str) -> str:
 
 
 class _Facts(NamedTuple):
-    """What the name of a member says: of itself without secrets, and of what stands under it."""
+    """Facts about the name of a member: the name without secrets, and whether its value is secret."""
 
     clean: str
     identity: bool
@@ -124,7 +124,7 @@ def _redact_object(members: Mapping[str, Any]) -> Mapping[str, Any]:
     counts: dict[str, int] = {}
     for fact, child in zip(facts, children, strict=True):
         name = fact.clean
-        while name in clean:  # names that differ in their secret alone: name, name', name'2 and so on
+        while name in clean:  # names that differ only in a secret: name, name', name'2 and so on
             counts[fact.clean] = count = counts.get(fact.clean, 0) + 1
             name = f"{fact.clean}'{count if count > 1 else ''}"
         clean[name] = child
@@ -146,7 +146,7 @@ def _redact_member(name: str, child: Any, fact: _Facts) -> Any:
 
 
 def _redact_columns(columns: Mapping[str, Any], mark: str | None) -> Mapping[str, Any]:
-    """Objects by the names of columns: a column `password` is no secret, and what is said of it stays."""
+    """Redact objects keyed by column names. A column `password` is no secret, and its description stays."""
     kept = {name: redact_deep(child) for name, child in columns.items() if isinstance(child, Mapping) and _is_of_column(child, mark)}
     if not kept:
         return _redact_object(columns)
@@ -190,10 +190,10 @@ def _mask(value: Any) -> Any:
 
 
 def _names_a_secret(members: Mapping[str, Any]) -> bool:
-    """Whether an object is a secret's name beside its value, as `{"key": "password", "value": …}`."""
+    """Whether an object is a pair of a secret's name and its value, like `{"key": "password", "value": …}`."""
     for name in _NAMED_BY:
         if name == "field" and "key" in members:
-            continue  # a tag of a column: its key names the value, and the field is the column
+            continue  # the tag of a column: `key` names the value, `field` the column
         named = members.get(name)
         if isinstance(named, str) and _is_setting(named):
             return True

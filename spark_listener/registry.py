@@ -1,9 +1,8 @@
-"""The registry of a home: how its own programs are started, and which files and folders they read and wrote.
+"""The registry of a home: the start commands of its programs, and the files and folders that they read and wrote.
 
-What a replay executes, and what a trace may read, is decided by this file alone. It is written on this machine, by the process of a
-program that runs on the home or by an operator (`headwater jobs register`); never from an event, a manifest or anything else that may
-have come over the network. A program registers itself without secrets, and is never stopped by what goes wrong here; what an operator
-registers is kept as it was given. So the file is its owner's alone.
+This file alone decides what a replay runs and what a trace may read. Only processes on this machine write it: a program that runs on the
+home, or an operator (`headwater jobs register`). No event, manifest or other network input does. A program registers itself without
+secrets, and a fault here never stops it. An operator's registration is kept as given, so only the file's owner may read it.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ CREATE TABLE IF NOT EXISTS root (path TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS overwritten (path TEXT PRIMARY KEY, at TEXT NOT NULL) WITHOUT ROWID;
 """
 _SELECT = "SELECT p.namespace, p.job, p.operator, p.invocation, p.at"
-_PATIENCE = 10.0  # seconds to wait for another process that writes
+_PATIENCE = 10.0  # seconds to wait for another writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """How the program of a job (of an application, a pipeline) is started. `operator`: registered by one, for every run of the job."""
+    """The start command of the program of a job. `operator`: an operator registered it for every run of the job."""
 
     namespace: str
     job: str
@@ -51,11 +50,11 @@ class Program:
 
     @property
     def id(self) -> str:
-        """What tells it from others: the same program, started in the same way, is registered once."""
+        """The identity of the registration: the same program with the same start command is registered once."""
         return hashlib.sha256(json.dumps([self.namespace, self.job, self.operator, self.text()]).encode()).hexdigest()[:12]
 
     def text(self) -> str:
-        """How it is started, as it is kept."""
+        """The start command as stored text."""
         parts = {
             "argv": list(self.argv), "script": self.script, "script_sha256": self.script_sha256,
             "working_directory": self.working_directory, "environment": dict(sorted(self.environment.items())),
@@ -64,7 +63,7 @@ class Program:
 
 
 class Registry:
-    """The registry in the file `registered.db` of a home. For several threads; several processes may write to it."""
+    """The registry in the file `registered.db` of a home. Threads and processes may share it."""
 
     def __init__(self, home: Path) -> None:
         self.path = home.absolute() / "registered.db"
@@ -73,15 +72,14 @@ class Registry:
         self._read_file = (0, 0)
 
     def close(self) -> None:
-        """Let go of the file."""
         with self._lock:
             self._close()
 
     def register(self, program: Program, run: str | None = None) -> None:
-        """Register a program; for one of its runs, or (an operator does) in place of what operators registered for the job before.
+        """Register a program for one of its runs, or, for an operator, in place of the job's earlier operator registrations.
 
         Raises:
-            ConfigurationError: the file cannot be written, or is not this user's alone.
+            ConfigurationError: the file cannot be written, or others may write to it.
         """
         with self._writing() as database:
             if program.operator:
@@ -93,21 +91,21 @@ class Registry:
                 database.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", [run.lower(), program.id])
 
     def program(self, run: str, namespace: str, job: str) -> Program | None:
-        """What is registered for a run of a job: by an operator for the job, else by the run itself.
+        """The registration for a run of a job: the operator's for the job, else the run's own.
 
         Raises:
-            ConfigurationError: the file cannot be read, or is not this user's alone.
+            ConfigurationError: the file cannot be read, or others may write to it.
         """
         found = self._read(f"{_SELECT} FROM program p WHERE operator = 1 AND namespace = ? AND job = ?", namespace, job)
         found += self._read(f"{_SELECT} FROM run JOIN program p ON p.id = run.program WHERE run = ?", run.lower())
         return self._program(*found[0][:4]) if found else None
 
     def programs(self) -> list[tuple[Program, str]]:
-        """All programs by job, each with the time at which it was registered."""
+        """All programs by job, each with the time of its registration."""
         return [(self._program(*row[:4]), row[4]) for row in self._read(f"{_SELECT} FROM program p ORDER BY namespace, job, at")]
 
     def remove(self, identifier: str) -> bool:
-        """Forget a program; False if there is none of that id."""
+        """Remove a program. Return False if there is none with that id."""
         if not self.path.exists():
             return False
         with self._writing() as database:
@@ -115,27 +113,27 @@ class Registry:
             return database.execute("DELETE FROM program WHERE id = ?", [identifier]).rowcount > 0
 
     def add_roots(self, paths: Iterable[str]) -> None:
-        """Note that a program of this home read or wrote these files and folders. Raises as `register` does."""
+        """Note files and folders that a program of this home read or wrote. Raises like `register`."""
         real = sorted({os.path.realpath(path) for path in paths})
         if real and len(real) > len(self._roots_among(real)):
             with self._writing() as database:
                 database.executemany("INSERT OR IGNORE INTO root VALUES (?)", [[path] for path in real])
 
     def add_overwritten(self, path: str) -> None:
-        """Note that a job of this home overwrites a folder. Raises as `register` does."""
+        """Note a folder that a job of this home overwrites. Raises like `register`."""
         with self._writing() as database:
             now = datetime.now(UTC).isoformat(timespec="seconds")
             database.execute("INSERT OR REPLACE INTO overwritten VALUES (?, ?)", [path, now])
 
     def overwritten(self) -> list[str]:
-        """The folders that jobs of this home overwrite, up to 1,000, the latest first; none where the file cannot tell."""
+        """The folders that jobs of this home overwrite, at most 1,000, the latest first. Empty if the file cannot be read."""
         try:
             return [row[0] for row in self._read("SELECT path FROM overwritten ORDER BY at DESC LIMIT 1000")]
         except ConfigurationError:  # an earlier release made it
             return []
 
     def is_root(self, paths: Sequence[str]) -> bool:
-        """Whether one of the paths was noted. Raises as `program` does."""
+        """Whether one of the paths was noted. Raises like `program`."""
         return bool(self._roots_among(paths))
 
     def _roots_among(self, paths: Sequence[str]) -> list[tuple[str]]:
@@ -172,7 +170,7 @@ class Registry:
             raise self._unusable(str(error)) from error
 
     def _checked(self) -> os.stat_result | None:
-        """The file's status; None where there is none. What the file says is executed, so nobody else may have written to it."""
+        """The file's status; None if it does not exist. Its contents are executed, so nobody else may have written to it."""
         try:
             status = self.path.lstat()
         except FileNotFoundError:
@@ -185,7 +183,7 @@ class Registry:
         return status
 
     def _program(self, namespace: str, job: str, operator: int, invocation: str) -> Program:
-        """A row as a program. What it says is executed, so it is taken only where every part is what was written."""
+        """Convert a row to a program. Its contents are executed, so every part must have the expected form."""
         try:
             parts = json.loads(invocation)
             program = Program(namespace=namespace, job=job, operator=bool(operator), **parts)

@@ -1,13 +1,12 @@
-"""Replay, the side inside Spark: run an unchanged program again, beside the real data and without some of its records.
+"""Replay inside Spark: runs an unchanged program again, next to the real data and without some of its records.
 
-For the replay runner, which starts the program under `headwater run` with `HEADWATER_REPLAY` naming a replay order. Every path
-that the program writes is led to a shadow root; a path that it reads is led there too once this replay has written it. Records
-to leave out are filtered at the scans (by the capture bridge). A program that tries to write past the shadow root is stopped: a
-replay must never touch the data it repeats.
+The replay runner starts the program under `headwater run`; `HEADWATER_REPLAY` names a replay order. Every written path is redirected to a
+shadow root, and so is a path that is read after this replay has written it. The scans filter records that are left out (by the capture
+bridge). A program that tries to write outside of the shadow root is stopped: a replay must never touch the real data.
 
-What a program does through plain Python files, JDBC or other services is not led anywhere; the guide says so.
+Plain Python file access, JDBC and other services are not redirected; the guide says so.
 
-A recapture is a replay that leaves nothing out and captures what the program does: `headwater recapture` compares what it wrote.
+A recapture is a replay that leaves nothing out and captures records. `headwater recapture` then compares the files.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ _RDD_WRITES = ("saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile", "save
 
 @dataclass(frozen=True, slots=True)
 class ReplayOrder:
-    """What one replayed program is told. `exclude` maps a file to the 0-based numbers of the records to leave out.
+    """The order for one replayed program. `exclude` maps a file to the 0-based numbers of the records to leave out.
 
     Only the records in `keep` are read from files at the places in `restrict`. `edits` maps a file to new values by row (as text) and
-    column. Spark casts a value from its text; None is NULL. A file is called as an answer calls it: `file:/a/b`, `s3://b/k`.
+    column. Spark casts a value from its text; None is NULL. A file has its name in answers: `file:/a/b`, `s3://b/k`.
     `script_sha256` is the hash of the only script that may run. `captures`: capture is on, and delivers nothing.
     """
 
@@ -56,7 +55,7 @@ class ReplayOrder:
         """Read an order.
 
         Raises:
-            ConfigurationError: the file is missing or is no replay order.
+            ConfigurationError: the file is missing, or is not a replay order.
         """
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -70,12 +69,12 @@ class ReplayOrder:
 
     @classmethod
     def from_environment(cls) -> ReplayOrder | None:
-        """The order that this process was started with, if it was."""
+        """The order of this process, or None."""
         path = os.environ.get(VARIABLE)
         return cls.load(path) if path else None
 
     def save(self, path: Path) -> None:
-        """Write the order where `load` finds it."""
+        """Write the order to the file that `load` reads."""
         order = {"replay": self.replay, "shadow": self.shadow, "exclude": dict(self.exclude), "script_sha256": self.script_sha256}
         path.write_text(json.dumps({**order, "captures": self.captures, **self._changes()}), encoding="utf-8")
 
@@ -92,15 +91,15 @@ class ReplayOrder:
         return {"keep": keep, "restrict": list(self.restrict), "edits": {file: dict(rows) for file, rows in self.edits.items()}}
 
     def note_met(self, file: str) -> None:
-        """Say that records of a file are left out: who started the replay looks whether those of all files were."""
+        """Note that records of a file are left out. The runner of the replay checks that all files with such records were met."""
         with met_file(self.shadow).open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(file) + "\n")
 
     def check(self, script: str, content: bytes) -> None:
-        """See that a script is the one that may run; `content` is what would be run.
+        """Check that a script is the allowed one; `content` is the text to run.
 
         Raises:
-            UnsupportedError: it is another.
+            UnsupportedError: the script differs.
         """
         if (found := hashlib.sha256(content).hexdigest()) != self.script_sha256:
             raise UnsupportedError(
@@ -110,12 +109,12 @@ class ReplayOrder:
 
 
 def met_file(shadow: str) -> Path:
-    """Where programs of a replay say of which files they leave records out, a line of JSON each; beside the shadow root."""
+    """The file next to the shadow root in which programs of a replay note the files that they leave records out of, as lines of JSON."""
     return Path(f"{shadow}.met")
 
 
 def lead_paths(order: ReplayOrder) -> None:
-    """Make PySpark's readers and writers in this process use the shadow (design: replay). Called once, before the program starts."""
+    """Redirect PySpark's readers and writers in this process to the shadow. Called once, before the program starts."""
     from pyspark import RDD, SparkContext
     from pyspark.sql import DataFrameReader, DataFrameWriter
     from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -138,10 +137,7 @@ def lead_paths(order: ReplayOrder) -> None:
 
 
 class Replayer(Unmoved):
-    """Told by the hooks of each session that the program makes; has the JVM leave records out there. A fault of it ends the program.
-
-    It watches nothing else.
-    """
+    """Watches new sessions, and lets the JVM leave records out there. A fault of it ends the program."""
 
     watching = True
 
@@ -161,7 +157,7 @@ class Replayer(Unmoved):
 
 
 class CapturingReplayer:
-    """Tells a replayer of each session, and an agent of everything. Whatever becomes of capture, each session has the replay's rule."""
+    """Passes each session to a replayer and everything to an agent. Every session has the replay's rule, even if capture fails."""
 
     watching = True
 
@@ -184,7 +180,7 @@ class CapturingReplayer:
 
 
 def _read_text(order: ReplayOrder, paths: ShadowPaths, path: str) -> str:
-    """RDD readers have no scan to filter at, so a file with records to leave out cannot be read that way."""
+    """RDD readers have no scan to filter at, so a file with records to leave out cannot be read this way."""
     if "," in path and "{" in path:
         raise UnsupportedError(f"Replay cannot tell which files {path} names.", hint="Read the folder.")
     parts = path.split(",")
@@ -197,7 +193,7 @@ def _read_text(order: ReplayOrder, paths: ShadowPaths, path: str) -> str:
 
 def _lead(owner: type, method: str, route: Callable[[str], str]) -> None:
     original = getattr(owner, method, None)
-    if original is None:  # a method of a later or an earlier PySpark
+    if original is None:  # a method of another PySpark version
         return
 
     @functools.wraps(original)
@@ -213,7 +209,7 @@ def _lead(owner: type, method: str, route: Callable[[str], str]) -> None:
 
 
 def _takes_many(owner: type, method: str) -> bool:
-    """`parquet` and `orc` of a reader take any number of paths as arguments."""
+    """`parquet` and `orc` of a reader accept any number of paths."""
     return owner.__name__ == "DataFrameReader" and method in ("parquet", "orc")
 
 

@@ -1,4 +1,4 @@
-"""Whether two segments hold the same rows: asked where a task ran again, and what it read may have come in another order."""
+"""Compares the rows of two segments, if a task ran again and its input may have come in another order."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 
 from headwater.graph.associations.segment import DIFFERENCES, NUMBERED, PackedColumn, Segment
 
-_MOST = 2_000_000  # rows that are compared: each takes about a microsecond
+_MOST = 2_000_000  # rows to compare, about a microsecond each
 _CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _WRAP = (1 << 64) - 1
 
 
 def same_rows(first: Path | None, second: Path | None, *, in_order: bool) -> bool:
-    """Compare two segments; None: one without rows. False too where there is too much to compare, or one is not there or damaged."""
+    """Whether two segments hold the same rows. None is a segment without rows. False also for missing, damaged or too large segments."""
     if first is None or second is None:
         return first is second
     try:
@@ -35,7 +35,7 @@ def _rows(segment: Segment) -> Iterator[tuple[int, ...]]:
 
 
 def _values(column: PackedColumn, rows: int) -> list[int]:
-    """The longs of a column, as unsigned ones."""
+    """The longs of a column, as unsigned numbers."""
     numbers = _unsigned(column.payload, column.width) if column.width else [0] * rows
     if column.form == NUMBERED:
         values = struct.unpack(f"<{column.base}Q", column.values)

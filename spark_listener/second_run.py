@@ -1,6 +1,6 @@
-"""Which outputs a second run of their program may find the records of: those that the mode left out for the sake of the job's time.
+"""The outputs with records that a second run of the program may find: those that mode `auto` left out to save the job's time.
 
-For the summary of a run, which proposes `headwater recapture`, and for whoever proposes it later.
+For the summary of a run, which proposes `headwater recapture`, and for later proposals.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ NO_RDD_RECORDS = {
     "reason": "records of RDD programs are captured in mode active, or with HEADWATER_RDD_RECORDS=true",
     "kind": "refused",
 }
-_MOST_OUTPUTS = 100  # whose inputs are looked at
-_LOOKED_AT = 200  # entries of a folder, before a second run is proposed
-_TABLES = ("_delta_log", "metadata")  # folders in which tables keep their history: a commit may take files out without a trace elsewhere
-_BY_MODE = "auto"  # the operator of problems that mode active does not meet
+_MOST_OUTPUTS = 100  # outputs with inputs to look at
+_LOOKED_AT = 200  # entries of a folder to look at
+_TABLES = ("_delta_log", "metadata")  # the history folders of tables: a commit may remove files without another trace
+_BY_MODE = "auto"  # the operator of problems that mode active does not have
 OF_FILES = frozenset(
     {"parquet", "orc", "avro", "csv", "json", "text", "xml", "binaryFile", "binaryRecords", "sequence", "pickle"}
-)  # formats of files whose bytes a second run is compared by
+)  # formats of files that a second run compares by their bytes
 
 
 def has_program(invocation: Invocation) -> bool:
-    """Whether a program can be started again as it was."""
+    """Whether the program can be started again in the same way."""
     texts = [*invocation.argv, str(invocation.script), invocation.working_directory, *invocation.environment.values()]
     return invocation.script is not None and invocation.script_sha256 is not None and not any(REDACTED in text for text in texts)
 
 
 def outputs_for(work: Work) -> Sequence[Dataset]:
-    """The outputs of a run whose records the mode alone left out, and that a second run can be compared by."""
+    """The outputs of a run whose records only the mode left out, and that a second run can be compared with."""
     problems: list[Mapping[str, Any]] = [problem for problem in work.ledger.problems if problem.get("kind") != "superset"]
     are_by_mode = bool(problems) and all(is_by_mode(problem.get("operator"), problem.get("reason")) for problem in problems)
     are_files = all(_is_of_files(dataset) for dataset in (*work.inputs, *work.outputs))
@@ -48,7 +48,7 @@ def outputs_for(work: Work) -> Sequence[Dataset]:
 
 
 def is_by_mode(operator: object, reason: object) -> bool:
-    """Whether a problem is of the mode alone, so that a run in mode active does not meet it."""
+    """Whether only the mode causes a problem, so that a run in mode active would not have it."""
     return operator == _BY_MODE or (operator, reason) == (NO_RDD_RECORDS["operator"], NO_RDD_RECORDS["reason"])
 
 
@@ -58,14 +58,14 @@ def _is_of_files(dataset: Dataset) -> bool:
 
 
 def are_older(paths: Iterable[str], began_ms: float) -> bool:
-    """Whether files and folders are as they were when an application began. What cannot be looked at is not."""
+    """Whether files and folders are unchanged since an application began. False for those that cannot be read."""
     return all(_is_older(path, began_ms) for path in paths)
 
 
 def outputs_to_propose(inputs_by_output: Mapping[str, Collection[str]], written: Collection[str], began_ms: float) -> Iterator[str]:
-    """Outputs whose inputs, without those that the application wrote, are as they were when it began. Each input is looked at once.
+    """Outputs with unchanged inputs since the application began, apart from its own outputs. Each input is looked at once.
 
-    An output is looked at when it is asked for, and a hundred at most: the program waits for its end.
+    At most a hundred outputs are looked at, one at a time on request, because the program waits for it at its end.
     """
     is_older = cache(partial(_is_older, began_ms=began_ms))
     for output, inputs in islice(sorted(inputs_by_output.items()), _MOST_OUTPUTS):
@@ -81,21 +81,21 @@ def _is_older(path: str, began_ms: float) -> bool:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Whether one of two paths is the other, or lies in it."""
+    """Whether one of two paths is the other, or is in it."""
     path, folder = f"{path.rstrip('/')}/", f"{folder.rstrip('/')}/"
     return path.startswith(folder) or folder.startswith(path)
 
 
 def has_table(path: str) -> bool:
-    """Whether a folder is a table that keeps a history."""
+    """Whether a folder is a table with a history."""
     return any((Path(path) / name).is_dir() for name in _TABLES)
 
 
 def newest(path: str) -> int:
-    """When a file, or a folder and what is directly in it, last changed, in milliseconds since the epoch; of a large folder, a part.
+    """The last change of a file, or of a folder and its direct contents, in milliseconds since the epoch. Of a large folder, a part.
 
     Raises:
-        OSError: it is not there.
+        OSError: it does not exist.
     """
     place = Path(path)
     stats = [place.stat()]

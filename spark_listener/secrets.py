@@ -1,8 +1,8 @@
-"""What a secret looks like: the names that secrets go by, and the forms that they have.
+"""The names and the forms of secrets.
 
-For the redaction of the Spark side and for that of intake, which must know the same. Only the secret part of a text is replaced, so that an
-address still names its dataset. The same text must give the same result, since names are identities. A password that stands alone and
-looks like a word is not known for one.
+For redaction on the Spark side and at intake, which must agree. Only the secret part of a text is replaced, so that an address still names
+its dataset. The same text must give the same result, because names are identities. A password that stands alone and looks like a word is
+not found.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _CORE = (
     r"|encryption[-_.]?key|signing[-_.]?key|auth[-_.]?token|(?:access|session|refresh|bearer|id|sas|api|csrf|oauth)[-_.]?token|connection[-_.]?string"
     r"|(?<![a-z])(?:pwd|passw|jwt)(?![a-z])|(?-i:(?<=[a-z0-9])(?:Pwd|Pass|Token|Jwt)(?![a-z]))|(?-i:jwt(?=[A-Z]))"
 )
-# Values of any type go that stand under such a name …
+# Values of any type are removed under these names …
 _NAME = re.compile(rf"{_CORE}|^token$|[-_.]token$|(?-i:[a-z0-9]Token$)|^pwd$|^pass$", re.IGNORECASE)
-# … and texts under these too, which also name counts and functions.
+# … and only texts under these, which also name counts and functions.
 _BROAD = rf"(?:{_CORE}|tokens?(?![a-z])|(?<![a-z])(?:pwd|pass|sas|sig|signature)(?![a-z])|x-amz-signature|x-amz-security-token)"
 _TEXT_NAME = re.compile(_BROAD, re.IGNORECASE)
 
 _QUOTED = r"""\\+"(?:[^"\\]|\\+(?!["\\]))*(?:\\+"|$)|"(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.|'')*(?:'|$)"""
 _VALUE = rf"(?:{_QUOTED}|[^\s\"'&;,)}}\]<>\[\\][^\s\"'&;,)}}\]<>\[]*)"
 _QUOTE = re.compile(r"\\*[\"']")
-_TAIL = r"[\w.\-]{0,64}+"  # without going back: a text may be made of names
+_TAIL = r"[\w.\-]{0,64}+"  # possessive: a text may consist of names
 
 
 def _mask(value: str) -> str:
@@ -41,11 +41,11 @@ def _mask(value: str) -> str:
 
 
 def _masked(found: re.Match[str]) -> str:
-    """What stands before the value, and the mark instead of it."""
+    """The text before the value, then the mark."""
     return f"{found[1]}{_mask(found[2])}"
 
 
-# user:password@ in an address, whatever the password is made of; a port is none
+# user:password@ in an address, with any characters in the password; a port is not a password
 _USERINFO = re.compile(
     r"(?<=://)(?P<user>[^/\s:@?#\"']{0,256}+):(?!\d*(?:[/?#\s\"']|$))[^\s\"'@]{0,256}+@(?:[^\s\"'/@?#]{0,256}+@){0,4}"
     r"|(?<=[sS]3://)(?P<s3>[^/\s:@\"']{0,256}+):[^\s\"'@]{1,256}+@|(?<=[sS]3[aAnN]://)(?P<s3a>[^/\s:@\"']{0,256}+):[^\s\"'@]{1,256}+@"
@@ -60,14 +60,14 @@ _ANNOUNCED: tuple[Rule, ...] = (
         MARK,
     ),
 )
-# What may be taken out of a name without making two names one: a partition folder `token=7` is no secret.
+# Parts that can be removed from a name without making two names equal: a partition folder `token=7` is no secret.
 _ADDRESS: tuple[Rule, ...] = (
     (re.compile(r"(?i)(jdbc:oracle:\w{1,16}:[^/\s@\"']{0,256}+)/[^\s@\"']{1,256}+@"), rf"\1/{MARK}@"),
     (re.compile(rf"(?i)(?<=[?&;])({_BROAD}{_TAIL})=[^&;,\s\"'\[]+"), rf"\1={MARK}"),
 )
 _BRACKET = re.compile(r"[\[\]{}]")
 _GAP, _ESCAPED_QUOTE = r"\s{0,8}", r"\\*\""
-# What follows `-p` in an option of more letters, or in one for a port, as in -path, -profile=x, -p8080.
+# The text after `-p` in a longer option or a port, as in -path, -profile=x, -p8080.
 _OPTION = (
     r"(?:\d{1,5}|(?:ackage|age|arallel|arallelism|aram|arameter|artition|ath|attern|eriod|id|ipe|ixel|latform|lugin|olicy|oll|ool|ort|refix|"
     r"reserve|retty|review|rint|riority|rocess|rofile|rogress|roject|roperties|roperty|rotocol|rovider|roxy|ublish|ush|ull|ython)s?"
@@ -76,33 +76,33 @@ _OPTION = (
 _SCHEMES: tuple[Rule, ...] = (
     # Authorization: Basic …
     (re.compile(r"(?i)\b(bearer|basic)(\s+)[a-z0-9._~+/=-]{8,}"), rf"\1\2{MARK}"),
-    # mysql -pVALUE; a port, or an option of more letters, is none
+    # mysql -pVALUE; not a port, and not a longer option
     (re.compile(rf"(?<![^\s\"'])(-p)(?!{_OPTION})([^\s\"'\[][^\s\"']{{2,}}|{_QUOTED})"), _masked),
     *((pattern, _masked) for pattern in sql_secrets.KEYED),
     (re.compile(rf"(?i)(\bidentified\s{{1,8}}by\s{{1,8}})({_QUOTED}|[^\s;\"'\[]+)"), _masked),
 )
-# No rule can match a text without one of these: most text is passed by one look.
+# No rule matches a text without one of these, so one search clears most texts.
 _SUSPECT_NAME = re.compile(r"[@?&;]|AKIA|ASIA|gh[pousr]_|github_pat|glpat|xox|eyJ|hw_|dapi|AIza|k_live|-----BEGIN")
-# In small letters; every name of a secret has one of them, or "key". What begins with one is found by that one.
+# In small letters. Every secret's name contains one of them, or "key". A longer word is found by its beginning.
 _SUSPECT_WORDS = (
     "@", "&", ";", " -p", '"-p', "crypt", "hmac", "jwt", "pass", "pwd", "secret", "token", "credential", "authorization", "cookie", "sas",
     "sig", "x-amz", "connection", "bearer", "basic", "identified", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat",
     "glpat", "xox", "eyj", "hw_", "dapi", "aiza", "k_live", "-----begin",
 )  # fmt: skip
-# Texts alone: so the engine looks for their first letters, which is ten times as fast as a pattern with choices of letters.
+# Plain texts: the engine searches for their first letters, ten times as fast as a pattern with character classes.
 _SUSPECT_TEXT = re.compile("|".join(map(re.escape, (*_SUSPECT_WORDS, "key"))))
-# Of keys alone those that open something: columns are called `o_orderkey`.
+# Only keys that open something: columns have names like `o_orderkey`.
 _SUSPECT_KEY = re.compile("(?:api|access|account|private|encryption|signing)[-_.]?key")
 SUSPECT = "|".join([*(re.escape(word).replace(r"\-", "-") for word in _SUSPECT_WORDS), _SUSPECT_KEY.pattern])
 """A pattern that finds something in just those texts in lower case which may hold a secret: for engines that look for all at once."""
-# Letters that a pattern which ignores case takes for those of ASCII, and that are no such letters in lower case.
+# Letters that a case-insensitive pattern equates with ASCII letters, although their lower case differs.
 _ALIKE = str.maketrans({"\u017f": "s", "\u212a": "k", "\u0130": "i", "\u0131": "i"})
-_PIECE = 1 << 14  # characters that rules go through at once: they hold the interpreter
+_PIECE = 1 << 14  # characters per call of the rules, which block the interpreter
 
 
 @cache
 def _before_container() -> re.Pattern[str]:
-    """A secret's name, before the list or the object of what is kept secret."""
+    """A secret's name, before a list or object of secret values."""
     return re.compile(
         rf"(?i)(?:{_BROAD}{_TAIL}|(?:key|name|property|option){_ESCAPED_QUOTE}{_GAP}:{_GAP}{_ESCAPED_QUOTE}[^\"\\]{{0,64}}{_BROAD}[^\"\\]{{0,64}}"
         rf"{_ESCAPED_QUOTE}{_GAP},{_GAP}{_ESCAPED_QUOTE}(?:value|val))(?:\\*[\"'`])?{_GAP}(?:=>|:=|=|:){_GAP}(?=[\[{{])"
@@ -111,7 +111,7 @@ def _before_container() -> re.Pattern[str]:
 
 @cache
 def _text_rules() -> tuple[Rule, ...]:
-    """Rules for texts in which a secret's name stands. Few programs have one, and to compile them takes long."""
+    """Rules for texts that contain a secret's name. They are compiled on demand, because that takes long and few programs need them."""
     # A secret's name with its value: <password>…</password>, password=…, "password": "…", password => '…', OPTIONS (password '…')
     named: Rule = (
         re.compile(
@@ -142,35 +142,35 @@ def _text_rules() -> tuple[Rule, ...]:
     )
 
 
-@lru_cache(8_192)  # a producer's names are few
+@lru_cache(8_192)  # a producer has few names
 def is_secret_name(name: str, *, of_text: bool = True) -> bool:
-    """Whether what stands under this name is a secret: a text, or, with `of_text` false, a value of any type."""
+    """Whether the value of this name is a secret: a text, or, with `of_text` false, a value of any type."""
     return bool((of_text and _TEXT_NAME.search(name)) or _NAME.search(name))
 
 
 def is_suspect(text: str) -> bool:
-    """Whether a text may hold a secret: a quick look, which passes most texts."""
+    """Whether a text may hold a secret: a quick test that clears most texts."""
     lower = text.lower()
     return lower.startswith("-p") or _SUSPECT_TEXT.search(lower) is not None
 
 
 def may_hold_secret(document: str) -> bool:
-    """Whether a whole document may hold a secret, by its JSON text: where it may not, `redact_deep` leaves it as it is.
+    """Whether a document may hold a secret, by its JSON text. Without one, `redact_deep` returns it unchanged.
 
-    In a long text, to look for each word by itself takes a third of the time that the pattern takes.
+    In a long text, a search for each word takes a third of the time of the pattern.
     """
     lower = document.lower() if document.isascii() else document.translate(_ALIKE).lower()
     return any(word in lower for word in _SUSPECT_WORDS) or ("key" in lower and _SUSPECT_KEY.search(lower) is not None)
 
 
 def secret_name_in(text: str) -> int | None:
-    """Where the first secret's name stands in a text; None where there is none."""
+    """The position of the first secret's name in a text; None if there is none."""
     found = _TEXT_NAME.search(text)
     return found.start() if found else None
 
 
 def without_secrets(text: str, instead: str | None = None) -> str:
-    """A text without the secrets that show; `instead` as of `without_userinfo`."""
+    """A text without visible secrets; `instead` as in `without_userinfo`."""
     if len(text) <= _PIECE and not is_suspect(text):
         return text
     whole = _applied(text, _ANNOUNCED[:1]) if "-----BEGIN" in text else text
@@ -178,12 +178,12 @@ def without_secrets(text: str, instead: str | None = None) -> str:
 
 
 def name_without_secrets(name: str) -> str:
-    """A name or an address without the secrets that show; what tells it from other names stays."""
+    """A name or an address without visible secrets. Distinct names stay distinct."""
     return _in_pieces(name, (*_ANNOUNCED, *_ADDRESS)) if _SUSPECT_NAME.search(name) else name
 
 
 def without_userinfo(address: str, instead: str | None = None) -> str:
-    """A text whose addresses have their passwords marked; with `instead`, that stands in place of user and password."""
+    """A text with the passwords in addresses masked; `instead` replaces user and password."""
 
     def replaced(found: re.Match[str]) -> str:
         return f"{found['user'] or found['s3'] or found['s3a'] or ''}:{MARK}@" if instead is None else instead
@@ -192,7 +192,7 @@ def without_userinfo(address: str, instead: str | None = None) -> str:
 
 
 def address_without_userinfo(address: str) -> str:
-    """An address without the user and the password of its authority. What looks like an address further on is a part of its path."""
+    """An address without user and password in its authority. A later address within it is part of its path."""
     scheme, separator, _ = address.partition("://")
     start = len(scheme) + len(separator)
     found = _USERINFO.match(address, start) if separator and "/" not in scheme else None
@@ -200,7 +200,7 @@ def address_without_userinfo(address: str) -> str:
 
 
 def _in_pieces(text: str, rules: Sequence[Rule], instead: str | None = None, *, named: bool = False) -> str:
-    """The text after the rules; with `named`, also after those for texts in which a secret's name stands."""
+    """The text after the rules; with `named`, also after the rules for texts with a secret's name."""
     done, start = [], 0
     while start < len(text):
         end = start + _PIECE
@@ -221,7 +221,7 @@ def _clean(piece: str, rules: Sequence[Rule], instead: str | None, *, named: boo
 
 
 def _without_containers(text: str) -> str:
-    """The text without the lists and objects that follow a secret's name, as `"password": ["…"]`."""
+    """The text without lists and objects after a secret's name, like `"password": ["…"]`."""
     done, start = [], 0
     while (found := _before_container().search(text, start)) is not None:
         depth, end = 0, len(text)

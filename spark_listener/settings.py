@@ -1,7 +1,7 @@
 """Settings of the Spark side: resolved once, when capture starts, from options, then `HEADWATER_…` variables, then defaults.
 
-For the launcher, `attach` and delivery. Standard library only, since a cluster installs nothing more. A wrong value never stops the
-user's job through `attach`; `headwater run` reports it before the job starts.
+For the launcher, `attach` and delivery. Standard library only, because a cluster installs nothing more. Under `attach` an invalid value
+never stops the user's job; `headwater run` reports it before the job starts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MIB = 1024 * 1024
 
 
 class Mode(StrEnum):
-    """How much is captured: nothing; datasets and columns; or records too, written while the job runs or, in part, left to the trace."""
+    """The amount of capture: nothing; datasets and columns; or also records, which the job writes or, in part, leaves to the trace."""
 
     OFF = "off"
     COARSE = "coarse"
@@ -36,10 +36,10 @@ class Mode(StrEnum):
 
 
 class LeaveOut(StrEnum):
-    """What is no run of its own.
+    """Queries that are not separate runs.
 
-    A reader's look at a schema, a command that makes a view, one that frames what writes, a checkpoint, what touches no dataset; jobs
-    outside of SQL that read no dataset, and further ones of one kind that read the same; the batches of a stream.
+    A reader's look at a schema, a command that makes a view, a command around another write, a checkpoint, a query without datasets; jobs
+    outside of SQL that read no dataset, and repeated ones with the same inputs; the batches of a stream.
     """
 
     SCHEMA = "schema"
@@ -54,42 +54,42 @@ class LeaveOut(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Every setting; the variable of each is named beside it. `segments` is a folder or URI that executors and service both reach."""
+    """All settings, each with its variable. `segments` is a folder or URI that executors and service both reach."""
 
     mode: Mode = Mode.AUTO  # HEADWATER_MODE
-    trace_budget: float = 1.0  # HEADWATER_TRACE_BUDGET: seconds that a trace may take for what mode auto does not write
+    trace_budget: float = 1.0  # HEADWATER_TRACE_BUDGET: seconds that a trace may take to find records that mode auto does not write
     home: Path  # HEADWATER_HOME
     namespace: str = "default"  # HEADWATER_NAMESPACE, OPENLINEAGE_NAMESPACE
     name: str | None = None  # HEADWATER_NAME: the pipeline's name, instead of Spark's application name
-    url: str | None = None  # HEADWATER_URL: the service; none: the home folder
+    url: str | None = None  # HEADWATER_URL: the service; None: the home folder
     api_key: str | None = None  # HEADWATER_API_KEY
     segments: str | None = None  # HEADWATER_SEGMENTS
     readable: tuple[str, ...] = ()  # HEADWATER_READABLE: URIs of remote storage below which the service reads data too
     jdbc_keys: tuple[tuple[str, str], ...] = ()  # HEADWATER_JDBC_KEYS: tables, as the program names them, each with its key
-    look_seconds: float = 2.0  # HEADWATER_LOOK_SECONDS: seconds a query may wait for what a database or broker says
+    look_seconds: float = 2.0  # HEADWATER_LOOK_SECONDS: seconds that a query may wait for the answer of a database or broker
     exit_wait: float = 5.0  # HEADWATER_EXIT_WAIT: seconds that the end of a program may wait for delivery
     spool_bytes: int = 4096 * _MIB  # HEADWATER_SPOOL_BYTES: bound of one application's spool, segments included
     rdd_records: bool | None = None  # HEADWATER_RDD_RECORDS: whether records of RDD programs are captured, too; None: by the mode
     environment: tuple[str, ...] = ()  # HEADWATER_RECORD_ENV: further variables that a run may record
-    leave_out: tuple[LeaveOut, ...] = tuple(LeaveOut)  # HEADWATER_LEAVE_OUT: queries that are counted instead of told
-    source_code: bool = False  # HEADWATER_SOURCE_CODE: whether the text of the program is told, as far as it shows no secrets
+    leave_out: tuple[LeaveOut, ...] = tuple(LeaveOut)  # HEADWATER_LEAVE_OUT: queries that are counted instead of reported
+    source_code: bool = False  # HEADWATER_SOURCE_CODE: whether to send the program's text, without secrets
     quiet: bool = False  # HEADWATER_QUIET: no summary
-    apart: bool = False  # set by a recapture alone: what is captured stays in the spool, and Spark's configuration changes nothing of this
-    chosen: frozenset[str] = frozenset()  # the settings that an option or a variable has set: Spark's configuration does not change them
+    apart: bool = False  # set by a recapture only: captures stay in the spool, and Spark's configuration has no effect
+    chosen: frozenset[str] = frozenset()  # settings from an option or a variable, which win over Spark's configuration
 
     @property
     def derivation_budget(self) -> float:
-        """Seconds that finding a group's records again may take at a trace: the one dial behind the modes of record capture."""
+        """Seconds that a trace may take to find a group's records again. This number is the difference between the record modes."""
         return {Mode.LAZY: float("inf"), Mode.AUTO: self.trace_budget}.get(self.mode, 0.0)
 
     @property
     def records_rdds(self) -> bool:
-        """Whether records of RDD programs are captured. They cannot be found again, so each one is written."""
+        """Whether records of RDD programs are captured. They cannot be found again, so all are written."""
         return self.mode.records and (self.mode is not Mode.LAZY if self.rdd_records is None else self.rdd_records)
 
     @property
     def spares_rdds(self) -> bool:
-        """Whether they are captured only where that costs the job little."""
+        """Whether records are captured only if that costs the job little."""
         return self.mode is Mode.AUTO and self.rdd_records is None
 
     def __repr__(self) -> str:
@@ -102,7 +102,7 @@ def load_settings(environ: Mapping[str, str] | None = None, **options: Any) -> S
     """Settings from `options` that are not None, over the environment, over the defaults.
 
     Raises:
-        ConfigurationError: a value cannot be used; the message names the variable.
+        ConfigurationError: a value is invalid; the message names the variable.
     """
     env = os.environ if environ is None else environ
     chosen: dict[str, Any] = {"home": env.get("HEADWATER_HOME") or "~/.headwater", "namespace": env.get("OPENLINEAGE_NAMESPACE")}
@@ -143,10 +143,10 @@ _VARIABLES = {
 
 
 def parsed(field: str, value: Any) -> Any:
-    """A setting's value, from the text that stands for it.
+    """A setting's value, from its text.
 
     Raises:
-        ConfigurationError: it cannot be used; the message names the variable.
+        ConfigurationError: the value is invalid; the message names the variable.
     """
     parse = _PARSERS.get(field)
     try:
@@ -158,7 +158,7 @@ def parsed(field: str, value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    """A value in a message; what stands before an @ may be a user and a password."""
+    """A value for a message. The text before an @ may be a user and a password."""
     text = repr(value)
     return redact(f"'…{text[text.rindex('@') :]}" if "@" in text else text)
 
@@ -176,7 +176,7 @@ def _url(value: str) -> str:
 
 
 def _names(value: str | Iterable[str]) -> tuple[str, ...]:
-    """Names of a list, written with commas between them or given one by one."""
+    """Names of a list, separated by commas or given one by one."""
     return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else tuple(value)
 
 

@@ -1,7 +1,7 @@
-"""Where the paths of a replayed program lead: what it writes goes below a shadow root, and what it wrote there is read from there.
+"""Redirects the paths of a replayed program: it writes below a shadow root, and reads there the files that it wrote.
 
-For `replay`. The shadow is a folder of this machine, also of what a program writes to an object store or to HDFS: `s3a://b/k` becomes
-`SHADOW/s3@b/k`. A path never leads to where the original lies.
+For `replay`. The shadow is a folder of this machine, even for object stores and HDFS: `s3a://b/k` becomes `SHADOW/s3@b/k`. A path never
+leads to the original.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ _STORES = {
     "hdfs": "hdfs",
     "webhdfs": "webhdfs",
     "swebhdfs": "swebhdfs",
-}  # schemes that are led
+}  # redirected schemes
 
 
 class ShadowPaths:
-    """Where a path of the program lies in the replay: `/a/b` written becomes `SHADOW/a/b`; read, too, if the replay wrote it."""
+    """The redirected paths of a replay: a written `/a/b` becomes `SHADOW/a/b`, and so does a read one if the replay wrote it."""
 
     def __init__(self, shadow: str) -> None:
         self.shadow = Path(shadow)
 
     def write(self, path: str) -> str:
-        """The shadow of a path that is written."""
+        """The shadow of a written path."""
         return self._for_spark(path, self._shadow_of(path))
 
     def read(self, path: str) -> str:
-        """The shadow of a path that is read, or the path itself where this replay wrote nothing there. A reader takes both for patterns.
+        """The shadow of a read path, or the path itself if this replay wrote nothing there. Readers interpret both as patterns.
 
         Raises:
-            UnsupportedError: only a part of what is below the path was written again, so neither place is right.
+            UnsupportedError: the replay wrote only a part of the data below the path, so neither place is right.
         """
         if _is_pattern(path):
             fixed = os.path.dirname(_PATTERN.split(path, maxsplit=1)[0]) or "/"
@@ -61,10 +61,10 @@ class ShadowPaths:
 
     @staticmethod
     def place(path: str) -> str:
-        """A path in the one form in which places are compared: `/a/b`, or `s3://b/k`.
+        """A path in the one form for comparisons: `/a/b`, or `s3://b/k`.
 
         Raises:
-            UnsupportedError: it is on storage of another kind, or a part of it is `.` or `..`, which stores take for names.
+            UnsupportedError: its storage is not supported, or a part of it is `.` or `..`, which stores treat as names.
         """
         scheme, authority, inner = split_path(path)
         if authority and scheme in _STORES:
@@ -72,21 +72,21 @@ class ShadowPaths:
             if {".", ".."} & set(parts):
                 raise UnsupportedError(f"Replay cannot tell where {path} lies.")
             return "/".join([f"{_STORES[scheme]}://{authority}", *parts])
-        if not scheme and ":" in path.partition("/")[0]:  # Hadoop takes it for a scheme
+        if not scheme and ":" in path.partition("/")[0]:  # Hadoop treats it as a scheme
             raise UnsupportedError(f"Replay cannot tell where {path} lies.")
         if scheme not in ("", "file"):
             raise UnsupportedError(f"Replay leads paths of files to a shadow; {path} is on {scheme}.")
         return os.path.abspath(inner)
 
     def reaches(self, path: str, place: str) -> bool:
-        """Whether a path that is read may be, or hold, what lies at a place; of a pattern, all that it could stand for."""
+        """Whether a read path, or a match of a read pattern, may be or contain a place."""
         if _is_pattern(path):
             fixed = _PATTERN.split(path, maxsplit=1)[0]
             return place.startswith(self.place(fixed).rstrip("/"))
         return f"{place}/".startswith(self.place(path_of_pattern(path)).rstrip("/") + "/")
 
     def folder(self, path: str) -> Path:
-        """Where the shadow of a path lies on this machine."""
+        """The folder of a path's shadow on this machine."""
         return self._shadow_of(path)
 
     def _shadow_of(self, path: str) -> Path:
@@ -97,23 +97,23 @@ class ShadowPaths:
             return self.shadow / f"{store}@{quote(authority, safe='')}" / key
         if place == str(self.shadow) or place.startswith(f"{self.shadow}/"):
             return Path(place)
-        if "@" in place.split("/", 2)[1]:  # it would be taken for a bucket's
+        if "@" in place.split("/", 2)[1]:  # it would look like the place of a bucket
             raise UnsupportedError(f"Replay cannot lead {path} to a shadow: its first folder has an @ in its name.")
         return self.shadow / place.lstrip("/")
 
     @staticmethod
     def _for_spark(path: str, shadow: Path) -> str:
-        """A shadow as Spark is told of it. Of a remote path with its scheme: the program's file system may be another."""
+        """A shadow as a path for Spark. A remote path has a scheme, because the program's file system may be another."""
         return f"file:{shadow}" if "://" in ShadowPaths.place(path) else str(shadow)
 
     @staticmethod
     def _is_dataset(folder: Path) -> bool:
-        """Spark's committers leave `_SUCCESS` in what they wrote. A path inside belongs to it, also a partition that is no more."""
+        """Whether a folder is a dataset: Spark's committers leave `_SUCCESS` in it. A path inside belongs to it, even an old partition."""
         if folder.is_file():
             return True
         return any((place / "_SUCCESS").exists() for place in (folder, *folder.parents))
 
 
 def _is_pattern(path: str) -> bool:
-    """Whether what a reader is given may stand for several paths."""
+    """Whether a reader's argument may name several paths."""
     return path_of_pattern(path) == path and _PATTERN.search(path) is not None

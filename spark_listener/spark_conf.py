@@ -1,7 +1,7 @@
-"""What Spark's own configuration says to us: `spark.headwater.*`, and those of OpenLineage's Spark integration that have a meaning here.
+"""Our settings in Spark's configuration: `spark.headwater.*`, and the settings of OpenLineage's Spark integration that apply here.
 
-Read once, when a SparkContext has started, so that a platform team can set it in `spark-defaults.conf`. Options of the command line and
-of `attach` win over variables, variables over this. What cannot be used is told in the log, and the program goes on.
+Read once, when a SparkContext has started, so that a platform team can set them in `spark-defaults.conf`. Options of the command line and
+of `attach` win over variables, variables over these. The log reports invalid values, and the program goes on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headwater.spark_listener.settings import Settings, parsed
 
 _log = logging.getLogger("headwater")
 
-# Settings by `spark.headwater.NAME`. Those of the process as a whole (quiet) may be there, too.
+# Settings by `spark.headwater.NAME`, also of the whole process (quiet).
 _OURS = {
     "mode": "mode", "traceBudget": "trace_budget", "home": "home", "namespace": "namespace", "name": "name", "url": "url",
     "apiKey": "api_key", "segments": "segments", "readable": "readable", "exitWait": "exit_wait", "spoolBytes": "spool_bytes",
@@ -41,7 +41,8 @@ _PARENTS = {
 class SparkConf:
     """`ours` and `theirs` are the properties below `spark.headwater.` and `spark.openlineage.`, without those prefixes.
 
-    `everything` are all properties, as Spark shows them: what it takes for secrets is hidden. Few of them are told (`lineage.application`).
+    `everything` are all properties as Spark shows them: it hides values that it considers secret. Few of them are sent
+    (`lineage.application`).
     """
 
     ours: Mapping[str, str]
@@ -50,7 +51,7 @@ class SparkConf:
 
     @classmethod
     def of(cls, context: Any) -> SparkConf:
-        """What the configuration of a SparkContext says."""
+        """Read the configuration of a SparkContext."""
         conf = context._jsc.sc().conf()  # noqa: SLF001  # PySpark has no public way to a part of it; all of it is a call for each property
         lines = (line.partition("=") for line in str(conf.toDebugString()).splitlines())
         everything = {name: value for name, _, value in lines if name.startswith("spark.")}
@@ -58,7 +59,7 @@ class SparkConf:
         return cls(_below(conf, "spark.headwater."), _below(conf, "spark.openlineage."), everything)
 
     def over(self, settings: Settings) -> Settings:
-        """The settings, with what the configuration says where nobody else has said anything."""
+        """The settings, with the configuration's values for those that nothing else sets."""
         if settings.apart:
             return settings
         wanted = {field: self.theirs[name] for name, field in _THEIRS.items() if self.theirs.get(name)}
@@ -76,7 +77,7 @@ class SparkConf:
         return settings
 
     def parents(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """The environment, with the parent run that the configuration names where the environment names none."""
+        """The environment, with the configuration's parent run if the environment names none."""
         given = {variable: self.theirs[name] for name, variable in _PARENTS.items() if self.theirs.get(name)}
         return {**given, **environ}
 
@@ -97,14 +98,14 @@ class SparkConf:
         return facets
 
     def run_facets(self, recorded: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, Facet]:
-        """Of the application's run: its tags (`run.tags`, in the form of `job.tags`), properties, `recorded` variables, when it was due."""
+        """Facets of the application's run: tags (`run.tags`, in the form of `job.tags`), properties, `recorded` variables, scheduled time."""
         tags = _tags(self.theirs.get("run.tags", ""))
         stated = application_facets(self.everything, self.theirs.get("capturedProperties", ""), recorded, environ)
         return {**stated, **({"tags": facet("run_tags", tags=tags)} if tags else {})}
 
 
 def _tags(text: str) -> list[dict[str, str]]:
-    """`key:value:source;key2`: as OpenLineage's Spark integration writes tags. A value under a secret's name is none of ours to tell."""
+    """`key:value:source;key2`, the notation of OpenLineage's Spark integration. A value under a secret's name is left out."""
     tags = []
     for part in text.strip("[]").split(";"):
         key, _, rest = part.strip().partition(":")

@@ -1,6 +1,6 @@
-"""Literals beside a secret's name in SQL, in what Spark prints of a plan, and in calls: `password IN ('…')`, `option("password", "…")`.
+"""Literals next to a secret's name in SQL, in printed plans, and in calls: `password IN ('…')`, `option("password", "…")`.
 
-For `secrets`, which applies these rules to texts in which a secret's name stands. A literal is a text in quotes or a number.
+`secrets` applies these rules to texts that contain a secret's name. A literal is a quoted text or a number.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _TEXT = r"'(?:[^'\\]|\\.|''){0,4096}+'|\"(?:[^\"\\]|\\.){0,4096}+\""
 _INNER = rf"\((?:[^()'\"]|{_TEXT}|\((?:[^()'\"]|{_TEXT}){{0,512}}+\)){{0,512}}+\)"
 _ARGUMENT = rf"(?:[^(),'\"]|{_TEXT}|{_INNER}){{1,512}}+"
 KEYED = (
-    # aes_encrypt(text, key, …), in SQL, in a plan (which has no quotes) and in Python. A column is no key: it has a number in a plan.
+    # aes_encrypt(text, key, …), in SQL, in a plan (without quotes) and in Python. A column is not a key; in a plan it has a number.
     re.compile(
         rf"(?i)(\b\w{{0,32}}(?:en|de)crypt(?:\w{{0,32}}\s{{0,8}}\(|,)\s{{0,8}}{_ARGUMENT},\s{{0,8}}+)((?![\w.`]{{1,128}}#\d){_ARGUMENT})"
     ),
@@ -23,7 +23,7 @@ KEYED = (
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
 
 _NUMBER = r"(?<![\w.#])-?\d[\w.]{0,64}+"
-# What may stand between a column's name and an operator: its number in a plan, a cast, quotes, the end of a call.
+# Text between a column's name and an operator: its number in a plan, a cast, quotes, the end of a call.
 _END = r"(?:#\d{1,20}L?)?(?:\s{1,8}as\s{1,8}\w{1,64})?[)`\"'\]]{0,4}\s{0,8}"
 _EQUALS = r"(?:<=>|==|<>|!=|=|is\s{1,8}(?:not\s{1,8})?distinct\s{1,8}from\b)"
 _ORDERS = r"(?:<=|>=|<|>|(?:not\s{1,8})?(?:like|ilike|rlike|regexp)\b(?:\s{1,8}(?:any|all|some)\b)?)"  # of texts: `tokens > 5` is a count
@@ -34,7 +34,7 @@ _SETTERS = r"(?:option|options|config|conf|set|setproperty|put|header|map|named_
 def rules(name: str, tail: str, quoted: str, mark: Callable[[str], str]) -> tuple[Rule, ...]:
     """The rules. `name` and `tail` match a secret's name and the rest of the word, `quoted` a text in quotes; `mark` replaces a literal."""
     literal = rf"(?:{quoted}|{_NUMBER})"
-    short = rf"(?:{_PLAIN}|{_NUMBER})"  # before a name: looked for at every quote
+    short = rf"(?:{_PLAIN}|{_NUMBER})"  # before a name: tried at every quote
     column = rf"{name}{tail}{_END}"
 
     def masked(found: re.Match[str]) -> str:
@@ -44,7 +44,7 @@ def rules(name: str, tail: str, quoted: str, mark: Callable[[str], str]) -> tupl
         return re.compile(rf"(?i){pattern}"), masked
 
     return (
-        # INSERT INTO users (name, password) VALUES …: all of them, as the places of columns are not counted here
+        # INSERT INTO users (name, password) VALUES …: all values, because positions of columns are not counted here
         compiled(rf"(\binsert\b[^()]{{0,200}}\([^()]{{0,2000}}?{name}[^()]{{0,2000}}\)\s{{0,8}}values\s{{0,8}})([^;]{{1,16384}})"),
         # VALUES ('ann', '…') AS users(name, password)
         compiled(rf"(\bvalues\s{{0,8}})(\([^;]{{0,2000}}?\))(\s{{0,8}}(?:as\s{{1,8}})?\w{{1,64}}\s{{0,8}}\([^()]{{0,500}}?{name})"),

@@ -1,6 +1,6 @@
-"""The switch in Spark's configuration: `spark.headwater.enabled true` captures what a program does that was started in any way.
+"""The switch in Spark's configuration: `spark.headwater.enabled true` captures a program that was started in any way.
 
-For `site/sitecustomize.py`, which runs before the program. Until a SparkContext says that it is on, nothing but the hooks is loaded.
+For `site/sitecustomize.py`, which runs before the program. Only the hooks are loaded until a SparkContext turns capture on.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _log = logging.getLogger("headwater")
 
 
 class Switch(Unmoved):
-    """Watches for the first SparkContext, and then leaves or has capture watch in its place."""
+    """Waits for the first SparkContext, and then leaves or starts capture."""
 
     watching = True
 
     def context_started(self, context: Any) -> None:
-        """The program made a SparkContext: its configuration says whether it is captured."""
+        """The program made a SparkContext; its configuration decides."""
         try:
             on = str(context._jsc.sc().conf().get("spark.headwater.enabled", "false")).lower() == "true"  # noqa: SLF001  # no public way
             if on:

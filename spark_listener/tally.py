@@ -1,4 +1,4 @@
-"""What one application's capture came to: counted as it goes, for the ledger and for the summary at the end."""
+"""The counts of one application's capture, for the ledger and the summary."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_MOST_FOR_SECOND_RUN = 1_000  # outputs: a few of them are named
+_MOST_FOR_SECOND_RUN = 1_000  # outputs; the summary names a few
 _SECONDS = ("driver_seconds", "spark_seconds", "planning_seconds", "task_seconds", "thread_seconds")
 
 
 @dataclass(slots=True)
 class Tally:
-    """`associations` are rows of segments, `refused` counts queries by (operator, reason).
+    """`associations` are rows of segments; `refused` counts queries by (operator, reason).
 
-    The cost of capture: `loading_seconds` before the program; `driver_seconds` in our hooks, mostly at the start and the end of Spark, with
-    `spark_seconds` for what Spark does there without capture, too; `planning_seconds` in which plans
-    were rewritten; `delivery_seconds` at the end of the program. Of processor time, `task_seconds` for writing associations and
-    `thread_seconds` of our own thread.
+    The cost of capture: `loading_seconds` before the program; `driver_seconds` in our hooks, mostly at start and end of Spark, and
+    `spark_seconds`, the part of these that Spark needs without capture; `compile_seconds` for our Java; `planning_seconds` for rewriting
+    plans; `delivery_seconds` at the end of the program. In processor time: `task_seconds` for writing associations, `thread_seconds` for
+    our thread.
     """
 
     queries: int = 0
-    rdd_jobs: int = 0  # outside of SQL, those that are no runs of their own too
+    rdd_jobs: int = 0  # jobs outside of SQL, including those that are not separate runs
     streams: int = 0
     operations: int = 0  # declared ones
     failed: int = 0
@@ -37,48 +37,48 @@ class Tally:
     delivery_seconds: float = 0.0
     task_seconds: float = 0.0
     thread_seconds: float = 0.0
-    traceable: tuple[str, str] | None = None  # what was written last with record lineage
+    traceable: tuple[str, str] | None = None  # the last output with record lineage
     for_second_run: dict[str, set[str]] = field(
         default_factory=dict
-    )  # by the path of an output whose records a second run may find: its inputs
+    )  # inputs by the path of an output with records that a second run may find
     found_again_in: dict[str, set[str]] = field(
         default_factory=dict
-    )  # by the path of an output: the paths where its groups are found again
+    )  # by the path of an output: the paths in which its groups can be found again
     overwritten: set[str] = field(default_factory=set)  # the folders that jobs of the home overwrite
     has_program: bool = False  # whether the program can be started again
-    began: float = 0.0  # when the application did
-    unheard: str | None = None  # why nobody told of queries; None: somebody did
+    began: float = 0.0  # start of the application
+    unheard: str | None = None  # why no queries were reported; None: they were
     inputs: set[tuple[str, str]] = field(default_factory=set)
     outputs: set[tuple[str, str]] = field(default_factory=set)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
-    incomplete: Counter[tuple[str, str]] = field(default_factory=Counter)  # the same where records are followed, and some are missing
-    left_out: Counter[str] = field(default_factory=Counter)  # what is no run of its own, by what it is
+    incomplete: Counter[tuple[str, str]] = field(default_factory=Counter)  # the same for queries with some records missing
+    left_out: Counter[str] = field(default_factory=Counter)  # queries that are not separate runs, by kind
 
     @property
     def hook_seconds(self) -> float:
-        """Time that our hooks added, without what Spark does there in any case."""
+        """Time that our hooks added."""
         return max(0.0, self.driver_seconds - self.spark_seconds)
 
     def datasets(self, inputs: Iterable[Any], outputs: Iterable[Any]) -> None:
-        """Note what a query read and wrote."""
+        """Count the inputs and outputs of a query."""
         self.inputs.update((dataset.namespace, dataset.name) for dataset in inputs)
         self.outputs.update((dataset.namespace, dataset.name) for dataset in outputs)
 
     def spared(self, outputs: Iterable[Any], inputs: Iterable[Any]) -> None:
-        """Note outputs whose records the mode left out, and a second run may find."""
+        """Note outputs with records that the mode left out and a second run may find."""
         read = {dataset.name for dataset in inputs}
         for dataset in outputs:
             if dataset.name in self.for_second_run or len(self.for_second_run) < _MOST_FOR_SECOND_RUN:
                 self.for_second_run.setdefault(dataset.name, set()).update(read)
 
     def left_groups(self, output: str, manifest: Mapping[str, Any]) -> None:
-        """Note that records of an output are found again in the sources of a capture, if they are."""
+        """Note that records of an output may be found again in the sources of a capture."""
         if any("derived" in boundary for boundary in manifest.get("boundaries") or ()):
             names = {source["dataset"]["name"] for source in manifest["sources"] if source["dataset"]["namespace"] == "file"}
             self.found_again_in.setdefault(output, set()).update(names)
 
     def problems(self, problems: Iterable[Mapping[str, Any]]) -> None:
-        """Note why a query has no, or not all, record lineage."""
+        """Note why a query lacks record lineage, or some of it."""
         distinct = {(str(one.get("operator") or ""), str(one.get("reason") or ""), one.get("kind")) for one in problems}
         for operator, reason, kind in distinct:
             if kind in {"missing", "influence"}:
@@ -87,7 +87,7 @@ class Tally:
                 self.refused[operator, reason] += 1
 
     def capture(self, manifest: Mapping[str, Any]) -> None:
-        """Note a capture that reached the spool."""
+        """Count a capture in the spool."""
         cost = manifest.get("cost") or {}
         self.planning_seconds += float(cost.get("planning_ms", 0.0)) / 1000
         self.task_seconds += float(cost.get("tasks_ms", 0.0)) / 1000
@@ -99,7 +99,7 @@ class Tally:
         self.bytes += sum(int(segment.get("bytes", 0)) for segment in manifest.get("segments", ()))
 
     def add(self, other: Tally) -> None:
-        """Put another application's tally to this one."""
+        """Add another application's tally to this one."""
         for name in ("queries", "rdd_jobs", "streams", "operations", "failed", "captured", "dropped", "associations", "bytes", *_SECONDS):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.traceable = other.traceable or self.traceable
