@@ -1,1 +1,1 @@
-"""OpenLineage: events, facets and names made from what Spark did."""
+"""OpenLineage events, facets and names, made from the events of Spark."""

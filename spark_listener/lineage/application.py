@@ -1,7 +1,7 @@
-"""What an application says of itself at its START, by allow-lists: Spark's properties, variables, when it was due.
+"""The facets of an application's START, by allow-lists: Spark's properties, variables, and the scheduled time.
 
-`spark_properties` and `spark_applicationDetails` are facets of OpenLineage's Spark integration. They have its names, so that what reads
-them there reads them here.
+`spark_properties` and `spark_applicationDetails` are facets of OpenLineage's Spark integration. They keep its names, so that its readers
+find them here.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _DETAILS = {
     "master": "spark.master", "appName": "spark.app.name", "applicationId": "spark.app.id", "deployMode": "spark.submit.deployMode",
     "driverHost": "spark.driver.host", "userName": "spark.headwater.user",
 }  # fmt: skip
-_DUE = ("AIRFLOW_CTX_LOGICAL_DATE", "AIRFLOW_CTX_EXECUTION_DATE")  # what a task of Airflow finds in its environment
+_DUE = ("AIRFLOW_CTX_LOGICAL_DATE", "AIRFLOW_CTX_EXECUTION_DATE")  # variables in the environment of an Airflow task
 
 
 def application_facets(
     properties: Mapping[str, str], also: str, recorded: Mapping[str, str], environ: Mapping[str, str]
 ) -> dict[str, Facet]:
-    """Run facets. `properties` are all of Spark's; `also` names further ones to tell, with commas; `recorded` are variables as recorded."""
+    """Run facets. `properties` are all of Spark's; `also` names further ones to send, with commas; `recorded` are recorded variables."""
     allowed = {*PROPERTIES, *(name.strip() for name in also.split(",") if name.strip())}
     stated = redact_mapping({name: properties[name] for name in sorted(allowed & properties.keys())})
     details = {ours: redact(properties[name]) for ours, name in _DETAILS.items() if properties.get(name)}

@@ -1,4 +1,4 @@
-"""The facet `columnLineage` of an output, within the bounds of an event."""
+"""The facet `columnLineage` of an output, within the limits of an event."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from headwater.spark_listener.lineage.facets import Facet, facet
 Value = TypeVar("Value")
 _OPAQUE = "opaque: which columns this one is made of only the function knows; all that it sees are listed"
 _ANY = "opaque: there are too many columns to list them one by one; this one may have a part in any of them"
-_LONGEST_NAME = 8192  # of a column: as long as services take
-_MOST_LISTED = 50_000  # pairs of a column and one that it is made of: an event of some 10 MB
+_LONGEST_NAME = 8192  # of a column; services accept no longer name
+_MOST_LISTED = 50_000  # pairs of a column and a source column: an event of some 10 MB
 
 
 def is_too_long(lineage: ColumnLineage) -> bool:
-    """Return whether an event has no room for each pair of columns."""
+    """Whether an event has no room for each pair of columns."""
     return sum(map(len, lineage.columns.values())) > _MOST_LISTED
 
 
 def column_lineage_facet(lineage: ColumnLineage) -> Facet:
-    """Return the facet. If it is too long, the source columns are listed once, for all columns."""
+    """The facet. If it is too long, it lists the source columns once, for all columns."""
     if is_too_long(lineage):
         return _listed_once(lineage)
     fields = {
@@ -33,7 +33,7 @@ def column_lineage_facet(lineage: ColumnLineage) -> Facet:
 
 
 def merge_column_facets(before: Facet | None, after: Facet | None) -> Facet | None:
-    """Return the column lineage of two writes to one dataset. If it is too long, the later one stands alone."""
+    """The column lineage of two writes to one dataset. If it is too long, the later one remains."""
     if before is None or after is None or before == after:
         return after or before
     names = {**before["fields"], **after["fields"]}
@@ -45,7 +45,7 @@ def merge_column_facets(before: Facet | None, after: Facet | None) -> Facet | No
 
 
 def _input_fields(*parts: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """The input fields of one column in several events, each once with all that was said of it."""
+    """The distinct input fields of one column in several events, with all their transformations."""
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for item in (item for part in parts if part for item in part["inputFields"]):
         at = (item["namespace"], item["name"], item["field"])
@@ -55,7 +55,7 @@ def _input_fields(*parts: Mapping[str, Any] | None) -> list[dict[str, Any]]:
 
 
 def _listed_once(lineage: ColumnLineage) -> Facet:
-    """Of more columns than an event holds: those that any of them is made of, with those that decide about rows."""
+    """The input fields of all columns, and of rows, listed once, if there are too many pairs for an event."""
     distinct = {id(found): found for found in lineage.columns.values()}
     made_of = sorted({field for found in distinct.values() for field in named(found)})
     listed = [_input_field(field, frozenset({Step("DIRECT", "TRANSFORMATION", opaque=True)}), _ANY) for field in made_of]
@@ -64,12 +64,12 @@ def _listed_once(lineage: ColumnLineage) -> Facet:
 
 
 def is_name(name: str) -> bool:
-    """Return whether services accept the name of a column."""
+    """Whether services accept the name of a column."""
     return 0 < len(name) <= _LONGEST_NAME
 
 
 def named(fields: Mapping[Field, Value]) -> dict[Field, Value]:
-    """Return the fields that have names. Pivots and programs make columns without a name, for which events have no place."""
+    """The fields that have names. Pivots and programs make columns without names, and events have no place for them."""
     return {field: value for field, value in fields.items() if is_name(field[2]) and field[2].partition(WITHIN)[0]}
 
 

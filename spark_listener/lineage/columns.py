@@ -1,10 +1,10 @@
-"""Column lineage of one query, out of the description of its plan (docs: capture format, operators and expressions).
+"""Column lineage of one query, from the description of its plan (docs: capture format, operators and expressions).
 
-For the `columnLineage` facet of an output (OpenLineage facet 1-2-0). Each output column lists the source columns it depends on:
-DIRECT (IDENTITY, TRANSFORMATION, AGGREGATION) where their values flow into it, INDIRECT (CONDITIONAL, WINDOW) where they decide about
-it; what decides about rows (JOIN, FILTER, SORT, GROUP_BY) is listed once, for the whole output. Where values pass through
-several steps, the strongest word stands. What the plan does not describe is left out, never guessed. Where only the code of a function
-knows what it makes of its rows (`mapInPandas`, a table function), all that it sees is listed, and the step says so (`opaque`).
+For the `columnLineage` facet of an output (OpenLineage facet 1-2-0). Each output column lists the source columns it depends on: DIRECT
+(IDENTITY, TRANSFORMATION, AGGREGATION) if their values flow into it, INDIRECT (CONDITIONAL, WINDOW) if they decide about it. Fields that
+decide about rows (JOIN, FILTER, SORT, GROUP_BY) are listed once for the whole output. If values pass several steps, the strongest word
+counts. Facts that the plan does not describe are left out, never guessed. A function like `mapInPandas` may use every column that it sees:
+all are listed, and the step is `opaque`.
 """
 
 from __future__ import annotations
@@ -16,26 +16,33 @@ from typing import Any
 
 from headwater.spark_listener.lineage.scan_columns import name_table_columns
 
-Field = tuple[str, str, str]  # namespace and name of the dataset, column; where only a part of it is read, with the path (`WITHIN`)
-ROWS = "\0rows"  # in the place of a namespace: rows whose origin is not known, or not yet; the name is the number of their attribute
-WITHIN = "\0"  # between the parts of a path, since a column's name may hold any character that can be seen
+Field = tuple[str, str, str]  # namespace and name of the dataset, column; with the path if only a part is read (`WITHIN`)
+ROWS = "\0rows"  # in place of a namespace: rows of (yet) unknown origin; the name is the number of their attribute
+WITHIN = "\0"  # separates the parts of a path; a column's name may hold any visible character
 _RANK = {"IDENTITY": 0, "TRANSFORMATION": 1, "AGGREGATION": 2}
 _MASKING = {"count", "crc32", "hash", "hive_hash", "mask", "md5", "murmur3hash", "sha", "sha1", "sha2", "xxhash64", "approx_count_distinct"}
-# A column of a union is that of one branch or another, unchanged; one of MERGE what one of its clauses makes.
+# A column of a union is an unchanged column of one branch; a column of MERGE comes from one clause.
 _PASSING = {"alias", "literal", "union", "merge"}
-# What takes a field out of a column, and what stands before the field in its path.
+# Functions that extract a field of a column, and the prefix of the field in its path.
 _FIELDS = {"getstructfield": "", "getarraystructfields": f"{WITHIN}_element"}
-_RANKS = {"rank", "dense_rank", "percent_rank", "row_number", "cume_dist", "ntile"}  # made of the order alone: no value flows into them
+_RANKS = {
+    "rank",
+    "dense_rank",
+    "percent_rank",
+    "row_number",
+    "cume_dist",
+    "ntile",
+}  # computed from the order only: no value flows into them
 _FIRST_KNOWN = {"coalesce", "nvl", "ifnull"}
-_AND = ("&&", "and")  # as Spark's expressions print, and as other manifests may have it
-_MOST_ROUNDS = 100  # of a recursion, until no round adds a column to another
-_MOST_READ = 200_000  # fields, counted each time that a column is read that is made of them
+_AND = ("&&", "and")  # in Spark's text, and in other manifests
+_MOST_ROUNDS = 100  # rounds of a recursion, until no round adds anything
+_MOST_READ = 200_000  # fields, counted at each read of a column that depends on them
 _ROW_SUBTYPES = {"Filter": "FILTER", "Join": "JOIN", "Sort": "SORT", "MergeIntoCommand": "JOIN", "DeleteCommand": "FILTER"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Step:
-    """How one field has a part in a column (OpenLineage's type, subtype and masking). `opaque`: it may have one, only a function knows."""
+    """The part of a field in a column (OpenLineage's type, subtype and masking). `opaque`: a function may use it, nobody else knows."""
 
     type: str
     subtype: str
@@ -45,22 +52,22 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ColumnLineage:
-    """For each output column, and for the output as a whole: source fields and how they have a part."""
+    """The source fields of each output column, and of the output as a whole, with their parts."""
 
     columns: Mapping[str, Mapping[Field, frozenset[Step]]]
     dataset: Mapping[Field, frozenset[Step]]
-    too_large: bool = False  # the plan is, for its columns to be followed: nothing is told of them
+    too_large: bool = False  # the plan is too large to follow columns, so no columns are reported
 
 
 _Dependencies = dict[Field, set[Step]]
 
 
 class _TooLargeError(Exception):
-    """A plan whose columns would take too long to follow."""
+    """The columns of the plan would take too long to follow."""
 
 
 class _Known(dict[int, _Dependencies]):
-    """What each attribute depends on. What is read of it is counted, and bounded: a column may depend on thousands of fields."""
+    """The sources of each attribute. Reads are counted and limited, because a column may depend on thousands of fields."""
 
     fields_read = 0
 
@@ -77,19 +84,19 @@ class _Known(dict[int, _Dependencies]):
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The columns of a source that is a query of several tables: fields by column, and those that decide about its rows."""
+    """The columns of a source that is a query over several tables: fields by column, and the fields that decide about its rows."""
 
     columns: Mapping[str, Mapping[Field, frozenset[Step]]]
     rows: Mapping[Field, frozenset[Step]]
 
 
-_Read = Sequence[tuple[str, str]] | Fields  # datasets, each with its columns, or what these are
+_Read = Sequence[tuple[str, str]] | Fields  # datasets, each with its columns, or the fields of these
 Sources = Mapping[Any, _Read]  # by the number of a source
 
 
 def column_lineage(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
-    """Lineage of the columns that the plan's sink writes. `sources` maps a source's number to its datasets, or to its fields."""
-    if plan.get("left_out"):  # its description does not tell all columns
+    """Lineage of the columns that the plan's sink writes. `sources` maps a source's number to its datasets or its fields."""
+    if plan.get("left_out"):  # the description lacks columns
         return ColumnLineage({}, {}, too_large=True)
     try:
         return _followed(plan, sources)
@@ -98,7 +105,7 @@ def column_lineage(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
 
 
 def known_alone(lineage: ColumnLineage) -> tuple[ColumnLineage, bool]:
-    """The lineage without rows whose origin is not known, and whether it had some."""
+    """The lineage without rows of unknown origin, and whether there were some."""
     every = [*lineage.columns.values(), lineage.dataset]
     if not any(field[0] == ROWS for found in {id(found): found for found in every}.values() for field in found):
         return lineage, False
@@ -124,7 +131,7 @@ def _followed(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
         if field not in covered:
             whole[field] = steps
     columns: dict[str, Mapping[Field, frozenset[Step]]] = {}
-    frozen: dict[int, Mapping[Field, frozenset[Step]]] = {}  # the columns that a function makes are all made of the same
+    frozen: dict[int, Mapping[Field, frozenset[Step]]] = {}  # all columns of a function have the same sources
     for column in (plan.get("sink") or {}).get("columns") or ():
         made_of = known.get(column.get("attr"), {})
         if id(made_of) not in frozen:
@@ -135,7 +142,7 @@ def _followed(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
 
 
 def _walked(operators: Sequence[Mapping[str, Any]], sources: Sources, begun: _Known) -> tuple[_Known, _Dependencies, _Dependencies]:
-    """What each attribute depends on, what decides about rows, and of which columns it is only asked whether they are null."""
+    """The sources of each attribute, the fields that decide about rows, and the columns that are only tested for null."""
     known, whole, known_only = _Known(begun), dict[Field, set[Step]](), dict[Field, set[Step]]()
     known.count(begun.fields_read)
     by_id = {operator["id"]: operator for operator in operators}
@@ -147,7 +154,7 @@ def _walked(operators: Sequence[Mapping[str, Any]], sources: Sources, begun: _Kn
 
 
 def _of_loops(operators: Sequence[Mapping[str, Any]], loops: Mapping[Any, Mapping[str, Any]], known: _Known) -> _Known:
-    """What refers to a recursion that it stands in has its columns, as far as they are known by now."""
+    """A reference to the recursion around it has the columns of that recursion, as far as they are known."""
     found = _Known()
     found.count(known.fields_read)
     for reference in operators:
@@ -158,15 +165,15 @@ def _of_loops(operators: Sequence[Mapping[str, Any]], loops: Mapping[Any, Mappin
 
 
 def _above(path: str) -> Iterator[str]:
-    """A path, and each that it is below."""
+    """A path, and every path above it."""
     parts = path.split(WITHIN)
     return (WITHIN.join(parts[:depth]) for depth in range(1, len(parts) + 1))
 
 
 def column_accesses(plan: Mapping[str, Any], sources: Sources) -> Mapping[Field, frozenset[str]] | None:
-    """Which source columns a query reads whose result goes to the driver, and in which ways (the subtypes of `Step`).
+    """The source columns that a query without output reads, each with the ways of reading (the subtypes of `Step`).
 
-    None: the plan is too large for its columns to be followed. A query that writes says so by its column lineage.
+    None: the plan is too large for its columns to be followed. For a query with an output, its column lineage has this information.
     """
     result = [{"name": column.get("name"), "attr": column.get("attr")} for column in plan.get("output") or ()]
     found = column_lineage({**plan, "sink": {"columns": [{**column, "name": number} for number, column in enumerate(result)]}}, sources)
@@ -180,7 +187,7 @@ def column_accesses(plan: Mapping[str, Any], sources: Sources) -> Mapping[Field,
 
 
 def _refer(reference: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]], known: _Known) -> None:
-    """The columns of a reference to a common table expression are those of its definition: each reference has attributes of its own."""
+    """A reference to a common table expression has new attributes for the columns of the definition."""
     for child in reference.get("children") or ():
         defined = by_id.get(child, {}).get("columns") or ()
         for column, there in zip(reference.get("columns") or (), defined, strict=False):
@@ -189,7 +196,7 @@ def _refer(reference: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]],
 
 
 def _visit(operator: Mapping[str, Any], known: _Known, whole: _Dependencies, known_only: _Dependencies, sources: Sources) -> None:
-    """`known_only`: fields of which a filter asks nothing but whether they are null, as Spark adds for the columns of joins and filters."""
+    """`known_only`: fields that a filter only tests for null, like the tests that Spark adds for join and filter columns."""
     if operator.get("op") == "Scan":
         _scan(operator, known, whole, sources.get(operator.get("source"), ()))
         return
@@ -200,7 +207,7 @@ def _visit(operator: Mapping[str, Any], known: _Known, whole: _Dependencies, kno
         return
     _define(operator, known)
     _opaque(operator, known)
-    for condition in operator.get("conditions") or ():  # of the clauses of MERGE: they decide which clause makes a row, and what of it
+    for condition in operator.get("conditions") or ():  # conditions of MERGE clauses decide which clause makes a row, and how
         _collect(condition, "IDENTITY", False, "CONDITIONAL", known, whole)
     for key in operator.get("keys") or ():
         _collect(key, "IDENTITY", False, "GROUP_BY", known, whole)
@@ -210,14 +217,16 @@ def _visit(operator: Mapping[str, Any], known: _Known, whole: _Dependencies, kno
 
 
 def _decide(operator: Mapping[str, Any], subtype: str, known: _Known, whole: _Dependencies, known_only: _Dependencies) -> None:
-    """Add what an operator goes by that decides about rows: what it reads, and the fields in its condition."""
+    """Add the fields by which an operator decides about rows: the columns that it reads, and the fields in its condition."""
     condition = operator.get("condition") or {}
     for part in _conjuncts(condition):
         asked = next(_arguments(part), {}) if part.get("fn") == "isnotnull" and subtype == "FILTER" else {}
         is_bare = asked.get("fn") == "attr" or _within(asked, known) is not None
         for read in _reads(part, known):
             _add(read, "IDENTITY", False, subtype, known_only if is_bare else whole)
-    for attribute in sorted({*(operator.get("reads") or ())} - set(_attributes(condition))):  # a condition may not tell all that it reads
+    for attribute in sorted(
+        {*(operator.get("reads") or ())} - set(_attributes(condition))
+    ):  # a condition may not show everything that it reads
         _add(known.read(attribute), "IDENTITY", False, subtype, whole)
 
 
@@ -274,10 +283,10 @@ def _scan(operator: Mapping[str, Any], known: _Known, whole: _Dependencies, read
 
 
 def _opaque(operator: Mapping[str, Any], known: _Known) -> None:
-    """The columns that an operator makes in its own way may each be made of all that it sees."""
+    """The columns of an opaque operator: each may depend on every column that it sees."""
     made = operator.get("makes") or ()
     sees: list[Mapping[str, Any]] = [{"fn": "attr", "attr": attribute} for attribute in operator.get("sees") or ()]
-    if operator.get("whole"):  # a function over groups: what it is given the first column says, of which there may be many
+    if operator.get("whole"):  # a function over groups: the first of possibly many columns names its arguments
         made = operator.get("defines") or ()
         sees = list(_arguments(made[0].get("expr") or {})) if made else []
     if made:
@@ -286,7 +295,7 @@ def _opaque(operator: Mapping[str, Any], known: _Known) -> None:
 
 
 def _all_of(expressions: Iterable[Mapping[str, Any]], masking: bool, indirect: str | None, known: _Known) -> _Dependencies:
-    """What a function may be made of that is given these."""
+    """The sources of a function's result, given those of its arguments."""
     found: _Dependencies = {}
     for expression in expressions:
         _collect(expression, "TRANSFORMATION", masking, indirect, known, found)
@@ -319,14 +328,14 @@ def _collect(
     for position, argument in enumerate(_arguments(expression)):
         decides = _is_condition(function, position, count)
         _collect(argument, subtype, masking, indirect or ("CONDITIONAL" if decides else None), known, into)
-        if function in _FIRST_KNOWN and position < count - 1:  # whether it is null decides about those behind it
+        if function in _FIRST_KNOWN and position < count - 1:  # its null test decides about the next arguments
             _collect(argument, subtype, masking, indirect or "CONDITIONAL", known, into)
     if isinstance(expression.get("filter"), Mapping):
         _collect(expression["filter"], subtype, masking, indirect or "CONDITIONAL", known, into)
 
 
 def _within(expression: Mapping[str, Any], known: _Known) -> _Dependencies | None:
-    """What a field of a column is, where the column is one of a dataset, unchanged: the field there. None of any other expression."""
+    """The path of a field within an unchanged column of a dataset; None for any other expression."""
     path: list[str] = []
     subtype = "IDENTITY"
     while (before := _FIELDS.get(str(expression.get("fn")))) is not None and expression.get("field") is not None:
@@ -367,7 +376,7 @@ def _add(dependencies: Mapping[Field, set[Step]], subtype: str, masking: bool, i
             into.setdefault(field, set()).add(_after(step, subtype, masking, indirect))
 
 
-@lru_cache(1024)  # a few hundred kinds, asked for every field of every column
+@lru_cache(1024)  # a few hundred kinds, used for every field of every column
 def _after(step: Step, subtype: str, masking: bool, indirect: str | None) -> Step:
     masking = step.masking or masking
     if indirect:
@@ -378,7 +387,7 @@ def _after(step: Step, subtype: str, masking: bool, indirect: str | None) -> Ste
 
 
 def compose(first: Step, then: Step) -> Step:
-    """The part that a field has in a column of a column: it is `first` of the one, which is `then` of the other."""
+    """The part of a field in a column of a column: `first` in the inner column, which is `then` in the outer."""
     is_direct = then.type == "DIRECT"
     step = _after(first, then.subtype if is_direct else "IDENTITY", then.masking, None if is_direct else then.subtype)
     return replace(step, opaque=True) if then.opaque else step

@@ -1,9 +1,8 @@
-"""What a plan reads or writes through a connector, by what the connector was told: tables of databases, topics of Kafka.
+"""The dataset behind a connector, from the options of the program: tables of databases, topics of Kafka.
 
-A description has `jdbc` or `kafka` (`servers`, `topics`) as the program gave them. `jdbc` has `url`, `dbtable` or `query`,
-`prepare` where statements come before that, and `schemas`, the columns of the tables in its text, where the database was asked
-for them. Next to it is `parts`, schema and table, where the catalog was asked.
-These may hold secrets: what comes from here does not, and they go nowhere else.
+A description has `jdbc` or `kafka` (`servers`, `topics`) as the program gave them. `jdbc` has `url`, `dbtable` or `query`, `prepare` for
+statements before that, and `schemas`, the columns of tables in its text if the database was asked. Next to it, `parts` has schema and table
+if the catalog was asked. These may hold secrets. The results of this module hold none, and nothing else uses the options.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from headwater.spark_listener.lineage.jdbc import database_of, parts_of
 from headwater.spark_listener.lineage.naming import Name, topic_name
 from headwater.spark_listener.lineage.sqltext import ReadByQuery, read_by
 
-TOLD = ("jdbc", "kafka", "parts", "catalog_of", "static_partitions", "unknown")  # members of a description that are for events alone
+TOLD = ("jdbc", "kafka", "parts", "catalog_of", "static_partitions", "unknown")  # members of a description for events only
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """What is read or written. `by_query` where a query of the database's own reads it; `problem` says what is not known."""
+    """A dataset that is read or written. `by_query`: a query of the database reads it. `problem` says what is unknown."""
 
     datasets: Sequence[Name]
     by_query: ReadByQuery | None = None
@@ -30,7 +29,7 @@ class Connected:
 
 
 def open_columns(described: Mapping[str, Any]) -> str | None:
-    """Which columns of a query's result are made of it is not known what, as a reason; None where all is known."""
+    """The columns of a query's result with unknown sources, as a reason; None if all are known."""
     found = connected(described)
     read = found.by_query if found is not None else None
     if read is None or not (read.unknown or read.are_rows_unknown):
@@ -42,13 +41,13 @@ def open_columns(described: Mapping[str, Any]) -> str | None:
 
 
 def tables_to_ask(described: Mapping[str, Any]) -> tuple[str, ...]:
-    """The tables whose columns settle what a query's columns are made of, as its text names them."""
+    """The tables with columns that settle the sources of a query's columns, named as in its text."""
     found = connected(described)
     return found.by_query.asks if found is not None and found.by_query is not None else ()
 
 
 def connected(described: Mapping[str, Any]) -> Connected | None:
-    """What a description names; None where it is of no connector that is known here."""
+    """The datasets that a description names; None for an unknown connector."""
     if isinstance(jdbc := described.get("jdbc"), Mapping):
         columns = tuple(str(column["name"]) for column in described.get("columns") or ())
         parts = tuple(str(part) for part in described.get("parts") or ())
@@ -60,7 +59,7 @@ def connected(described: Mapping[str, Any]) -> Connected | None:
     return None
 
 
-@lru_cache(256)  # one query's source is asked for a few times
+@lru_cache(256)  # a query's source is looked up a few times
 def _of_jdbc(
     url: str,
     table: str,
@@ -79,7 +78,7 @@ def _of_jdbc(
         return Connected([database.table(named)])
     if not table and not query:
         return Connected([whole], problem=f"which tables of {whole[1]} it means cannot be told: it names none")
-    # as Spark writes it: a query follows `prepare` within brackets
+    # in Spark's form: a query follows `prepare` in brackets
     text = f"SELECT * FROM {table}" if table else f"SELECT * FROM ({query}\n) headwater_query" if prepare.strip() else query
     read = read_by(text, columns, database, dict(schemas), prepare)
     if isinstance(read, str):

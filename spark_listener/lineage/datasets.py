@@ -1,4 +1,4 @@
-"""Input and output datasets of a query, with their facets, out of the description of its plan."""
+"""Input and output datasets of a query with their facets, from the description of its plan."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from headwater.spark_listener.lineage.tables import database_hierarchy, format_a
 from headwater.spark_listener.redact import redact_address
 from headwater.spark_listener.secrets import name_without_secrets
 
-_DIRECT = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")  # OpenLineage's subtypes of columns whose values flow; all others are INDIRECT
+_DIRECT = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")  # OpenLineage's subtypes for values that flow; all others are INDIRECT
 _NOT_FOLLOWED = {"operator": None, "reason": "the plan is too large for its columns to be followed", "kind": "missing"}
 _UNKNOWN = "which data it reads or writes is not known: it has a name of its own, which no other run has"
 _UNNAMED = {
@@ -48,9 +48,9 @@ _LISTED_ONCE = {"operator": None, "reason": "too many columns are made of too ma
 
 @dataclass(slots=True)
 class Dataset:
-    """A dataset in one run. `facets` are about the dataset, `part` about its part in the run (what was read of it, or written).
+    """A dataset in one run. `facets` are about the dataset, `part` about its part in the run (the amount read or written).
 
-    `within` are the places in it that the program named by their paths; none if it named the dataset.
+    `within` are the places in it that the program named by path; empty if it named the dataset.
     """
 
     namespace: str
@@ -61,15 +61,15 @@ class Dataset:
 
     @property
     def places(self) -> list[str]:
-        """The names of what the program named: of places in the dataset, or of the dataset."""
+        """The names that the program gave: of places in the dataset, or of the dataset."""
         return [f"{self.name.rstrip('/')}/{place}" for place in self.within] or [self.name]
 
     def as_input(self) -> dict[str, Any]:
-        """The dataset among an event's inputs."""
+        """The dataset as an input of an event."""
         return self._stated("inputFacets")
 
     def as_output(self) -> dict[str, Any]:
-        """The dataset among an event's outputs."""
+        """The dataset as an output of an event."""
         return self._stated("outputFacets")
 
     def _stated(self, part: str) -> dict[str, Any]:
@@ -80,9 +80,9 @@ class Dataset:
 def inputs_of(
     plan: Mapping[str, Any], read: Sequence[Mapping[str, Any]] = (), problems: list[Mapping[str, Any]] | None = None
 ) -> list[Dataset]:
-    """One input a dataset, however often the plan reads it. `read`: what each scan of files has read, as Spark counted it.
+    """One input for each dataset, even if the plan reads it several times. `read`: Spark's counts for each scan of files.
 
-    What cannot be told is added to `problems`.
+    Unknown facts are added to `problems`.
     """
     found: dict[tuple[str, str], Dataset] = {}
     parts = subset.inputs_of(plan)
@@ -90,7 +90,7 @@ def inputs_of(
         _look_for_unnamed(source, problems)
         for dataset in source_datasets(source):
             if dataset in found:
-                found[dataset].part.pop("subset", None)  # it is read in another way, too
+                found[dataset].part.pop("subset", None)  # the plan also reads it in another way
                 within = _within(source, dataset)
                 found[dataset].within = [*found[dataset].within, *within] if within and found[dataset].within else []
                 continue
@@ -112,7 +112,7 @@ def inputs_of(
 
 
 def _add_kept(plan: Mapping[str, Any], to: dict[Name, Dataset]) -> None:
-    """Add the datasets of the earlier rows that a plan reads (`kept`)."""
+    """Add the datasets of earlier rows that a plan reads (`kept`)."""
     kept = [operator["kept"] for operator in plan.get("operators") or () if operator.get("kept")]
     fields = {field for columns in kept for made in columns.values() for field in made}
     for namespace, name, _ in sorted(fields):
@@ -121,10 +121,10 @@ def _add_kept(plan: Mapping[str, Any], to: dict[Name, Dataset]) -> None:
 
 
 def _counted(read: Sequence[Mapping[str, Any]], plan: Mapping[str, Any]) -> dict[Name, dict[str, int]]:
-    """Rows, files and bytes by dataset. Of several scans, rows are added; files are told where all read the same number."""
+    """Rows, files and bytes by dataset. Rows of several scans are added up; files are stated only if all scans read the same number."""
     places = {path: name for source in plan.get("sources") or () for path, name in _places(source).items()}
     scans: dict[Name, list[Mapping[str, Any]]] = {}
-    unknown: set[Name] = set()  # of datasets that are read together nobody knows how much of each
+    unknown: set[Name] = set()  # datasets that are read together have no separate counts
     for scan in read:
         known = connected(scan)
         if known is not None and (known.by_query is not None or known.problem is not None):
@@ -149,7 +149,7 @@ def _counted(read: Sequence[Mapping[str, Any]], plan: Mapping[str, Any]) -> dict
 
 
 def _state_accesses(plan: Mapping[str, Any], inputs: Mapping[Name, Dataset], problems: list[Mapping[str, Any]] | None) -> None:
-    """Say which columns a query reads that writes nothing: no output's column lineage does."""
+    """State the columns that a query without output reads. For others, the output's column lineage has them."""
     accesses = column_accesses(plan, sources_of(plan))
     if accesses is None:
         _add(problems, _NOT_FOLLOWED)
@@ -176,9 +176,9 @@ def output_of(
     changed: bool = True,
     problems: list[Mapping[str, Any]] | None = None,
 ) -> Dataset | None:
-    """The dataset that the plan writes; None if it writes none, or none that has a name. `changed`: the query came to its end.
+    """The dataset that the plan writes; None if it writes none, or none with a name. `changed`: the query completed.
 
-    What cannot be told is added to `problems`.
+    Unknown facts are added to `problems`.
     """
     sink = plan.get("sink")
     named = source_datasets(sink) if sink else []
@@ -188,7 +188,7 @@ def output_of(
     within = within_dataset(str(sink["path"]), namespace, name) if sink.get("path") else ""
     facets = _common(namespace, name, _with_partitions(sink, within))
     _look_for_unnamed(sink, problems)
-    change = None if within or sink.get("dynamic") else _change(sink)  # of some partitions, it is none of the dataset
+    change = None if within or sink.get("dynamic") else _change(sink)  # a change of some partitions is not a change of the dataset
     if change and changed:
         facets["lifecycleStateChange"] = change
     if sink.get("only_change"):
@@ -213,7 +213,7 @@ def output_of(
 
 
 def _with_partitions(sink: Mapping[str, Any], within: str) -> Mapping[str, Any]:
-    """A sink, with the partition columns that its path names: they are columns of the dataset in which it lies."""
+    """A sink, with the partition columns in its path: they are columns of the dataset around it."""
     columns = sink.get("columns") or ()
     known = {str(column["name"]).lower() for column in columns}
     added = [{"name": name} for name in partition_pairs(within) if name.lower() not in known]
@@ -221,7 +221,7 @@ def _with_partitions(sink: Mapping[str, Any], within: str) -> Mapping[str, Any]:
 
 
 def _carried_columns(sink: Mapping[str, Any], dataset: Name, *, changed: bool) -> ColumnLineage:
-    """The columns of a table that a command left as they were, renamed, or moved or cloned with the table. A failed command has none."""
+    """The columns that a command kept: unchanged, renamed, or moved or cloned with the table. Empty for a failed command."""
     from_dataset = dataset
     if sink.get("carried_from"):
         from_dataset = dataset_at(str(sink["carried_from"]), {"format": sink.get("format")})
@@ -233,7 +233,7 @@ def _carried_columns(sink: Mapping[str, Any], dataset: Name, *, changed: bool) -
 
 
 def _change(sink: Mapping[str, Any]) -> Facet | None:
-    """What became of the dataset, as far as that is known."""
+    """The lifecycle change of the dataset, as far as it is known."""
     change = sink.get("change") or ("CREATE" if sink.get("creates") else "OVERWRITE" if sink.get("mode") == "overwrite" else None)
     if change is None:
         return None
@@ -248,23 +248,23 @@ def _change(sink: Mapping[str, Any]) -> Facet | None:
 
 
 def bare_input(path: str, format_: str = "") -> Dataset:
-    """An input of which only the path is known, and perhaps the format of its table."""
+    """An input with only its path known, and perhaps the format of its table."""
     namespace, name = dataset_at(path, {"format": format_})
     return Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}), within=_place(path, namespace, name))
 
 
 def named_dataset(namespace: str, name: str) -> Dataset:
-    """A dataset of which only the name is known. Its author may have taken an address with a token for one."""
+    """A dataset with only its name known. The author may have used an address with a token as its name."""
     namespace, named = (name_without_secrets(redact_address(part)) for part in (namespace, name))
     _, name = dataset_root(namespace, named)
-    if named != name and (format_ := format_at(namespace, named)):  # a table of its own under the name of a partition
+    if named != name and (format_ := format_at(namespace, named)):  # a separate table with the name of a partition
         return Dataset(namespace=namespace, name=named, facets=_common(namespace, named, {"format": format_}))
     within = _place(path_of_dataset(namespace, named), namespace, name) if named != name else []
     return Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}), within=within)
 
 
 def bare_output(path: str) -> Dataset:
-    """An output of which only the path is known. RDD writers refuse to overwrite, so it is new, or a partition of it is."""
+    """An output with only its path known. RDD writers refuse to overwrite, so it is new, or a partition of it is."""
     namespace, name = dataset_at(path)
     within = _place(path, namespace, name)
     output = Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}), within=within)
@@ -276,15 +276,15 @@ def bare_output(path: str) -> Dataset:
 
 
 def _place(path: str, namespace: str, name: str) -> list[str]:
-    """The place in a dataset that a path names; none if it names all of it."""
+    """The place in a dataset that a path names; none if it names the whole dataset."""
     within = within_dataset(path, namespace, name)
     return [within] if within else []
 
 
 def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Namespace and name of what a source or sink is: of its paths where it has some, else as the plan names it (a table).
+    """Namespace and name of a source or sink: of its paths if there are some, else the name in the plan (a table).
 
-    The program's own rows (format `local`) are no dataset that anybody else could know. What is not known has a name of its own.
+    The program's own rows (format `local`) are not a dataset for others. An unknown source has a separate name.
     """
     if source.get("unknown"):
         return [("spark", str(source["name"]))]
@@ -295,7 +295,7 @@ def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
     paths = source.get("paths") or ([source["path"]] if source.get("path") else [])
     if paths:
         return list(dict.fromkeys(_places(source).values()))
-    if source.get("table") and (source.get("only_change") or not source.get("name")):  # a table that is gone, or has no place that is known
+    if source.get("table") and (source.get("only_change") or not source.get("name")):  # a dropped table, or one without a known place
         known = table_name(str(source["table"]), source.get("catalog"))
         return [(known["namespace"], known["name"])]
     name = source.get("name") or source.get("table")
@@ -303,10 +303,10 @@ def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _places(source: Mapping[str, Any]) -> dict[str, Name]:
-    """The dataset in which each path of a source or sink lies.
+    """The dataset of each path of a source or sink.
 
-    A single file is a dataset of its own, unless it is in a folder of a partition or named as a part of a folder. Files that a pattern
-    matched are parts of their folders: the program did not name them.
+    A single file is a separate dataset, unless it is in a partition folder or named as a part of a folder. Files matched by a pattern are
+    parts of their folders, because the program did not name them.
     """
     paths = [str(path) for path in source.get("paths") or ([source["path"]] if source.get("path") else [])]
     files = {str(file["path"]) for file in source.get("files") or () if file.get("path")}
@@ -314,7 +314,7 @@ def _places(source: Mapping[str, Any]) -> dict[str, Name]:
         is_file = files.__contains__ if files else looks_like_file
         return {path: dataset_at(path.rpartition("/")[0] if is_file(path) else path, source) for path in paths}
     if len(paths) == 1 and is_pattern(paths[0]) and files and not any(file == paths[0] or _is_below(file, paths[0]) for file in files):
-        paths = list(dict.fromkeys(file.rpartition("/")[0] for file in files))  # of an RDD, which Spark knows by the pattern
+        paths = list(dict.fromkeys(file.rpartition("/")[0] for file in files))  # files of an RDD, which Spark names by its pattern
     return {path: dataset_at(path, source) for path in paths}
 
 
@@ -323,13 +323,13 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _within(source: Mapping[str, Any], dataset: Name) -> list[str]:
-    """The places in a dataset that a source names by its paths; none where one of the paths is all of it."""
+    """The places in a dataset that a source names by path; empty if a path is the whole dataset."""
     places = [within_dataset(path, *dataset) for path, name in _places(source).items() if name == dataset]
     return places if all(places) else []
 
 
 def unknown_datasets(plan: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Of which sources and sinks it is not known what they are, or of which columns, as problems of the ledger."""
+    """The unknown sources and sinks, and sources with unknown columns, as problems for the ledger."""
     described = [*(plan.get("sources") or ()), *([plan["sink"]] if plan.get("sink") else [])]
     found = [(str(part.get("format")), known.problem) for part in described if (known := connected(part)) is not None and known.problem]
     found += [(str(part.get("format")), reason) for part in described if (reason := open_columns(part)) is not None]
@@ -338,12 +338,12 @@ def unknown_datasets(plan: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def sources_of(plan: Mapping[str, Any]) -> Sources:
-    """What the sources of a plan are, by their numbers, for its column lineage."""
+    """The sources of a plan by number, for its column lineage."""
     return {source["source"]: _fields(source) or source_datasets(source) for source in plan.get("sources") or ()}
 
 
 def _fields(source: Mapping[str, Any]) -> Fields | None:
-    """The fields of a source that a query of its database reads; None of another."""
+    """The fields of a source that a database query reads; None for other sources."""
     found = connected(source)
     if found is not None and found.problem is not None:
         return Fields({}, {})
@@ -374,7 +374,9 @@ def _common(namespace: str, name: str, described: Mapping[str, Any]) -> dict[str
     facets: dict[str, Facet] = {"dataSource": facet("dataSource", name=namespace, uri=address_of((namespace, name)))}
     found = connected(described)
     of_result = found is not None and (found.by_query is not None or found.problem is not None)
-    columns: Sequence[Mapping[str, Any]] = () if of_result else described.get("columns") or ()  # of a query's result, they are no table's
+    columns: Sequence[Mapping[str, Any]] = (
+        () if of_result else described.get("columns") or ()
+    )  # columns of a query's result belong to no table
     if columns:
         facets["schema"] = facet(
             "schema", fields=[_field(column, place) for place, column in enumerate(columns, start=1) if is_name(column["name"])]
@@ -392,7 +394,7 @@ def _common(namespace: str, name: str, described: Mapping[str, Any]) -> dict[str
 def _statistics(metrics: Mapping[str, Any]) -> dict[str, int]:
     names = {"rows": "rowCount", "bytes": "size", "files": "fileCount"}
     known = {ours: int(metrics[theirs]) for theirs, ours in names.items() if isinstance(metrics.get(theirs), (int, float))}
-    return known if any(known.values()) else {}  # Spark's metrics stand at 0 where they were not kept: unknown, not nothing
+    return known if any(known.values()) else {}  # Spark's metrics are 0 if they were not kept: unknown, not zero
 
 
 def _field(column: Mapping[str, Any], place: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """OpenLineage run events of one application: of the program (the pipeline) and of each of its queries (the jobs in it).
 
-For the listener's thread. Every event must be valid by the specification, stand for something that happened, and name its parent;
-START carries the instant of the start even where the query's name is known only at its end.
+For the listener's thread. Every event must be valid by the specification, describe something that happened, and name its parent. START has
+the time of the start, even if the query's name is known only at its end.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _LONGEST_MESSAGE = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """One unit of work inside the application: a query, a job of an RDD, a stream, or an operation that the program declares."""
+    """One unit of work in the application: a query, a job of an RDD, a stream, or a declared operation."""
 
     run: RunName
     started: str
     ended: str
-    kind: str  # QUERY, COMMAND or RDD_JOB, the words of OpenLineage's Spark integration; or OPERATION
+    kind: str  # QUERY, COMMAND or RDD_JOB, as in OpenLineage's Spark integration; or OPERATION
     inputs: Sequence[Dataset]
     outputs: Sequence[Dataset]
     outcome: Outcome
@@ -38,7 +38,7 @@ class Work:
     stages: Facet | None = None
     streaming: bool = False
     job_facets: Mapping[str, Facet] = field(default_factory=dict)
-    run_facets: Mapping[str, Facet] = field(default_factory=dict)  # of its end
+    run_facets: Mapping[str, Facet] = field(default_factory=dict)  # facets of its end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +48,8 @@ class EventMaker:
     application: RunName
     spark_version: str
     parents: Mapping[str, str] = field(default_factory=dict)
-    job_facets: Mapping[str, Facet] = field(default_factory=dict)  # of the application and of every job in it
-    run_facets: Mapping[str, Facet] = field(default_factory=dict)  # of the application's run
+    job_facets: Mapping[str, Facet] = field(default_factory=dict)  # facets of the application and of every job in it
+    run_facets: Mapping[str, Facet] = field(default_factory=dict)  # facets of the application's run
 
     def application_start(
         self, at: str, invocation: Invocation, mode: str, ledger: Ledger, source: Mapping[str, Facet] | None = None
@@ -69,7 +69,7 @@ class EventMaker:
         return self._work("START", work.started, work, {})
 
     def work_runs(self, work: Work, at: str) -> dict[str, Any]:
-        """RUNNING: what Spark has run for it so far."""
+        """RUNNING, with the stages that Spark has run so far."""
         return self._work("RUNNING", at, work, facets(**{STAGES: work.stages}))
 
     def work_end(self, work: Work) -> dict[str, Any]:
@@ -120,12 +120,12 @@ class EventMaker:
 
 
 def now() -> str:
-    """This instant, in the form of all events: ISO 8601, UTC, microseconds."""
+    """The current time in the form of all events: ISO 8601, UTC, microseconds."""
     return instant(datetime.now(UTC))
 
 
 def instant(value: Any) -> str:
-    """An instant in the form of all events, from one of ours, ISO 8601, or milliseconds since the epoch."""
+    """A time in the form of all events, from such a time, ISO 8601, or milliseconds since the epoch."""
     if isinstance(value, (int, float)):
         value = datetime.fromtimestamp(value / 1000, UTC)
     elif isinstance(value, str):

@@ -1,7 +1,7 @@
-"""Facets as they stand in events: OpenLineage's own by name, and those that it has no words for.
+"""Facets of events: OpenLineage's own by name, and our custom ones.
 
-Facets are plain mappings: importing the classes of openlineage-python takes longer than capturing a small program. A test holds every
-schema here against that package. Custom facets carry the prefix `headwater_`, as the specification asks; every facet says who made it.
+Facets are plain mappings, because importing the classes of openlineage-python takes longer than capturing a small program. A test compares
+every schema with that package. Custom facets have the prefix `headwater_`, as the specification asks. Every facet names its producer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from headwater import __version__
 
-# The last part of the path is the platform: DataHub's converter goes by it, and refuses an event whose producer has no path.
+# The last part of the path is the platform for DataHub's converter, which refuses an event with a producer without a path.
 PRODUCER = f"headwater:/{__version__}/spark"
 EVENT_SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 CAPTURE = "headwater_capture"
@@ -30,7 +30,7 @@ _STANDARD = {
     "columnLineage": ("1-2-0", "ColumnLineageDatasetFacet"),
     "dataQualityAssertions": ("1-1-0", "DataQualityAssertionsDatasetFacet"),
     "dataQualityMetrics": ("1-0-1", "DataQualityMetricsDatasetFacet"),
-    "input_dataQualityMetrics": ("1-0-3", "DataQualityMetricsInputDatasetFacet"),  # its key in an event is `dataQualityMetrics`, too
+    "input_dataQualityMetrics": ("1-0-3", "DataQualityMetricsInputDatasetFacet"),  # its key in an event is also `dataQualityMetrics`
     "dataSource": ("1-0-1", "DatasourceDatasetFacet"),
     "documentation": ("1-1-0", "DocumentationJobFacet"),
     "environmentVariables": ("1-0-0", "EnvironmentVariablesRunFacet"),
@@ -52,14 +52,14 @@ _STANDARD = {
     "symlinks": ("1-0-1", "SymlinksDatasetFacet"),
     "test": ("1-0-1", "TestRunFacet"),
     "tags": ("1-0-0", "TagsJobFacet"),
-    "run_tags": ("1-0-0", "TagsRunFacet"),  # its key in an event is `tags`, too
+    "run_tags": ("1-0-0", "TagsRunFacet"),  # its key in an event is also `tags`
     "version": ("1-0-1", "DatasetVersionDatasetFacet"),
 }
-_ANY_RUN_FACET = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet"  # as their own integration has it
+_ANY_RUN_FACET = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet"  # the value in OpenLineage's own integration
 _SUBSET = "https://openlineage.io/spec/facets/1-0-0/BaseSubsetDatasetFacet.json#/$defs/"
 SCHEMAS: Mapping[str, str] = {
     **{key: f"https://openlineage.io/spec/facets/{version}/{name}.json#/$defs/{name}" for key, (version, name) in _STANDARD.items()},
-    # Both stand under `subset`; one file holds both schemas.
+    # Both have the key `subset`; one file holds both schemas.
     "input_subset": f"{_SUBSET}InputSubsetInputDatasetFacet",
     "output_subset": f"{_SUBSET}OutputSubsetOutputDatasetFacet",
     "spark_applicationDetails": _ANY_RUN_FACET,
@@ -74,12 +74,12 @@ SCHEMAS: Mapping[str, str] = {
 
 
 def facet(key: str, **fields: Any) -> Facet:
-    """The facet that stands under `key`; what is None in it, at any depth, is left out."""
+    """The facet under `key`, without None at any depth."""
     return {"_producer": PRODUCER, "_schemaURL": SCHEMAS[key], **_plain(fields)}
 
 
 def facets(**made: Facet | None) -> dict[str, Facet]:
-    """Facets by key, without those that are None."""
+    """Facets by key, without None."""
     return {key: value for key, value in made.items() if value is not None}
 
 
@@ -96,13 +96,13 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """What was captured of a run: the facet `headwater_capture`.
+    """The captured part of a run: the facet `headwater_capture`.
 
-    `status` is `complete`, `partial`, `refused` (coarse, see `problems`) or `off` (coarse by the mode); `running` at a START. `expected`
-    segments were written by tasks that succeeded, `arrived` ones are there. `dropped` counts what the spool had no room for since the last
-    event that got through. `cost`: milliseconds that the program waited (`driver_ms`), in which plans were rewritten (`planning_ms`), of
-    processor time of tasks (`tasks_ms`) and of our thread (`thread_ms`); `bytes` and `rows` of associations.
-    `leftOut` counts work without runs of its own: queries at the end of an application, and batches of a stream.
+    `status` is `complete`, `partial`, `refused` (coarse, see `problems`), `off` (coarse by the mode) or `running` (at START). `expected`
+    counts the segments of tasks that succeeded, `arrived` those that exist. `dropped` counts items that the spool had no room for since the
+    last delivered event. `cost`: milliseconds that the program waited (`driver_ms`), of rewriting plans (`planning_ms`), of task processor
+    time (`tasks_ms`) and of our thread (`thread_ms`); `bytes` and `rows` of associations. `leftOut` counts work without separate runs:
+    queries at the end of an application, and batches of a stream.
     """
 
     status: str
@@ -116,5 +116,5 @@ class Ledger:
     leftOut: Mapping[str, int] | None = None  # noqa: N815  # the name on the wire
 
     def facet(self) -> Facet:
-        """The ledger as it stands in an event."""
+        """The ledger as a facet."""
         return facet(CAPTURE, **{name: getattr(self, name) for name in self.__slots__})

@@ -26,10 +26,10 @@ from headwater.spark_listener.lineage.naming import Name
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    scheme: str  # of the namespace
+    scheme: str  # scheme of the namespace
     port: str
-    schema: str | None  # what a table without one is in; None: there are no schemas
-    fold: str = "lower"  # what becomes of names that are not quoted
+    schema: str | None  # the default schema; None: there are no schemas
+    fold: str = "lower"  # case of unquoted names
     dialect: str | None = None  # of sqlglot
 
 
@@ -48,7 +48,7 @@ _KINDS = {
     "trino": _Kind("trino", "8080", "", dialect="trino"),
     "snowflake": _Kind("snowflake", "", "PUBLIC", fold="upper", dialect="snowflake"),
 }
-# Of databases that have no rules of their own for names: how sqlglot calls their SQL.
+# The dialects, in sqlglot's words, of databases without naming rules.
 _DIALECTS = {
     "sqlite": "sqlite", "duckdb": "duckdb", "clickhouse": "clickhouse", "ch": "clickhouse", "databricks": "databricks",
     "spark": "databricks",
@@ -56,7 +56,7 @@ _DIALECTS = {
     "cockroachdb": "postgres", "yugabytedb": "postgres", "vertica": "postgres", "jtds": "tsql", "memsql": "singlestore", "drill": "drill",
     "dremio": "dremio", "doris": "doris", "starrocks": "starrocks",
 }  # fmt: skip
-# What the parts of a table's name are, by the scheme of its namespace.
+# The parts of a table's name, by the scheme of its namespace.
 LEVELS = {
     kind.scheme: ("DATABASE", "TABLE") if kind.schema is None else ("CATALOG" if kind.scheme == "trino" else "DATABASE", "SCHEMA", "TABLE")
     for kind in _KINDS.values()
@@ -74,7 +74,7 @@ _SCHEMA = {"postgresql": ("currentschema",), "redshift": ("currentschema",), "db
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """What a URL of JDBC names."""
+    """The database of a JDBC URL."""
 
     kind: str  # its subprotocol
     namespace: str
@@ -83,16 +83,16 @@ class Database:
 
     @property
     def dialect(self) -> str | None:
-        """The SQL that it speaks, as sqlglot calls it; None where that is not known."""
+        """The SQL dialect in sqlglot's words; None if unknown."""
         known = _KINDS.get(self.kind)
         return known.dialect if known else _DIALECTS.get(self.kind)
 
     def whole(self) -> Name:
-        """All of the database, where it is not known which tables are meant."""
+        """The whole database, if the table is unknown."""
         return self.namespace, self.database or "unknown"
 
     def table(self, parts: Sequence[str]) -> Name:
-        """A table by the parts of its name, the table's own last. What is not given is as the database takes it."""
+        """A table by the parts of its name, the table's own last. Missing parts get the database's default."""
         known = _KINDS.get(self.kind)
         if known is None:
             return self.namespace, ".".join(_quoted(part) for part in ((self.database,) if self.database else ()) + tuple(parts))
@@ -102,7 +102,7 @@ class Database:
         return self.namespace, ".".join(_quoted(part) for part in parts)
 
     def folded(self, part: str) -> str:
-        """A name that was not quoted, as the database takes it."""
+        """An unquoted name in the database's case."""
         fold = _KINDS[self.kind].fold if self.kind in _KINDS else ""
         return part.lower() if fold == "lower" else part.upper() if fold == "upper" else part
 
@@ -118,7 +118,7 @@ def database_of(url: str) -> Database:
     if kind in ("mysql", "mariadb", "jtds") and rest.startswith(("replication:", "loadbalance:", "aurora:", "sequential:", "failover:")):
         rest = rest.partition(":")[2]
     place, parameters = _split(rest, kind)
-    # a password may hold any sign but this one unescaped: what stands before the last is user and password
+    # a password holds this character only escaped: the text before the last one is user and password
     authority, _, path = place.removeprefix("//").rpartition("@")[2].partition("/") if place.startswith("//") else ("", "", place)
     known = _KINDS.get(kind)
     if known is None:
@@ -132,7 +132,7 @@ def database_of(url: str) -> Database:
 
 
 def parts_of(table: str, database: Database) -> list[str] | None:
-    """The parts of a table's name, as the database takes them; None where the text is no name (but a query)."""
+    """The parts of a table's name, in the database's case; None if the text is not a name (but a query)."""
     parts: list[str] = []
     at = 0
     text = table.strip()
@@ -150,7 +150,10 @@ def parts_of(table: str, database: Database) -> list[str] | None:
 
 
 def _split(rest: str, kind: str) -> tuple[str, dict[str, str]]:
-    """Place and parameters of a URL: what follows the first `?` or `;` (of H2, Derby and the like: never a part of the place)."""
+    """Place and parameters of a URL.
+
+    Parameters follow the first `?` or `;`; for H2, Derby and the like they are never part of the place.
+    """
     mark = re.search(r"[?;]" if kind != "teradata" else r"[?;/](?=\w+=)", rest)
     place, stated = (rest[: mark.start()], rest[mark.end() :]) if mark else (rest, "")
     pairs = (pair.partition("=") for pair in re.split(r"[&;,]" if kind == "teradata" else r"[&;]", stated))
@@ -181,7 +184,7 @@ def _oracle(rest: str) -> Database:
 
 
 def _other(kind: str, authority: str, path: str) -> Database:
-    """A database that the rules do not name: by its kind and place."""
+    """A database without naming rules: its kind and place."""
     found = _AUTHORITY.fullmatch(authority)
     if found:
         port = f":{found['port']}" if found["port"] else ""
@@ -194,10 +197,10 @@ def _first(parameters: dict[str, str], names: Sequence[str]) -> str | None:
 
 
 def _checked(part: str | None) -> str | None:
-    """A part of a URL that may stand in a name; None where it could hold more than that."""
+    """A part of a URL for a name; None if it could hold anything else."""
     return part if part and _PLAIN.fullmatch(part) and "://" not in part else None
 
 
 def _quoted(part: str) -> str:
-    """A part of a name: in quotes where it holds a dot or a quote, so that it cannot be taken for two."""
+    """A part of a name, quoted if it holds a dot or a quote."""
     return '"' + part.replace('"', '""') + '"' if "." in part or '"' in part else part

@@ -1,10 +1,10 @@
-"""Column lineage of rows that the program keeps, or takes out of Spark's sight: checkpoints, DataFrames made of RDDs, batches of streams.
+"""Column lineage of rows that leave a plan: checkpoints, DataFrames made of RDDs, batches of streams.
 
-A later query knows such rows by their attributes alone. What they are made of is worked out when they are made, so that a program that
-checkpoints in a loop keeps no plan of an earlier round. Through an RDD any column may have become any other; the steps say so (`opaque`).
+A later query knows such rows by their attributes only. Their lineage is computed when they are made, so that a program that checkpoints in
+a loop keeps no earlier plan. An RDD may mix all columns; such steps are `opaque`.
 
-The plan of a batch is known when the batch has ended. Until then the lineage of its rows names their attributes (`ROWS`), which are
-replaced as soon as they are known.
+The plan of a batch is known at the end of the batch. Until then the lineage of its rows names their attributes (`ROWS`), which are replaced
+afterwards.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from headwater.spark_listener.lineage.columns import ROWS, Field, Step, column_l
 Steps = Mapping[Field, frozenset[Step]]
 _MOST = 10_000  # attributes
 _SAME = frozenset({Step("DIRECT", "IDENTITY")})
-UNKNOWN: Field = ("", "", "")  # stands among what a column is made of where the plan was too large to follow it
+UNKNOWN: Field = ("", "", "")  # a source of columns in plans that were too large to follow
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Rows: of what each column is made, by its place, and what decides about rows."""
+    """The sources of each column of some rows, by position, and the fields that decide about rows."""
 
     columns: Sequence[Steps]
     rows: Steps
 
     def opaque(self) -> Steps:
-        """What any column may be made of that a function makes of these."""
+        """The sources of every column that a function makes of these."""
         return merged([*({at: _opaque(steps) for at, steps in column.items()} for column in self.columns)])
 
 
 @dataclass(slots=True)
 class KeptColumns:
-    """By attribute. `within` puts what is known into the description of a plan that reads them."""
+    """The lineage of kept rows by attribute. `within` adds it to the description of a plan that reads them."""
 
     _known: dict[int, tuple[Steps, Steps]] = field(default_factory=dict)
 
     def of_plan(self, plan: Mapping[str, Any]) -> Made:
-        """What the rows are made of that a plan gives."""
-        from headwater.spark_listener.lineage.datasets import sources_of  # not before the first one: most programs keep nothing
+        """The sources of the rows of a plan."""
+        from headwater.spark_listener.lineage.datasets import sources_of  # loaded on demand: most programs keep no rows
 
         plan = self.within(plan)
         output = [{"name": place, "attr": column["attr"]} for place, column in enumerate(plan.get("output") or ())]
@@ -51,19 +51,19 @@ class KeptColumns:
         return Made([found.columns[column["name"]] for column in output], found.dataset)
 
     def keep(self, attributes: Iterable[int], columns: Iterable[Steps], rows: Steps) -> None:
-        """The program goes on with these attributes, each made of what stands at its place."""
+        """Keep the sources of some attributes, by position."""
         for attribute, column in zip(attributes, columns, strict=False):
-            is_itself = (ROWS, str(attribute), "") in column  # Spark gives the rows of a checkpoint the attributes of its plan
+            is_itself = (ROWS, str(attribute), "") in column  # the rows of a checkpoint have the attributes of its plan
             if not is_itself and (len(self._known) < _MOST or attribute in self._known):
                 self._known[attribute] = (column, rows)
 
     def awaits(self, plan: Mapping[str, Any]) -> bool:
-        """Return whether the origin of some rows in a plan is not known yet."""
+        """Whether some rows in a plan are of yet unknown origin."""
         rows = [self._leaf(operator).get("kept", {}) for operator in plan.get("operators") or () if _is_of_unknown_rows(operator)]
         return any(namespace == ROWS for kept in rows for made in kept.values() for namespace, _, _ in made)
 
     def within(self, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The plan, its leaves with what is known of the attributes that they read."""
+        """The plan, with the lineage of kept attributes at its leaves."""
         operators = [self._leaf(operator) for operator in plan.get("operators") or ()]
         if any(UNKNOWN in made for operator in operators for made in (operator.get("kept") or {}).values()):
             return {**plan, "left_out": True}
@@ -82,7 +82,7 @@ class KeptColumns:
         return {**operator, "kept": kept, "kept_rows": merged([rows for _, rows in known.values()])}
 
     def _resolve(self, column: Steps, rows: Steps, above: frozenset[str] = frozenset()) -> tuple[Steps, Steps]:
-        """Replace the attributes (`ROWS`) in the lineage of a column, and of its rows, as far as they are known."""
+        """Replace the attributes (`ROWS`) in the lineage of a column and of its rows, as far as they are known."""
         read = {name for fields in (column, rows) for namespace, name, _ in fields if namespace == ROWS} - above
         below = {name: self._resolve(*self._known[int(name)], above | read) for name in read if int(name) in self._known}
         if not below:
@@ -92,7 +92,7 @@ class KeptColumns:
 
 
 def _is_of_unknown_rows(operator: Mapping[str, Any]) -> bool:
-    """Return whether an operator reads an RDD that does not hold the program's own rows. The plan says no more about it."""
+    """Whether an operator reads an RDD without rows of the program itself. The plan says no more about it."""
     return operator.get("op") == "LogicalRDD" and not operator.get("own")
 
 
@@ -110,7 +110,6 @@ def _replaced(fields: Steps, known: Mapping[str, Steps]) -> Steps:
 
 
 def merged(all_steps: Iterable[Steps]) -> Steps:
-    """The steps of several, put together."""
     found: dict[Field, frozenset[Step]] = {}
     for steps in all_steps:
         for at, known in steps.items():

@@ -1,10 +1,9 @@
-"""Secrets among the literals of a manifest's expressions: `password = 'x'` keeps the column and loses the text.
+"""Removes secrets from the literals of a manifest's expressions: `password = 'x'` keeps the column and loses the text.
 
-A literal is a secret where it has the form of one, or stands in one expression with a column of a secret's name, or makes such a column.
-Beside columns of names that count as well as hide (`tokens`, `pass_count`) numbers and dates stay: only texts are taken for secrets there.
-In its place stands an expression that nobody can compute with (`truncated`), so that a trace which needs its value says that it is not
-known. Where groups were left to be found again (`derived`), a trace finds them by the very conditions of the plan: those literals stay.
-Texts of operators and expressions are for readers alone, and are redacted in any case.
+A literal is a secret if it looks like one, if its expression has a column with a secret's name, or if it makes such a column. Next to names
+with another meaning (`tokens`, `pass_count`), numbers and dates stay, and only texts are removed. A removed literal becomes an expression
+without a value (`truncated`), and a trace that needs the value reports that. For groups that a trace finds again (`derived`), the literals
+of the plan's conditions stay, because the trace needs them. Texts of operators and expressions are for people, and are always redacted.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from headwater.spark_listener.redact import redact
 from headwater.spark_listener.secrets import MARK, is_secret_name
 
 _CONNECTIVES = {"and", "&&", "or", "||", "not", "!"}
-_PLAIN = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date", "timestamp")  # types that are no text
-_HARMLESS = {"attr", "isnotnull", "isnull", "=", "<=>"}  # over columns alone they hold no literal, told or not
+_PLAIN = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date", "timestamp")  # types other than text
+_HARMLESS = {"attr", "isnotnull", "isnull", "=", "<=>"}  # applied to columns only, these hold no literal
 
 
 def without_secret_literals(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest, its operators without the secrets that show."""
+    """The manifest, with operators without visible secrets."""
     keeps = any(boundary.get("derived") for boundary in manifest.get("boundaries") or ())
     clean = {**manifest, "operators": [_operator(operator, keeps) for operator in manifest.get("operators") or ()]}
     if manifest.get("boundaries"):
@@ -30,7 +29,7 @@ def without_secret_literals(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _boundary(boundary: Mapping[str, Any], keeps: bool) -> Mapping[str, Any]:
-    """A boundary; the condition of a match stands here, over recorded values that are called by the text of what they were computed by."""
+    """A boundary. The condition of a match is over recorded values, named by the text that computed them."""
     compared = boundary.get("compared")
     return {**boundary, "compared": _called(_part(compared, keeps))} if compared else boundary
 
@@ -50,7 +49,7 @@ def _operator(operator: Mapping[str, Any], keeps: bool) -> dict[str, Any]:
 
 
 def _part(part: Any, keeps: bool, makes: str = "") -> Any:
-    """A member of an operator; the very same object where nothing in it is a secret. `makes`: the column that it makes."""
+    """A member of an operator; the same object if it holds no secret. `makes`: the column that it makes."""
     if isinstance(part, list):
         children = [_part(child, keeps, makes) for child in part]
         return children if any(child is not before for child, before in zip(children, part, strict=True)) else part
@@ -74,7 +73,7 @@ def _outermost(expression: Mapping[str, Any], keeps: bool, makes: str) -> Mappin
 
 
 def _holds_secret(expression: Mapping[str, Any], makes: str) -> bool:
-    """Whether the text of an expression may show a secret, though the expression may not."""
+    """Whether the text of an expression may show a secret that its structure does not."""
     if expression.get("fn") in _CONNECTIVES:
         return any(_holds_secret(child, makes) for child in _arguments(expression))
     parts = list(_walk(expression))
@@ -91,7 +90,7 @@ def _expression(expression: Mapping[str, Any], makes: str) -> Mapping[str, Any]:
 
 
 def _hidden(expression: Mapping[str, Any], *, texts: bool, every: bool) -> Mapping[str, Any]:
-    """The expression without its literals: `texts`, `every` one, or those that have the form of a secret."""
+    """The expression without literals: only `texts`, `every` literal, or those that look like a secret."""
     if expression.get("fn") == "literal":
         goes = every or (texts and not str(expression.get("type") or "").startswith(_PLAIN)) or _has_form(expression)
         if expression.get("value") is None or not goes:

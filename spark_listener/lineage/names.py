@@ -1,6 +1,6 @@
-"""Names of jobs, as OpenLineage's Spark integration has them. Those of datasets are made in `naming`.
+"""Names of jobs, as in OpenLineage's Spark integration. `naming` makes the names of datasets.
 
-For events and manifests, so that lineage from other producers meets ours in the same nodes.
+For events and manifests, so that lineage from other producers has the same nodes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def base_name(name: str) -> str:
 
 
 def without_time(name: str) -> str:
-    """The name of a folder as `saveAsTextFiles` of a stream was given it: `out-1767225600000.txt`, one of each batch, is `out.txt`."""
+    """The folder name that the program gave to `saveAsTextFiles` of a stream: batch folder `out-1767225600000.txt` gives `out.txt`."""
     return _BATCH.sub("", name)
 
 
@@ -36,9 +36,9 @@ def job_name(application: str, operation: str, output: str | None = None) -> str
 
 
 class JobNames:
-    """The names of an application's jobs: `job_name`, with more of the output's path where two outputs would share a name.
+    """The names of an application's jobs: `job_name`, with more of the output's path if two outputs would share a name.
 
-    A program that writes `2023/data` and `2024/data` has two jobs: the first is called after `data`, the other after `2024_data`.
+    A program that writes `2023/data` and `2024/data` has two jobs: the first is named after `data`, the other after `2024_data`.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class JobNames:
             name = job_name(application, operation, "_".join(parts[-depth:]))
             if self._outputs.get(name, output) == output:
                 break
-        else:  # names differ in characters that a job's name does not hold: `a b` and `a_b`
+        else:  # names differ only in characters that job names lack: `a b` and `a_b`
             name = f"{name}_{sha256(json.dumps(output).encode()).hexdigest()[:8]}"
         if len(self._outputs) < _MOST_NAMES:
             self._outputs[name] = output

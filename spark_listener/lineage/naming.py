@@ -40,18 +40,18 @@ _IN_URI = "/:@!$&'()*+,;=-._~"
 
 
 def dataset_name(path: str) -> Name:
-    """Namespace and name of what lies at a path; `path_of_dataset` is the inverse. Different paths have different names."""
+    """Namespace and name of the data at a path; `path_of_dataset` is the inverse. Different paths have different names."""
     text = redact_address(path)
-    if split_path(text).scheme in ("http", "https"):  # no file system of Hadoop's: a URI, of which the query may hold a secret
+    if split_path(text).scheme in ("http", "https"):  # not a Hadoop file system but a URI, and its query may hold a secret
         uri = urlsplit(text)
         text = f"{uri.scheme}://{uri.netloc}{unquote(uri.path)}"
     return name_of_path(text)
 
 
 def dataset_at(path: str, described: Mapping[str, Any] | None = None) -> Name:
-    """Namespace and name of the dataset at a path, or of that in which the path lies (`headwater.paths.dataset_root`).
+    """Namespace and name of the dataset at a path, or around it (`headwater.paths.dataset_root`).
 
-    `described` is what a plan says of a source or sink: its format, and the name that a catalog has for it.
+    `described` is the plan's description of a source or sink: its format, and its name in a catalog.
     """
     described = described or {}
     tables = [str(described["table"])] if described.get("table") else ()
@@ -59,15 +59,15 @@ def dataset_at(path: str, described: Mapping[str, Any] | None = None) -> Name:
 
 
 def topic_name(servers: str, topic: str) -> Name | None:
-    """Namespace and name of a topic of Kafka. The first of the brokers in `servers` names the cluster; None where it is no address."""
+    """Namespace and name of a Kafka topic. The first broker in `servers` names the cluster; None if it is not an address."""
     broker = _BROKER.fullmatch(servers.split(",", 1)[0].strip())
     return (f"kafka://{broker['host']}:{broker['port'] or _KAFKA_PORT}", topic) if broker else None
 
 
 def address_of(name: Name) -> str:
-    """The URI of a dataset (RFC 3986), by its name: what a name may hold and a URI may not is escaped."""
+    """The URI of a dataset (RFC 3986), by its name. Characters that a URI may not hold are escaped."""
     namespace, within = name
-    if "://" not in namespace:  # file, or a word for what has no address: a table of a session
+    if "://" not in namespace:  # file, or a word for data without an address, such as a session's table
         return f"{quote(namespace, safe=_IN_URI)}:{quote(within, safe=_IN_URI)}"
     return f"{quote(namespace, safe=_IN_URI + '[]')}/{quote(within.lstrip('/'), safe=_IN_URI)}"
 

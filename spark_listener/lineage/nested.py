@@ -1,7 +1,7 @@
-"""Columns within columns, out of Spark's text of a type: `struct<street:string,lines:array<struct<n:int>>>`.
+"""Fields within columns, from Spark's text of a type: `struct<street:string,lines:array<struct<n:int>>>`.
 
-For the schema facet, whose convention has `_element` for what an array holds, `key` and `value` for a map. Names stand in the text as they
-are: one that makes it ambiguous is not guessed at, and the column is told without what is in it.
+For the schema facet, which uses `_element` for the elements of an array, `key` and `value` for a map. A type's text does not quote names.
+An ambiguous text is not guessed at: the column is stated without its fields.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _DEEPEST = 20
 
 
 def fields_of(text: str) -> list[dict[str, Any]]:
-    """The fields of a type; none where it has none, or where its text cannot be told apart."""
+    """The fields of a type; empty if it has none, or its text is ambiguous."""
     try:
         return _fields(text, 0)
     except ValueError:
@@ -40,13 +40,13 @@ def _fields(text: str, depth: int) -> list[dict[str, Any]]:
 
 
 def _is_type(text: str) -> bool:
-    """Whether it looks like one type: a word, with what is in it in brackets, and nothing that belongs to a name."""
+    """Whether a text looks like one type: a word, with its contents in brackets, and nothing else."""
     head = text.partition("<")[0].partition("(")[0]
     return head.replace("_", "").replace(" ", "").isalnum()
 
 
 def _parts(text: str) -> list[str]:
-    """What stands between the outermost commas."""
+    """The texts between the outermost commas."""
     parts, depth, begin = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter in "<(") - (letter in ">)")

@@ -1,4 +1,4 @@
-"""Runs by name: new ones, and the one that started this program, as schedulers name it (`OPENLINEAGE_PARENT_…`, `OPENLINEAGE_ROOT_…`)."""
+"""Names of runs: new ones, and the parent run in a scheduler's variables (`OPENLINEAGE_PARENT_…`, `OPENLINEAGE_ROOT_…`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _log = logging.getLogger("headwater.lineage")
 
 @dataclass(frozen=True, slots=True)
 class RunName:
-    """A run and the job that it is a run of."""
+    """A run and its job."""
 
     namespace: str
     job: str
@@ -21,14 +21,14 @@ class RunName:
 
 
 def new_run_id() -> str:
-    """The id of a new run: a UUID of version 7 (RFC 9562), whose order is that of time, as OpenLineage recommends."""
+    """A new run's id: a UUID of version 7 (RFC 9562), which sorts by time, as OpenLineage recommends."""
     milliseconds = time.time_ns() // 1_000_000
-    random = uuid4().int & (1 << 80) - 1 & ~(0xF << 76)  # its variant is that of version 7 too
+    random = uuid4().int & (1 << 80) - 1 & ~(0xF << 76)  # keeps the variant of version 7
     return str(UUID(int=(milliseconds & (1 << 48) - 1) << 80 | 7 << 76 | random))
 
 
 def given_parent(environ: Mapping[str, str], *, root: bool = False) -> RunName | None:
-    """The parent (or root) run that the environment names, as `…_ID=namespace/job/run` or in three variables; None if it names none."""
+    """The parent (or root) run in the environment, as `…_ID=namespace/job/run` or in three variables; None without one."""
     prefix = "OPENLINEAGE_ROOT_PARENT" if root else "OPENLINEAGE_PARENT"
     whole = environ.get(f"{prefix}_ID", "")
     if whole:

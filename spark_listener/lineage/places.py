@@ -1,4 +1,4 @@
-"""Where the tables of an application lie, as its queries have shown: of a table that is dropped, nobody can ask that any more."""
+"""The places of an application's tables, as seen in its queries, because the place of a dropped table cannot be read any more."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _SHOWN = ("path", "paths", "format", "columns")
 
 
 class TablePlaces:
-    """By catalog and name. `of` completes the description of a table that a command dropped or moved."""
+    """Places by catalog and name. `of` completes the description of a table that a command dropped or moved."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], Mapping[str, Any]] = {}
 
     def of(self, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The plan, its sink with the place of the table where only its name was left. What the plan shows of tables is remembered."""
+        """The plan, with the table's place in its sink if only the name was left. Tables in the plan are remembered."""
         sink = plan.get("sink")
         for described in [*(plan.get("sources") or ()), *([sink] if sink else [])]:
             if described.get("table") and described.get("path") and (len(self._known) < _MOST or _key(described) in self._known):

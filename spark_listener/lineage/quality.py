@@ -1,8 +1,8 @@
-"""What a program has Spark observe (`DataFrame.observe`), as OpenLineage tells of data quality.
+"""Observations of a program (`DataFrame.observe`), as data quality facets of OpenLineage.
 
-Numbers about all rows of a dataset that is read, or about all that are written, are `dataQualityMetrics` of it. Truths about a dataset that
-is read are `dataQualityAssertions`; others are the run's (`test`). Numbers about rows in between are not told: they would be taken for the
-dataset's. Texts and times that were observed never leave the driver.
+Numbers about all rows of a dataset, read or written, become its `dataQualityMetrics`. Boolean observations about a read dataset become
+`dataQualityAssertions`; others belong to the run (`test`). Numbers about intermediate rows are left out, because readers would take them for
+the dataset's. Observed texts and times never leave the driver.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from headwater.spark_listener.lineage.facets import Facet, facet
 from headwater.spark_listener.redact import redact
 
 _SAME_ROWS = {"CollectMetrics", "Project", "Sort", "Repartition", "RebalancePartitions"}
-_OF_COLUMN = {"min", "max", "sum", "count"}  # called alike in the facet
+_OF_COLUMN = {"min", "max", "sum", "count"}  # names shared with the facet
 _LONGEST = 2000
 
 
 @dataclass(slots=True)
 class Quality:
-    """`inputs` are by the number of a source: facets of its part in the run. `output`: facets of what is written. `run`: of the run."""
+    """`inputs` are facets by the number of a source. `output` are facets of the output, `run` of the run."""
 
     inputs: dict[Any, dict[str, Facet]] = field(default_factory=dict)
     output: dict[str, Facet] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Quality:
 
 
 def quality_of(plan: Mapping[str, Any], observed: Mapping[str, Any] | None) -> Quality:
-    """What is known of the data that the plan reads and writes, by what was observed."""
+    """The quality facts about the plan's inputs and outputs that were observed."""
     found = Quality()
     operators = {operator["id"]: operator for operator in plan.get("operators") or ()}
     tests: list[dict[str, Any]] = []
@@ -57,14 +57,14 @@ def quality_of(plan: Mapping[str, Any], observed: Mapping[str, Any] | None) -> Q
 
 
 def _scan_below(operator: Mapping[str, Any], operators: Mapping[Any, Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The scan whose rows are those that pass the operator, all of them; None where they are not a dataset's."""
+    """The scan with exactly the rows that pass the operator; None if these are not the rows of a dataset."""
     while operator.get("op") in _SAME_ROWS and len(operator.get("children") or ()) == 1:
         operator = operators.get(operator["children"][0], {})
     return operator if operator.get("op") == "Scan" and operator.get("source") is not None else None
 
 
 def _written(plan: Mapping[str, Any], wanted: Mapping[str, Any], operators: Mapping[Any, Mapping[str, Any]]) -> dict[Any, str] | None:
-    """The names that the columns of the operator have in what is written, where its rows are all that is; None elsewhere."""
+    """The output names of the operator's columns, if its rows are exactly the written rows; else None."""
     sink = plan.get("sink") or {}
     if not sink or sink.get("mode") not in ("overwrite", "append") or sink.get("merge"):
         return None
@@ -98,7 +98,7 @@ def _metrics(metrics: Sequence[Mapping[str, Any]], values: Mapping[str, Any], na
             if name is not None:
                 columns.setdefault(name, {})[str(expression["fn"])] = float(value)
     for known in columns.values():
-        if rows is not None and "count" in known:  # a column's count is that of what is not null
+        if rows is not None and "count" in known:  # a column's count is the number of values that are not null
             known["nullCount"] = rows - int(known["count"])
     of_rows: dict[str, Any] = {} if rows is None else {"rowCount": rows}
     return {**of_rows, "columnMetrics": columns} if of_rows or columns else {}

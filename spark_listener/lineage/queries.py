@@ -1,7 +1,7 @@
-"""A query, as the capture bridge reports its end: into a unit of work for OpenLineage, and into the manifest of its capture.
+"""Converts the bridge's report about an ended query to a unit of work for OpenLineage, and to the manifest of its capture.
 
-For the listener's thread. The manifest is the bridge's, completed by what only this side knows (the run, the application, the
-names of datasets); what the bridge left out is stated as a problem, never filled in.
+For the listener's thread. The manifest comes from the bridge; this module adds what only this side knows (the run, the application, the names
+of datasets). What the bridge left out becomes a problem, and is never filled in.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SEVERAL = {"operator": "Union", "reason": "records that one statement inserts i
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a query came to. `manifest` None: no records were captured. `unknown`: the problems about its datasets and columns."""
+    """The result of a query. `manifest` is None if no records were captured. `unknown`: problems about its datasets and columns."""
 
     work: Work
     manifest: Mapping[str, Any] | None
@@ -41,7 +41,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryContext:
-    """What all queries of an application share. `obstacle` says why records cannot be captured in this application at all."""
+    """The facts that all queries of an application share. `obstacle` is the reason why no records can be captured at all."""
 
     application: RunName
     application_id: str
@@ -55,9 +55,9 @@ class QueryContext:
 
 
 def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, run_id: str, segments: Path | None) -> Query | None:
-    """The query that ended, which may have touched no dataset; None if it did not fail, and only read a table format's own log.
+    """The ended query, which may have no dataset; None if it succeeded and only read a table format's log.
 
-    `segments`: local folder to look for its segments in.
+    `segments`: local folder with its segments.
     """
     failure = failure_of(event.get("error"))
     plan = event.get("plan") or {}
@@ -95,7 +95,7 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
 def _further(
     event: Mapping[str, Any], inputs: list[Dataset], problems: list[Mapping[str, Any]], context: QueryContext, *, changed: bool
 ) -> list[Dataset]:
-    """What a statement that inserts into several tables writes beside the first. What only this reads is added to `inputs`."""
+    """The further outputs of a statement that inserts into several tables. Inputs that only they read are added to `inputs`."""
     outputs = []
     for part in event.get("more") or ():
         plan = context.places.of(part["plan"])
@@ -107,7 +107,7 @@ def _further(
 
 
 def running_of(plan: Mapping[str, Any], stages: Mapping[str, Any] | None, started: str, context: QueryContext, run_id: str) -> Work | None:
-    """A query that has not ended; None if it reads and writes nothing that has a name."""
+    """A query that has not ended; None if it reads and writes nothing with a name."""
     inputs, output = inputs_of(plan), output_of(plan, None, changed=False)
     if _is_nothing(inputs, output):
         return None
@@ -147,7 +147,7 @@ def _ledger(
 
 
 def ledger_of(manifest: Mapping[str, Any], mode: Mode, problems: list[dict[str, Any]]) -> Ledger:
-    """What the ledger says of a capture."""
+    """The ledger of a capture."""
     expected, arrived = len(manifest["segments"]) + len(manifest.get("lost", ())), len(manifest["segments"])
     cost = {name: float(value) for name, value in (manifest.get("cost") or {}).items() if isinstance(value, (int, float))}
     return Ledger(
@@ -162,7 +162,7 @@ def ledger_of(manifest: Mapping[str, Any], mode: Mode, problems: list[dict[str, 
 
 
 def _unseen(command: Any) -> dict[str, Any]:
-    """Why nothing is known of the records of a query that wrote."""
+    """The reason why nothing is known about the records of a query with an output."""
     if command in (None, _WRITE):
         return {"operator": None, "reason": "the query was not seen by the capture", "kind": "missing"}
     operator = str(command).removeprefix("execute ")
@@ -172,7 +172,7 @@ def _unseen(command: Any) -> dict[str, Any]:
 def manifest_of(
     parts: Mapping[str, Any], run: RunName, started: str, ended: str, context: QueryContext, segments: Path | None
 ) -> dict[str, Any]:
-    """The manifest of a capture of which the JVM, or a recording in Python, gave the parts. `segments`: local folder of its segments."""
+    """The manifest of a capture from the parts of the JVM or of a recording in Python. `segments`: local folder of its segments."""
     manifest = dict(parts)
     manifest |= {
         "run": {"namespace": run.namespace, "job": run.job, "runId": run.run_id},
@@ -195,7 +195,7 @@ def manifest_of(
 
 
 def _check_arrival(manifest: dict[str, Any], segments: Path) -> None:
-    """Keep the segments that are there; state those that are not."""
+    """Keep the existing segments, and state the missing ones."""
     folder = segments / str(manifest["capture"])
     present = [segment for segment in manifest.get("segments") or () if (folder / str(segment["name"])).is_file()]
     lost = [segment["name"] for segment in manifest.get("segments") or () if segment not in present]
@@ -211,7 +211,7 @@ def _named(described: Mapping[str, Any]) -> dict[str, Any]:
     known = source_datasets(described) if described.get("format") != "local" else ()
     namespace, name = (known or [("local", str(described["path"]).removeprefix("local:"))])[0]
     options = redact_mapping({key: str(value) for key, value in (described.get("options") or {}).items()})
-    if described.get("files") and not described.get("path"):  # of a connector: its place is its name, and it has no more than one dataset
+    if described.get("files") and not described.get("path"):  # a connector's place is its name, and it has at most one dataset
         path = address_of((namespace, name))
         files = [{"path": "/".join([path, *_within(file)]), **file} for file in described["files"]]
         described = {**described, "path": path, "files": [{name: file[name] for name in file if name != "within"} for file in files]}
@@ -220,12 +220,12 @@ def _named(described: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _within(file: Mapping[str, Any]) -> list[str]:
-    """What a part of a dataset of a connector is called in it: the number of a partition of a topic."""
+    """The name of a part of a connector's dataset: the number of a topic's partition."""
     return [str(file["within"])] if "within" in file else []
 
 
 def _state_quality(observed: Mapping[str, Facet] | None, datasets: Sequence[tuple[str, str]], inputs: Sequence[Dataset]) -> None:
-    """State what was observed of all rows of a source with the one dataset that it is."""
+    """Add the observations about all rows of a source to its only dataset."""
     if observed and len(datasets) == 1:
         for dataset in inputs:
             if (dataset.namespace, dataset.name) == datasets[0]:
@@ -233,12 +233,12 @@ def _state_quality(observed: Mapping[str, Facet] | None, datasets: Sequence[tupl
 
 
 def _is_nothing(inputs: Sequence[Dataset], output: Dataset | None) -> bool:
-    """Whether a query is nobody's: it has no dataset, or is a look that commands and scans of a Delta table take at the table's own log."""
+    """Whether a query concerns nobody: it has no dataset, or it is a look of commands and scans of a Delta table at the table's log."""
     return output is None and all("/_delta_log/" in dataset.name for dataset in inputs)
 
 
 def _metrics(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What was written: as Spark counted it, or, of rows, as the capture did."""
+    """The counts of written files and rows: Spark's, or, for rows, the capture's."""
     metrics = dict(event.get("metrics") or {})
     capture = event.get("capture") or {}
     sink = (capture.get("sink") or {}).get("boundary")
@@ -249,7 +249,7 @@ def _metrics(event: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_of_files(capture: Mapping[str, Any]) -> bool:
-    """Whether a manifest can name what was read and written: sources and sink are files, or tables whose records were followed."""
+    """Whether a manifest can name inputs and outputs: files, or tables with followed records."""
     return all(
         described and (described.get("path") or described.get("files")) and described.get("format")
         for described in [*(capture.get("sources") or ()), capture.get("sink")]
@@ -257,7 +257,7 @@ def _is_of_files(capture: Mapping[str, Any]) -> bool:
 
 
 def failure_of(error: Any) -> Outcome | None:
-    """How what ended with an error ended, as the bridge tells it; None where it ended well."""
+    """The outcome of failed work, from the bridge's report; None after a success."""
     if not error:
         return None
     cancelled = False

@@ -1,7 +1,7 @@
-"""Columns of a scan that are no columns of its table: hidden ones, and aggregates that the table itself answers.
+"""Columns of a scan that its table does not have: hidden columns, and aggregates that the table answers itself.
 
-For column lineage. Iceberg answers `max(w)` from its metadata, databases and file readers answer more, and their scans then have a column
-of that name. Hidden columns (`_file`, `_metadata`) tell where a row is, and are made of no column.
+For column lineage. Iceberg answers `max(w)` from its metadata, databases and file readers answer more, and the scan then has a column of
+that name. Hidden columns (`_file`, `_metadata`) contain the place of a row, and depend on no column.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _NAME = re.compile(r'"((?:[^"]|"")+)"|`((?:[^`]|``)+)`|([^\W\d]\w*)')
 
 
 def name_table_columns(operators: Sequence[Mapping[str, Any]], sources: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the operators. A scan's column that its table lacks has the table's columns that it is made of in `of`.
+    """Return the operators. A scan's extra column has its table columns in `of`.
 
-    Such a scan of aggregates has the columns that it groups by in `groups`.
+    A scan of such aggregates has its grouping columns in `groups`.
     """
     tables = {source.get("source"): _columns(source) for source in sources}
     return [_named(operator, tables.get(operator.get("source")) or ()) for operator in operators]
@@ -39,7 +39,7 @@ def _named(operator: Mapping[str, Any], table: Collection[str]) -> Mapping[str, 
 
 
 def _arguments(call: re.Match[str] | None, known: Mapping[str, str]) -> list[str]:
-    """The table's columns in the arguments of a call, as the table's reader writes it: `max(w)`, `SUM("price" * qty)`."""
+    """The table columns in a call's arguments, in the notation of the table's reader: `max(w)`, `SUM("price" * qty)`."""
     if call is None:
         return []
     whole = call[1].removeprefix("DISTINCT ").strip()

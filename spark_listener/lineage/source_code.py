@@ -1,7 +1,7 @@
-"""Where the source of a program is: the facet `sourceCodeLocation`, for a script in a checkout of git.
+"""The facet `sourceCodeLocation` for a script in a git checkout.
 
-Asked on the listener's thread, once, by those of git's commands that run nothing of the repository's (no hooks, filters or monitors). The
-commit is stated only where it holds the script as it is: a changed script is no version that anybody could look up.
+Read once, on the listener's thread, with git commands that run nothing of the repository (no hooks, filters or monitors). The commit is
+stated only if it contains the script as it is, because nobody could look up a changed script.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _LARGEST = 16 * 1024 * 1024
 _ENVIRONMENT = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
 _OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _REMOTE = re.compile(r"(?:[a-z+]+://(?:[^/@]*@)?|[^/@:]+@)(?P<host>[\w.-]+)(?::\d+)?[:/](?P<path>[^?#]+?)(?:\.git)?/?")
-_FILES = {"github": "blob", "gitlab": "-/blob"}  # how an address of a file begins below that of its repository
+_FILES = {"github": "blob", "gitlab": "-/blob"}  # the start of a file's path below its repository's address
 
 
 def source_location(script: str | None) -> Facet | None:
-    """The facet of a script; None where it is in no checkout, or git cannot be asked."""
+    """The facet of a script; None if it is not in a checkout, or git does not answer."""
     if script is None or not os.path.isfile(script):
         return None
     folder, name = os.path.split(script)
     listed = _git(folder, "ls-tree", "-z", "--full-name", "HEAD", "--", name)
     if not listed:
-        return None  # no checkout, or a script that was never committed
+        return None  # not a checkout, or the script was never committed
     entry, _, path = listed.rstrip("\0").partition("\t")
     holds_it = entry.split()[2:3] == [_blob(Path(script))]
     commit = _git(folder, "rev-parse", "HEAD") if holds_it else None
@@ -45,7 +45,7 @@ def source_location(script: str | None) -> Facet | None:
 
 
 def _url(repository: str | None, commit: str | None, path: str) -> str | None:
-    """The file's page on a forge whose addresses are known, else the repository's; None where it lies on this machine alone."""
+    """The file's page on a known forge, else the repository's address; None if it is on this machine only."""
     found = _REMOTE.fullmatch(repository or "")
     if found is None:
         return None
@@ -70,5 +70,5 @@ def _git(folder: str, *arguments: str) -> str | None:
             command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
         )
     except (OSError, ValueError, subprocess.SubprocessError):
-        return None  # no git, or none that answers in time
+        return None  # no git, or no answer in time
     return done.stdout.strip() or None if done.returncode == 0 else None

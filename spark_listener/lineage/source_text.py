@@ -1,7 +1,7 @@
-"""The text of a program, for the facet `sourceCode`: told only where the user asks for it, and without the secrets that show.
+"""The text of a program for the facet `sourceCode`: sent only on request, without visible secrets.
 
-A statement that speaks of a secret, by a name or a text in it (`password`, `fs.s3a.secret.key`), loses all of its texts and numbers; what
-looks like a secret wherever it stands is taken out as everywhere. A secret that nothing speaks of cannot be told from other texts.
+A statement that mentions a secret by a name or a text (`password`, `fs.s3a.secret.key`) loses all its texts and numbers. Other texts that
+look like a secret are removed as everywhere. A secret without such a sign cannot be found.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from headwater.spark_listener.lineage.facets import Facet, facet
 from headwater.spark_listener.redact import REDACTED, redact
 from headwater.spark_listener.secrets import is_secret_name
 
-_LARGEST = 256 * 1024  # bytes; of a longer script nothing is told
+_LARGEST = 256 * 1024  # bytes; a longer script is not sent
 _END = {token.NEWLINE, token.ENDMARKER}
 _TEXTS = {token.STRING} | {getattr(token, name) for name in ("FSTRING_MIDDLE", "TSTRING_MIDDLE") if hasattr(token, name)}
 _VALUES = {*_TEXTS, token.NUMBER, tokenize.COMMENT}
 
 
 def source_code(script: str | None) -> Facet | None:
-    """The facet of a script; None where it is no Python that can be read, or too long."""
+    """The facet of a script; None if it is not readable Python, or too long."""
     if script is None or not os.path.isfile(script):
         return None
     try:
@@ -41,10 +41,10 @@ def source_code(script: str | None) -> Facet | None:
 
 
 def without_secrets(text: str) -> str:
-    """A program's text, with the values of statements that speak of secrets replaced.
+    """A program's text, with the values in statements about secrets replaced.
 
     Raises:
-        SyntaxError, tokenize.TokenError: it is no Python.
+        SyntaxError, tokenize.TokenError: it is not Python.
     """
     lines = text.splitlines(keepends=True)
     found = [part for statement in _statements(text) if any(map(_speaks, statement)) for part in statement]

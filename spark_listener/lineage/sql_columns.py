@@ -1,7 +1,7 @@
-"""The columns that a parsed query reads: which columns of tables each column of its result is made of.
+"""The columns that a parsed query reads: the table columns behind each column of its result.
 
-For `sqltext`. A column belongs to a table where the text says so, or where the columns of the tables are known (`schemas`). A column of
-which this cannot be known is `UNKNOWN`: it is never guessed, and never left out without this mark.
+For `sqltext`. A column belongs to a table if the text says so, or if the columns of the tables are known (`schemas`). Otherwise it is
+`UNKNOWN`: it is never guessed, and never left out without this mark.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from headwater.spark_listener.lineage.sql_words import does_alias_win, elements,
 if TYPE_CHECKING:
     from headwater.spark_listener.lineage.jdbc import Database
 
-Read = tuple[Name, str, str]  # table, column, and the part that it has: a subtype of OpenLineage's transformations
+Read = tuple[Name, str, str]  # table, column, and OpenLineage's subtype of its part
 UNKNOWN: Read = (("", ""), "", "UNKNOWN")
 
-_MOST_STEPS = 50_000  # expressions that are looked at: the thread has other events to handle
+_MOST_STEPS = 50_000  # expressions to visit: the thread has other events to handle
 _RANK = {"IDENTITY": 0, "TRANSFORMATION": 1, "AGGREGATION": 2}
 _CLAUSES = (
     ("where", "FILTER"),
@@ -39,11 +39,11 @@ _CLAUSES = (
     ("distribute", "SORT"),
 )
 _LISTS = ("group", "order", "sort", "cluster", "distribute")  # clauses of several expressions
-_HANDLED = {clause for clause, _ in _CLAUSES} | {  # of a SELECT or a set operation; any other clause may decide about rows
+_HANDLED = {clause for clause, _ in _CLAUSES} | {  # clauses of a SELECT or set operation; any other clause may decide about rows
     "with_", "expressions", "hint", "distinct", "operation_modifiers", "from_", "joins", "laterals", "windows", "locks", "sample",
     "settings", "format", "options", "for_", "into", "exclude", "this", "expression", "by_name", "side", "kind", "on",
 }  # fmt: skip
-_DECIDES = (  # an argument of an expression that decides about its value, and the word for that
+_DECIDES = (  # arguments that decide about an expression's value, and the word for that
     (exp.If, "this", "CONDITIONAL"), (exp.Case, "this", "CONDITIONAL"), (exp.In, "query", "CONDITIONAL"),
     (exp.Filter, "expression", "CONDITIONAL"), (exp.Window, "partition_by", "WINDOW"), (exp.Window, "order", "WINDOW"),
     (exp.Window, "spec", "WINDOW"),
@@ -51,12 +51,12 @@ _DECIDES = (  # an argument of an expression that decides about its value, and t
 
 
 class TooLargeError(Exception):
-    """A query whose columns would take too long to follow."""
+    """The columns of the query would take too long to follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """A column of a query's result: an expression, or columns of sources that a star stands for (several where USING joins them)."""
+    """A column of a query's result: an expression, or source columns for a star (several if USING joins them)."""
 
     name: str
     expression: Any = None
@@ -68,7 +68,7 @@ class _Output:
 
 
 class Columns:
-    """The columns of one query. `schemas` has the names of the columns of its tables, by the table's text, as far as they are known."""
+    """The columns of one query. `schemas` has the column names of its tables, by the table's text, as far as they are known."""
 
     def __init__(self, root: Any, database: Database, schemas: Mapping[str, Sequence[str]]) -> None:
         self._root = root
@@ -77,11 +77,11 @@ class Columns:
         self._made: dict[tuple[int, int], frozenset[Read]] = {}
         self._outputs_known: dict[int, list[_Output] | None] = {}
         self._open: list[tuple[int, object]] = []
-        self._met_itself = False  # a recursive query met a column of its own
+        self._met_itself = False  # a recursive query refers to one of its columns
         self._steps = 0
 
     def tables(self) -> dict[Name, str]:
-        """The tables that the query reads anywhere, in its order, with their texts in it."""
+        """All tables that the query reads, in order, with their texts."""
         sources = [source for scope in self._root.traverse() for source in self.sources.of(scope)]
         return {source.table: source.text for source in sources if source.table is not None}
 
@@ -89,7 +89,7 @@ class Columns:
         """The columns of the result, which has these names in this order."""
         outputs = self._outputs(self._root)
         by_place = outputs is not None and len(outputs) == len(names)
-        if outputs is not None and by_place:  # the database has named what the text did not
+        if outputs is not None and by_place:  # the database has the names that the text lacks
             named = [replace(output, name=output.name or name) for output, name in zip(outputs, names, strict=True)]
             self._outputs_known[id(self._root)] = named
         return {
@@ -97,7 +97,7 @@ class Columns:
         }
 
     def rows(self) -> frozenset[Read]:
-        """The columns that decide which rows there are, of any SELECT of the query."""
+        """The columns that decide about rows, in any SELECT of the query."""
         found: set[Read] = set()
         for scope in self._root.traverse():
             if self._has_open_clause(scope):
@@ -118,7 +118,7 @@ class Columns:
         return frozenset(found)
 
     def _has_open_clause(self, scope: Any) -> bool:
-        """Whether a clause that is not followed decides about the rows of a scope."""
+        """Whether a clause that we do not follow decides about the rows of a scope."""
         expression = scope.expression
         if not isinstance(expression, (exp.Select, exp.SetOperation)):
             return False
@@ -150,16 +150,16 @@ class Columns:
         return None if outputs is None else [output.name for output in outputs]
 
     def _outputs(self, scope: Any) -> list[_Output] | None:
-        """The columns of a scope's result; None where a star stands for columns that are not known."""
+        """The columns of a scope's result; None for a star over unknown columns."""
         if id(scope) not in self._outputs_known:
-            self._outputs_known[id(scope)] = None  # while it is looked for
+            self._outputs_known[id(scope)] = None  # a search for it is under way
             self._outputs_known[id(scope)] = self._find_outputs(scope)
         return self._outputs_known[id(scope)]
 
     def _find_outputs(self, scope: Any) -> list[_Output] | None:
         if scope.set_operation_scopes:
             found = self._outputs(scope.set_operation_scopes[0])
-        elif isinstance(scope.expression, exp.Subquery):  # a query in brackets, with a LIMIT of its own
+        elif isinstance(scope.expression, exp.Subquery):  # a query in brackets with its own LIMIT
             inner = self.sources.scope_of(scope.expression.unnest(), scope)
             found = self._outputs(inner) if inner is not None else None
         else:
@@ -182,7 +182,6 @@ class Columns:
         return found
 
     def _named(self, scope: Any, name: str) -> Iterator[Read]:
-        """A column of a scope's result by its name."""
         outputs = self._outputs(scope)
         if outputs is not None:
             place = find_name([output.name for output in outputs], name)
@@ -209,12 +208,11 @@ class Columns:
         yield from self._of(scope, owners[0], name) if owners else (UNKNOWN,)
 
     def _at(self, scope: Any, place: int) -> frozenset[Read]:
-        """A column of a scope's result by its place."""
         key = (id(scope), place)
         if key not in self._made:
             found = frozenset(self._within(scope, place, lambda: self._make(scope, place)))
             if self._met_itself and self._open:
-                return found  # a part of it, as long as the recursion is open
+                return found  # partial, while the recursion is open
             self._met_itself = False
             self._made[key] = found
         return self._made[key]
@@ -245,7 +243,7 @@ class Columns:
             yield from self._of(scope, source, name)
 
     def _of(self, scope: Any, source: Source, name: str) -> Iterator[Read]:
-        """A column of a source by its name."""
+        """A column of a source, by name."""
         if source.is_pivot:
             yield UNKNOWN
         elif source.scope is not None:
@@ -253,7 +251,7 @@ class Columns:
         elif source.table is not None:
             column = self.sources.column(source, name)
             yield (source.table, column, "IDENTITY") if column is not None else UNKNOWN
-        else:  # a function that gives rows or a list of values: made of all that it is given
+        else:  # a function that returns rows or values: depends on all its arguments
             yield from self._given(scope, source)
 
     def _given(self, scope: Any, source: Source) -> Iterator[Read]:
@@ -262,7 +260,7 @@ class Columns:
                 yield _combined(read, "TRANSFORMATION")
 
     def _clause(self, scope: Any, part: Any, clause: str) -> Iterator[Read]:
-        """The columns of a clause, in which a name may be one of the result, and a number the place of one."""
+        """The columns of a clause. A name in it may be a result column, and a number a position of one."""
         items = part.expressions if clause in _LISTS else [part]
         for item in items:
             expression = item.this if isinstance(item, exp.Ordered) else item
@@ -300,7 +298,7 @@ class Columns:
                 yield node
 
     def _query(self, scope: Any, query: Any) -> Iterator[Read]:
-        """The columns of the result of a query within an expression."""
+        """The result columns of a query within an expression."""
         inner = self.sources.scope_of(query.unnest(), scope)
         outputs = self._outputs(inner) if inner is not None else None
         if outputs is None:
@@ -310,7 +308,7 @@ class Columns:
             yield from self._at(inner, place)
 
     def _reads(self, scope: Any, node: Any, how: str, indirect: str | None = None) -> Iterator[Read]:
-        """The columns that an expression is made of."""
+        """The sources of an expression."""
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise TooLargeError
@@ -324,9 +322,9 @@ class Columns:
             yield from self._reads(scope, part, how, indirect or kind)
 
     def _leaf(self, scope: Any, node: Any) -> Iterable[Read] | None:
-        """The columns that a part of an expression stands for; None of a part that has parts."""
+        """The columns of an expression without parts; None for others."""
         if isinstance(node, exp.Exists):
-            return ()  # its conditions are among the rows
+            return ()  # the conditions decide about rows
         if isinstance(node, exp.Query):
             return self._query(scope, node)
         if node.is_star:
@@ -334,7 +332,7 @@ class Columns:
         return self._column(scope, node) if isinstance(node, exp.Column) else None
 
     def _parts(self, scope: Any, node: Any) -> Iterator[tuple[Any, str | None]]:
-        """The parts of an expression: those that its value is made of, and those that decide about it, with the word for that."""
+        """The parts of an expression that flow into its value, and the parts that decide about it, with the word for that."""
         for name, value in node.args.items():
             kind = next((kind for of, argument, kind in _DECIDES if argument == name and isinstance(node, of)), None)
             for part in _expressions([value]):
@@ -376,7 +374,7 @@ class Columns:
             yield from self._of(scope, source, written_name(column, self._database))
 
     def _alias(self, scope: Any, column: Any) -> Iterable[Read] | None:
-        """The columns of an alias of the same SELECT, or of an element of an array, that a name means; None where it means neither."""
+        """The columns of an alias in the same SELECT, or of an array element, with this name; None without one."""
         dialect = self._database.dialect
         if not column.table and column.name.lower() in elements(scope.expression):
             return (UNKNOWN,)
@@ -390,12 +388,12 @@ class Columns:
         return self._within(scope, column.name, lambda: self._reads(scope, made.unalias(), "IDENTITY"))
 
     def _lacks(self, source: Source, column: Any) -> bool:
-        """Whether a source is not known to have a column."""
+        """Whether a source may lack a column."""
         names = self.sources.names(source)
         return names is None or find_name(names, written_name(column, self._database)) is None
 
     def _star(self, scope: Any, star: Any) -> Iterator[Read]:
-        """All columns that a star within an expression stands for: `json_agg(t.*)`."""
+        """All columns of a star within an expression: `json_agg(t.*)`."""
         sources = self.sources.of_star(scope, star)
         if not sources:
             yield UNKNOWN

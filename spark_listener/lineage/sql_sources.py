@@ -1,7 +1,7 @@
-"""The sources of the SELECTs of a parsed query, and which of them a column is of.
+"""The sources of the SELECTs of a parsed query, and the source of each column.
 
-For `sql_columns`. A source is a table, a query (a derived table, a common table expression, LATERAL and APPLY), or a function
-that gives rows.
+For `sql_columns`. A source is a table, a query (a derived table, a common table expression, LATERAL and APPLY), or a function that returns
+rows.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """One source of a SELECT: a `table` of the database, or a query (`scope`), or neither. `renamed`: columns of `FROM t AS x(a, b)`.
+    """A source of a SELECT: a `table` of the database, or a query (`scope`), or neither. `renamed`: columns of `FROM t AS x(a, b)`.
 
-    `is_pivot`: PIVOT, UNPIVOT or MATCH_RECOGNIZE gives it other columns than those of the table or query.
+    `is_pivot`: PIVOT, UNPIVOT or MATCH_RECOGNIZE changes the columns.
     """
 
     alias: str
@@ -36,7 +36,7 @@ class Source:
 
 
 class Sources:
-    """The sources of all SELECTs of one query. `names_of_scope` gives the columns of a query's result, None where they are not known."""
+    """The sources of all SELECTs of one query. `names_of_scope` returns the result columns of a query, or None if they are unknown."""
 
     def __init__(
         self, root: Any, database: Database, schemas: Mapping[str, Sequence[str]], names_of_scope: Callable[[Any], list[str] | None]
@@ -46,7 +46,7 @@ class Sources:
         self._names_of_scope = names_of_scope
         scopes = list(root.traverse())
         self._by_expression = {id(scope.expression): scope for scope in scopes}
-        # a recursive query refers to its own first part, which sqlglot gives a scope of its own: the whole query is meant
+        # a recursive query refers to the whole query; sqlglot gives its first part a separate scope
         self._recursive = {
             id(scope.expression.this.unnest()): scope for scope in scopes if isinstance(scope.expression, exp.SetOperation) and scope.is_cte
         }
@@ -55,7 +55,7 @@ class Sources:
         self._joins_of: dict[int, Sequence[tuple[int, Source, Any]]] = {}
 
     def scope_of(self, query: Any, within: Any) -> Any:
-        """The scope of a query that is a part of another scope's expression."""
+        """The scope of a query within another scope's expression."""
         found = self._by_expression.get(id(query))
         return found if found is not within else None
 
@@ -70,7 +70,7 @@ class Sources:
         return self._of[id(scope)]
 
     def outer(self, scope: Any) -> Any:
-        """The scope whose columns a query may name, too."""
+        """The scope around a query, with columns that it may name."""
         if scope.parent is None or scope.is_cte:
             return None
         if scope.is_subquery or scope.is_udtf:
@@ -78,7 +78,7 @@ class Sources:
         return self.outer(scope.parent) if scope.is_set_operation or scope.can_be_correlated else None
 
     def names(self, source: Source) -> list[str] | None:
-        """The columns of a source; None where they are not known."""
+        """The columns of a source; None if they are unknown."""
         if source.is_pivot:
             return None
         if source.scope is not None:
@@ -93,7 +93,7 @@ class Sources:
         return found
 
     def column(self, source: Source, name: str) -> str | None:
-        """The name of a table's column as the table has it; None where that is not known."""
+        """The name of a table's column in the table's own case; None if it is unknown."""
         if source.is_pivot:
             return None
         known = self._schemas.get(source.text)
@@ -107,7 +107,7 @@ class Sources:
         return known[place] if place is not None else None
 
     def owners(self, scope: Any, column: Any, but: Any = None) -> list[Source] | None:
-        """The sources that a column is of: several where a join by name makes them one, none of this scope. None: it is not known."""
+        """The sources of a column: several if a join by name merges them, none if outside of this scope. None: unknown."""
         sources = [source for source in self.of(scope) if source.node is not but]
         if column.table:
             named = [source for source in sources if self._is_named(source, column)]
@@ -130,23 +130,23 @@ class Sources:
         return unknown
 
     def is_certainly_of(self, scope: Any, column: Any) -> bool:
-        """Whether a source of the scope is known to have a column of the name."""
+        """Whether a source of the scope certainly has a column of the name."""
         name = written_name(column, self._database)
         return any((names := self.names(source)) is not None and find_name(names, name) is not None for source in self.of(scope))
 
     def is_whole_row(self, source: Source, column: Any) -> bool:
-        """Whether the name is that of a source, and means its whole row."""
+        """Whether the name is a source's, and means its whole row."""
         names = self.names(source)
         is_alias = not column.table and source.alias.lower() == column.name.lower()
         return is_alias and names is not None and find_name(names, column.name) is None
 
     def of_star(self, scope: Any, star: Any) -> list[Source]:
-        """The sources whose columns a star stands for."""
+        """The sources behind a star."""
         sources = self.of(scope)
         return [source for source in sources if self._is_named(source, star)] if isinstance(star, exp.Column) and star.table else sources
 
     def star(self, scope: Any, star: Any) -> list[tuple[str, list[tuple[Source, str]]]] | None:
-        """The columns that a star stands for, each with the columns of sources that it is; None where they are not known."""
+        """The columns of a star, each with its source columns; None if they are unknown."""
         inner = star.this if isinstance(star, exp.Column) else star
         if any(inner.args.get(word) for word in ("except_", "replace", "rename")):
             return None
@@ -176,7 +176,7 @@ class Sources:
         return [(parts, name) for name, parts in found.items()]
 
     def has_open_natural_join(self, scope: Any) -> bool:
-        """Whether it is not known by which columns a NATURAL join, or one by USING, joins its sources."""
+        """Whether the columns of a NATURAL join, or one by USING, are unknown."""
         for place, right, join in self._joins(scope):
             sources = [*self.of(scope)[:place], right]
             if join.method == "NATURAL" and any(self.names(source) is None for source in sources):
@@ -188,7 +188,7 @@ class Sources:
         return False
 
     def _joins(self, scope: Any) -> Sequence[tuple[int, Source, Any]]:
-        """The joins of a SELECT, each with its right source and the number of those to its left."""
+        """The joins of a SELECT, each with its right source and the number of sources to its left."""
         if id(scope) not in self._joins_of:
             joins = list(scope.find_all(exp.Join)) if isinstance(scope.expression, exp.Select) else []
             self._joins_of[id(scope)] = [
@@ -242,27 +242,27 @@ class Sources:
 
 
 def written_name(node: Any, database: Database) -> str:
-    """The name of a column or an expression, as the database takes it."""
+    """The name of a column or an expression in the database's form."""
     identifier = node.args.get("alias") if isinstance(node, exp.Alias) else node.this
     quoted = isinstance(identifier, exp.Identifier) and identifier.args.get("quoted")
     return str(node.alias_or_name) if quoted else database.folded(node.alias_or_name)
 
 
 def table_of(node: Any, database: Database) -> Name | None:
-    """The table of the database that a node of a parsed query names; None of a function that gives rows."""
+    """The database table that a node of a parsed query names; None for a function that returns rows."""
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
         return None
     return database.table([part.name if part.args.get("quoted") else database.folded(part.name) for part in node.parts])
 
 
 def table_text(node: Any, database: Database) -> str:
-    """A table as a query of its database names it."""
+    """A table in the notation of its database."""
     parts = {part: node.args[part].copy() for part in ("this", "db", "catalog") if node.args.get(part) is not None}
     return str(exp.Table(**parts).sql(dialect=database.dialect))
 
 
 def find_name(names: Sequence[str], name: str) -> int | None:
-    """The place of a name: as it is written, else however its letters are."""
+    """The position of a name: in the same letter case, else in any."""
     if name in names:
         return list(names).index(name)
     lowered = [known.lower() for known in names]

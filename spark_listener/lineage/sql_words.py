@@ -1,6 +1,6 @@
-"""Names in SQL that look like columns of a table and may be none: words for values, pseudo-columns, and aliases of the same SELECT.
+"""Names in SQL that look like columns but may not be: words for values, pseudo-columns, and aliases of the same SELECT.
 
-For `sql_columns`. The sets are by the dialect of the database, as sqlglot calls it; `None` is a dialect that is not known.
+For `sql_columns`. The sets are by sqlglot's name of the database's dialect; `None` is an unknown dialect.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from sqlglot import exp
 _USERS = {"user", "current_user", "session_user"}
 _POSTGRES = _USERS | {"current_role", "current_catalog", "current_schema", "localtime", "localtimestamp"}
 _ORACLE = {"rownum", "level", "rowid", "user", "uid", "sysdate", "connect_by_isleaf", "connect_by_iscycle"}
-# Words for a value: no column of a table has such a name without quotes.
+# Words for values: an unquoted column cannot have such a name.
 _WORDS: dict[str | None, set[str]] = {
     "postgres": _POSTGRES, "redshift": _POSTGRES | {"sysdate"}, "duckdb": _POSTGRES, "oracle": _ORACLE, "exasol": _ORACLE,
     "tsql": _USERS | {"system_user"}, "teradata": {"user", "date", "time", "session", "account", "database", "profile", "role"},
 }  # fmt: skip
-_SEQUENCE = {"nextval", "currval"}  # of Oracle: `numbers.NEXTVAL`
-# Columns that a database has in addition to those of a table. A table may have one of the name, too.
+_SEQUENCE = {"nextval", "currval"}  # Oracle: `numbers.NEXTVAL`
+# Columns that a database adds to those of a table. A table may have a column of the same name.
 _OF_POSTGRES = {"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid", "oid"}
 _OF_FILES = {"input__file__name", "block__offset__inside__file", "_metadata"}
 _PSEUDO: dict[str | None, set[str]] = {
@@ -39,7 +39,7 @@ _WITH_ALIASES_IN_WHERE = {"sqlite"}
 
 
 def is_word(column: Any, dialect: str | None) -> bool:
-    """Whether a name is a word for a value, if no table is known to have a column of it."""
+    """Whether a name is a word for a value, unless a table is known to have such a column."""
     if column.this.args.get("quoted"):
         return False
     name = column.name.lower()
@@ -49,14 +49,14 @@ def is_word(column: Any, dialect: str | None) -> bool:
 
 
 def may_be_pseudo(column: Any, dialect: str | None) -> bool:
-    """Whether a name means something else than a column where a table has none of the name."""
+    """Whether a name has another meaning in a table without such a column."""
     if dialect == "sqlite" and not column.table and column.this.args.get("quoted"):
         return True  # a text in double quotes
     return column.name.lower() in _PSEUDO.get(dialect, _OF_ANY)
 
 
 def find_alias(select: Any, column: Any, dialect: str | None) -> Any | None:
-    """The expression of a SELECT whose alias a name in the same SELECT may mean; None where it means no alias."""
+    """The expression of the alias in the same SELECT that a name may mean; None without one."""
     if column.table or not isinstance(select, exp.Select):
         return None
     part = column
@@ -83,11 +83,11 @@ def _aliases_for(select: Any, part: Any, dialect: str | None) -> list[Any]:
 
 def does_alias_win(dialect: str | None) -> bool:
     """Whether an alias may hide a column of a table."""
-    return dialect == "clickhouse"  # by a setting that the text does not show
+    return dialect == "clickhouse"  # depends on a setting outside of the text
 
 
 def elements(select: Any) -> Iterator[str]:
-    """The names of elements of arrays that ClickHouse joins: `ARRAY JOIN prices AS price`."""
+    """The names of array elements in ClickHouse joins: `ARRAY JOIN prices AS price`."""
     for join in select.args.get("joins") or ():
         if join.kind == "ARRAY":
             for part in [join.this, *join.expressions]:

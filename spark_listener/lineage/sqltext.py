@@ -1,9 +1,7 @@
-"""The tables and columns that a text of SQL reads, for reads of databases by a query or a FROM clause of their own.
+"""The tables and columns that a SQL text reads, for database reads by a query or a FROM clause.
 
-The database runs the text, and Spark sees its result alone. So sqlglot parses the text in the dialect of the database.
-A text that cannot be
-parsed is never guessed at. `schemas` settles which table a column is of where the text does not say so. A column of which it stays open is
-among `unknown`.
+The database runs the text, and Spark only sees its result, so sqlglot parses the text in the database's dialect. A text that cannot be
+parsed is never guessed at. `schemas` settles the table of a column if the text does not. Unsettled columns are in `unknown`.
 """
 
 from __future__ import annotations
@@ -18,19 +16,18 @@ from headwater.spark_listener.lineage.naming import Name
 if TYPE_CHECKING:
     from headwater.spark_listener.lineage.jdbc import Database
 
-_LONGEST = 64 << 10  # characters of a query that is parsed: the thread that does so has other events to tell
+_LONGEST = 64 << 10  # characters of a query to parse: the thread has other events to handle
 _WITH = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*with\b", re.IGNORECASE | re.DOTALL)
 _CHANGES_NAMES = re.compile(r"(?i)search_path|schema|catalog|database|role|user|authorization|\buse\b|exec|call")
 
-Read = tuple[Name, str, str]  # table, column, and how it has a part: a subtype of OpenLineage's transformations
+Read = tuple[Name, str, str]  # table, column, and OpenLineage's subtype of its part
 
 
 @dataclass(frozen=True, slots=True)
 class ReadByQuery:
-    """What a query reads: `columns` by the name of the result's column; `rows` decide which rows there are.
+    """The sources of a query: `columns` by the name of the result's column; `rows` decide about rows.
 
-    `unknown` are columns of the result of which it is not known, or not wholly, what they are made of; `asks` are the texts of the
-    tables whose columns would settle that.
+    `unknown` are result columns with (partly) unknown sources; `asks` are the texts of tables with columns that would settle them.
     """
 
     tables: tuple[Name, ...]
@@ -45,10 +42,10 @@ class ReadByQuery:
 def read_by(
     sql: str, result: Sequence[str], database: Database, schemas: Mapping[str, Sequence[str]], prepare: str = ""
 ) -> ReadByQuery | str:
-    """What a query of a database reads, whose result has these columns; or why that cannot be told.
+    """The sources of a database query with these result columns, or the reason why they are unknown.
 
-    `prepare`: what the database is given before it, which may be a part of it (`WITH …`), or statements that make tables for it.
-    `schemas`: the names of the columns of tables, by a table's text in the query, as far as they are known.
+    `prepare`: the text before the query, which may be a part of it (`WITH …`), or statements that make its tables.
+    `schemas`: the column names of tables, by a table's text in the query, as far as they are known.
     """
     try:
         import sqlglot
@@ -95,7 +92,7 @@ def read_by(
 
 
 def _prepared(statement: Any) -> dict[str, Any] | None:
-    """The tables that a statement before a query makes for it, by their names; None of a statement that may mean anything else."""
+    """The tables that an earlier statement makes, by name; None for a statement with an unknown effect."""
     from sqlglot import exp
 
     while isinstance(statement, exp.Subquery):
@@ -112,7 +109,7 @@ def _prepared(statement: Any) -> dict[str, Any] | None:
 
 
 def _is_table(query: Any) -> bool:
-    """Whether a query is `SELECT * FROM` one table, which may have another name there."""
+    """Whether a query is `SELECT * FROM` one table, possibly under another name."""
     from sqlglot import exp
 
     clauses = {name for name, value in query.args.items() if value}
