@@ -1,8 +1,8 @@
 """Observations of a program (`DataFrame.observe`), as data quality facets of OpenLineage.
 
 Numbers about all rows of a dataset, read or written, become its `dataQualityMetrics`. Boolean observations about a read dataset become
-`dataQualityAssertions`; others belong to the run (`test`). Numbers about intermediate rows are left out, because readers would take them for
-the dataset's. Observed texts and times never leave the driver.
+`dataQualityAssertions`; others belong to the run (`test`). Numbers about intermediate rows are left out, because readers would take them
+for the dataset's. Observed texts and times never leave the driver.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Converts the bridge's report about an ended query to a unit of work for OpenLineage, and to the manifest of its capture.
 
-For the listener's thread. The manifest comes from the bridge; this module adds what only this side knows (the run, the application, the names
-of datasets). What the bridge left out becomes a problem, and is never filled in.
+For the listener's thread. The manifest comes from the bridge; this module adds what only this side knows (the run, the application, the
+names of datasets). What the bridge left out becomes a problem, and is never filled in.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Record lineage of RDD programs, in PySpark.
 
-    in the driver     operators (what PySpark's methods become), sources (what is read), known (what is known of an RDD), calls (which
-                      method the program called); loaded with the first RDD: program (how it is found out), source_files (which files
-                      sources read), saves (what a save wrote), border (from DataFrames and back), sparing (what mode auto follows)
-    in workers        starts, whole_files (which record was pulled), taps (what is written or carried), checked and placed (what the
-                      program declares of its functions), chosen (what a question reads), keys (hashes), blocks (segments), batches (how
-                      records are sent); shipped by value, so that workers need nothing of ours; _taps, their loops in C, is used where a
-                      worker has this package
+    in the driver     operators (PySpark's methods with hooks), sources (files that methods read), known (facts about an RDD), calls (the
+                      program's call); loaded with the first RDD: program (how each RDD was made), source_files (files of sources), saves
+                      (results of a save), border (from DataFrames and back), sparing (limits of mode auto)
+    in workers        starts, whole_files (numbers of pulled records), taps (recorded or carried references), checked and placed
+                      (declarations about functions), chosen (records of a question), keys (hashes), blocks (segments), batches (batches of
+                      records); shipped by value, so that workers need nothing of ours; _taps, their loops in C, is used if a worker has
+                      this package
 
-Every transformation of PySpark is a function over the iterator of a partition, and those between two shuffles run as one. So two places a
-stage are enough: where records come in they get their references, and where they go out it is read off which were pulled for each.
+Every transformation of PySpark is a function over the iterator of a partition, and the functions between two shuffles run as one. So two
+places in a stage are enough: incoming records get references, and at the end the tap reads which records were pulled for each result.
 """

@@ -1,7 +1,7 @@
-"""Batches of records between stages, as they are without capture. Shipped by value to workers that may lack Headwater.
+"""Batches of records between stages, the same as without capture. Shipped by value to workers that may lack Headwater.
 
-PySpark sends records in batches, and `cartesian` pairs batches: their sizes decide the order of what it gives, and how often the functions
-of its right side run. A tap adds references to records, which makes other batches of them; here they are put together as they were.
+PySpark sends records in batches, and `cartesian` pairs batches: their sizes decide the order of its results, and how often the functions of
+its right side run. A tap adds references to records, which changes the batches. This module restores them.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from pyspark.serializers import AutoBatchedSerializer, BatchedSerializer, CPickl
 
 
 class Noting(Serializer):
-    """Reads records by `inner`, and notes the sizes of batches where `AsRead` writes what is made of them, one for one."""
+    """Reads records by `inner`, and notes the sizes of batches if `AsRead` writes one result for each."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
         self.sizes: deque[int] | None = None
 
     def load_stream(self, stream: Any) -> Iterator[Any]:
-        """The records."""
         for batch in self._load_stream_without_unbatching(stream):
             yield from batch
 
@@ -35,10 +34,10 @@ class Noting(Serializer):
 
 
 class AsRead(BatchedSerializer):
-    """Writes records in the batches in which those that they were made of were read."""
+    """Writes records in the batches in which their source records were read."""
 
     def __init__(self, read: Noting) -> None:
-        super().__init__(CPickleSerializer(), BatchedSerializer.UNKNOWN_BATCH_SIZE)  # type: ignore[no-untyped-call]  # as PySpark has it
+        super().__init__(CPickleSerializer(), BatchedSerializer.UNKNOWN_BATCH_SIZE)  # type: ignore[no-untyped-call]  # untyped in PySpark
         self._read = read
 
     def dump_stream(self, iterator: Iterable[Any], stream: Any) -> None:
@@ -54,7 +53,7 @@ class AsIfBare(AutoBatchedSerializer):
     """Writes records with references in the batches that PySpark would make of the records alone."""
 
     def __init__(self) -> None:
-        super().__init__(CPickleSerializer())  # type: ignore[no-untyped-call]  # as PySpark has it
+        super().__init__(CPickleSerializer())  # type: ignore[no-untyped-call]  # untyped in PySpark
 
     def dump_stream(self, iterator: Iterable[Any], stream: Any) -> None:
         """Write pairs of a record and its references."""
@@ -70,5 +69,5 @@ class AsIfBare(AutoBatchedSerializer):
 
 
 def _write(data: bytes, stream: Any) -> None:
-    write_int(len(data), stream)  # type: ignore[no-untyped-call]  # as PySpark has it
+    write_int(len(data), stream)  # type: ignore[no-untyped-call]  # untyped in PySpark
     stream.write(data)

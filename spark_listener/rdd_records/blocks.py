@@ -1,7 +1,7 @@
-"""Segments as a Python worker writes them (docs/reference/capture-format.md, section 4). Shipped by value to workers without Headwater.
+"""Writes segments in a Python worker (docs/reference/capture-format.md, section 4). Shipped by value to workers without Headwater.
 
-Small segments need the standard library alone: to import pyarrow takes longer than many a task. Long ones are encoded and compressed by
-pyarrow where the worker has it.
+Small segments need the standard library only, because importing pyarrow takes longer than many a task. pyarrow encodes and compresses long
+ones if the worker has it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 _MAGIC = b"HWSEG002"
-_ROWS = 65_536  # a block holds
+_ROWS = 65_536  # rows of a block
 _SMALL = 16_384  # rows: up to here pyarrow is not imported
-_MOST_STORED = 128 * 1024  # bytes of a zstd block that is not compressed
-_NUMBER = 2  # bytes of the number of a value, where a block has more than 256
-_TRIED = 4_096  # rows: where nearly all of them have values of their own, numbers would save nothing
-COMPILED = True  # whether the encoding in C is used where a worker has it
-_VERSION = 3  # of what it offers: a worker may have another Headwater than the driver
+_MOST_STORED = 128 * 1024  # bytes of an uncompressed zstd block
+_NUMBER = 2  # bytes of a value's number, if a block has more than 256 values
+_TRIED = 4_096  # sampled rows: if nearly all values are distinct, numbers save nothing
+COMPILED = True  # whether to use the encoding in C if a worker has it
+_VERSION = 3  # version of its interface: a worker may have another Headwater than the driver
 _CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _WRAP = (1 << 64) - 1
 
@@ -39,11 +39,11 @@ class SegmentWriter:
         self.name = f"b{boundary}-s{self._stage}.0-p{self.split}-a{self._attempt}.seg"
         self._path = os.path.join(folder, self.name)
         self._file: Any = None
-        self.content = ""  # the digest of what `finish` wrote but for the footer, which says who wrote it
+        self.content = ""  # digest of the written bytes without the footer, which names the writer
         self.restart()
 
     def restart(self) -> None:
-        """Forget all rows."""
+        """Drop all rows."""
         self.abandon()
         self._columns = [array("q") for _ in self._roles]
         self._encoders: Sequence[Callable[[array[int]], bytes]] = ()
@@ -51,7 +51,7 @@ class SegmentWriter:
         self._rows = self._bytes = 0
 
     def add(self, columns: Sequence[array[int]]) -> None:
-        """Add rows, a column after the other."""
+        """Add rows, column by column."""
         if len(columns[0]) == _ROWS and not self._columns[0]:
             self._block(columns, small=False)
             return
@@ -63,7 +63,7 @@ class SegmentWriter:
                 del column[:_ROWS]
 
     def finish(self) -> tuple[int, int, str]:
-        """Publish the segment: its rows, bytes and SHA-256. One without rows is not written."""
+        """Publish the segment, and return its rows, bytes and SHA-256. A segment without rows is not written."""
         if self._columns[0]:
             self._block(self._columns, small=self._rows == 0 and len(self._columns[0]) <= _SMALL)
         if self._file is None:
@@ -80,7 +80,7 @@ class SegmentWriter:
         return self._rows, self._bytes, self._digest.hexdigest()
 
     def abandon(self) -> None:
-        """The task gave up, or what was written is of no use."""
+        """Discard the segment: the task gave up, or its rows are useless."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
@@ -108,7 +108,7 @@ class SegmentWriter:
 
 
 def stored(raw: bytes) -> bytes:
-    """A zstd frame (RFC 8878) whose content is not compressed."""
+    """A zstd frame (RFC 8878) with uncompressed content."""
     parts = [struct.pack("<IBI", 0xFD2FB528, 0xA0, len(raw))]
     for begin in range(0, len(raw), _MOST_STORED):
         part = raw[begin : begin + _MOST_STORED]
@@ -122,7 +122,7 @@ def _width(unsigned: int) -> int:
 
 
 def _plain_column(values: array[int]) -> bytes:
-    """The narrowest of a column's forms, by the standard library alone."""
+    """The narrowest form of a column, with the standard library only."""
     base = min(values)
     width = _width(max(values) - base)
     deltas = array("Q", [0])
@@ -139,7 +139,7 @@ def _signed(value: int) -> int:
 
 
 def _encoding(columns: int, *, small: bool) -> tuple[Sequence[Callable[[array[int]], bytes]], Callable[[bytes], bytes]]:
-    """How each column of a segment is encoded, block after block, and how blocks are compressed."""
+    """The encodings of each column of a segment, block after block, and the compression of blocks."""
     compiled = _compiled(columns)
     if small:
         return compiled or [_plain_column] * columns, stored
@@ -152,7 +152,7 @@ def _encoding(columns: int, *, small: bool) -> tuple[Sequence[Callable[[array[in
 
 
 def _compiled(columns: int) -> Sequence[Callable[[array[int]], bytes]]:
-    """The encoding of each column in C; none where this worker does not have it."""
+    """The encoding of each column in C; empty if this worker lacks it."""
     try:
         from headwater.spark_listener.rdd_records import _taps
 
@@ -162,7 +162,7 @@ def _compiled(columns: int) -> Sequence[Callable[[array[int]], bytes]]:
 
 
 def _arrow_column(values: array[int]) -> bytes:
-    """The narrowest of a column's forms, by pyarrow."""
+    """The narrowest form of a column, with pyarrow."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -172,7 +172,7 @@ def _arrow_column(values: array[int]) -> bytes:
     width = narrow = _width(bounds["max"].as_py() - base)
     if width:
         steps = pc.subtract(longs[1:], longs[:-1])
-        zigzag = pc.bit_wise_xor(pc.shift_left(steps, 1), pc.shift_right(pc.shift_right(steps, 62), 1))  # Arrow shifts by 62 at most
+        zigzag = pc.bit_wise_xor(pc.shift_left(steps, 1), pc.shift_right(pc.shift_right(steps, 62), 1))  # Arrow shifts by at most 62
         narrow = min(width, _width(pc.max(zigzag.view(pa.uint64())).as_py() or 0))
         if narrow > _NUMBER and (numbered := _numbered(longs, narrow)) is not None:
             return numbered
@@ -182,7 +182,7 @@ def _arrow_column(values: array[int]) -> bytes:
 
 
 def _numbered(longs: Any, width: int) -> bytes | None:
-    """A column by the numbers of its different values, where that has fewer bytes than `width` a row."""
+    """A column by numbers of its distinct values, if that takes fewer bytes than `width` a row."""
     import pyarrow.compute as pc
 
     rows = len(longs)
@@ -197,7 +197,7 @@ def _numbered(longs: Any, width: int) -> bytes | None:
 
 
 def _packed(numbers: Any, width: int) -> bytes:
-    """Whole numbers of Arrow, as many bytes of each."""
+    """Whole numbers of Arrow, with so many bytes of each."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

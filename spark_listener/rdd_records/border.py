@@ -1,8 +1,8 @@
-"""The border between DataFrames and RDDs: records keep their references across it, whichever way they go.
+"""The border between DataFrames and RDDs: records keep their references across it, in both directions.
 
-A row that leaves Spark SQL comes to Python in a pair with its references, which the first function of the stage takes off. A record that
-becomes a row of a DataFrame goes to Spark SQL in such a pair, and its references stand behind the row's columns, where captured queries
-alone read them. Loaded with the first RDD or DataFrame that crosses the border.
+A row that leaves Spark SQL reaches Python in a pair with its references, which the first function of the stage removes. A record that
+becomes a row of a DataFrame reaches Spark SQL in such a pair, and its references follow the row's columns, where only captured queries read
+them. Loaded with the first RDD or DataFrame that crosses the border.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from headwater.spark_listener.settings import Mode
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """The RDD of a DataFrame, to be given to the program. `rdd` None: the program's own is, for the reason in `refused`.
+    """The RDD of a DataFrame for the program. `rdd` is None for the program's own RDD, because of `refused`.
 
-    `plan` is the JVM's plan of the DataFrame, where it was planned here.
+    `plan` is the JVM's plan of the DataFrame, if it was planned here.
     """
 
     rdd: Any | None
@@ -35,9 +35,9 @@ class HandedOver:
 
 
 def rdd_of(program: Program, bridge: Any, frame: Any) -> HandedOver | None:
-    """The RDD of a DataFrame with the references of its rows. None where records of DataFrames are not captured.
+    """The RDD of a DataFrame with the references of its rows. None if records of DataFrames are not captured.
 
-    Spark runs shuffles when it is asked for the RDD; so does this.
+    Spark runs shuffles when the RDD is requested, and so does this.
     """
     if program.sparing is not None:
         return HandedOver(None, None, Refused(str(Mode.AUTO), "rows are not followed from DataFrames to RDDs; mode active does it"))
@@ -54,7 +54,7 @@ def rdd_of(program: Program, bridge: Any, frame: Any) -> HandedOver | None:
     from pyspark import RDD
     from pyspark.serializers import BatchedSerializer, CPickleSerializer
 
-    pairs: Any = RDD(rows, frame.sparkSession.sparkContext, BatchedSerializer(CPickleSerializer()))  # type: ignore[no-untyped-call]  # as PySpark has it
+    pairs: Any = RDD(rows, frame.sparkSession.sparkContext, BatchedSerializer(CPickleSerializer()))  # type: ignore[no-untyped-call]  # untyped in PySpark
     columns = [{"fn": "attr", **dict(column)} for column in java.columns()]
     made = {**VALUE, "expr": {"fn": "user_function", "name": "rdd", "args": columns}}
     top = program.recording.operator("RDD", _text("rdd"), [base], behaviour="defines", defines=[made])
@@ -64,9 +64,9 @@ def rdd_of(program: Program, bridge: Any, frame: Any) -> HandedOver | None:
 
 
 def frame_of(program: Program, bridge: Any, rows: Any, frame: Any) -> Any:
-    """A DataFrame with the references of its rows, in the place of `frame`, which PySpark made of an RDD; that, where there are none.
+    """A DataFrame with the references of its rows, in place of PySpark's `frame`; or `frame` if there are none.
 
-    `rows` is the RDD of which PySpark made the frame's rows: tuples of values as Spark SQL has them.
+    `rows` is the RDD of the frame's rows: tuples of values in Spark SQL's form.
     """
     known = program.known([rows])
     if isinstance(known, Refused) or program.sparing is not None:

@@ -1,4 +1,4 @@
-"""A function that the program declared to be row-wise, verified for some records. Shipped by value to workers that may lack Headwater."""
+"""Verifies a function that was declared row-wise for some records. Shipped by value to workers that may lack Headwater."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from headwater.spark_listener.rdd_records.taps import Report
 
 
 class NotRowWiseError(Exception):
-    """A function does other than the program declared."""
+    """A function contradicts the program's declaration."""
 
 
 class Checked:
-    """Calls `function` as PySpark does, and again for one of `every` records, alone. What is not the same goes into `report`."""
+    """Calls `function` like PySpark, and again for one in `every` records, alone. Differences go into `report`."""
 
     def __init__(self, function: Callable[..., Any], report: Report, every: int) -> None:
         self._function, self._report, self._every = function, report, every
@@ -26,15 +26,15 @@ class Checked:
         context = TaskContext.get()
         self._report.begin(0 if context is None else context.partitionId())
         self._ended = False
-        self._sample: bytes | None = None  # the record pulled last, where it is one to be verified
-        self._seen: list[bytes] | None = None  # what was made of it; None: no record was pulled yet
+        self._sample: bytes | None = None  # the last pulled record, if it is to be verified
+        self._seen: list[bytes] | None = None  # its results; None: no record was pulled yet
         try:
             for result in self._function(*index, self._pulled(index, records)):
                 self._note(result)
                 yield result
             self._report.finish()
         finally:
-            self._report.abandon()  # nothing to do where the pass came to its end
+            self._report.abandon()  # does nothing after a complete pass
 
     def _pulled(self, index: list[Any], records: Iterable[Any]) -> Iterator[Any]:
         for number, record in enumerate(records):
@@ -60,7 +60,7 @@ class Checked:
             return b""
 
     def _verify(self, index: list[Any]) -> None:
-        """Call the function for the record that was pulled last, if it is one to be verified. Never raises."""
+        """Call the function for the last pulled record, if it is one to verify. Never raises."""
         if not self._sample or self._seen is None:
             return
         try:

@@ -1,6 +1,6 @@
-"""What a question about the records of an RDD runs in workers: which of them are made of given records, and what they are made of.
+"""The worker's part of a question about an RDD: which records are made of given records, and of which records they are made.
 
-Shipped by value to workers, as taps are. The stage's own functions run again over the chosen records of its input, as often as an answer is
+Shipped by value to workers, like taps. The stage's own functions run again over the chosen records of its input, each time an answer is
 computed.
 """
 
@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 from headwater.spark_listener.rdd_records.starts import Start
 from headwater.spark_listener.rdd_records.taps import Function, Tap
 
-Wanted: TypeAlias = "Mapping[int, array[int]]"  # ascending references, by the place of a reference among those of a record
+Wanted: TypeAlias = "Mapping[int, array[int]]"  # ascending references, by the place in a record's references
 
 
 class Chosen(Tap):
-    """The records of a stage's end that are made of one that is `wanted` (None: all), and that every function of `keep` accepts."""
+    """The records at a stage's end that are made of a `wanted` record (None: all), and that every function of `keep` accepts."""
 
     def __init__(
         self, start: Start, inner: Function | None, *, reads: bool, wanted: Wanted | None, keep: Sequence[Callable[[Any], Any]]
@@ -43,7 +43,7 @@ class Chosen(Tap):
 
 
 class MadeOf(Chosen):
-    """What such records are made of: of each partition the different references, a list for each place among those of a record."""
+    """The sources of such records: for each partition the distinct references, one list for each place in a record's references."""
 
     def _kept(self, records: Iterable[Any]) -> Iterator[Any]:
         start = self._start

@@ -1,7 +1,7 @@
-"""Hashes of keys that are the same in every Python worker. Shipped by value to workers that may lack Headwater: standard library only.
+"""Hashes of keys that are equal in every Python worker. Shipped by value to workers that may lack Headwater: standard library only.
 
-Equal keys must have equal hashes, whichever worker asks: that of the map side and that of the reduce side. Python's own hash is so for
-text and numbers (Spark sets PYTHONHASHSEED), but not for None, NaN and objects without a hash of their own.
+Equal keys must have equal hashes on the map side and the reduce side, in any worker. Python's own hash has this property for text and
+numbers (Spark sets PYTHONHASHSEED), but not for None, NaN and objects without a hash method.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _STABLE = (
     uuid.UUID,
     enum.Enum,
 )
-_COMPARED = {(kind.__hash__, kind.__eq__) for kind in _STABLE}  # a class that is made of one may hash and compare in its own way
+_COMPARED = {(kind.__hash__, kind.__eq__) for kind in _STABLE}  # a subclass may hash and compare in its own way
 _SETS = (frozenset.__hash__, frozenset.__eq__)
 _PLAIN: dict[type, Callable[[Any], Any]] = {
     str: str.__str__,
@@ -46,25 +46,25 @@ _LIBRARIES = ("numpy", "pandas")
 _REMEMBERED = (float, bool, dt.date, dt.datetime, dt.time, dt.timedelta, decimal.Decimal, uuid.UUID)  # small, and slow to hash
 _HALF = (1 << 32) - 1
 _MOST = 100_000  # keys whose hashes are remembered
-_LONGEST = 256  # characters of a text that is kept until it is hashed
+_LONGEST = 256  # characters of a text to keep until it is hashed
 
 
 class UnstableKeyError(Exception):
-    """A key of a type whose hash may differ from worker to worker."""
+    """A key of a type with hashes that may differ between workers."""
 
 
 class Hashed(NamedTuple):
-    """Stands for a key that may be large, so that it is not kept: its hash, and the second one where that is needed."""
+    """Replaces a key that may be large: its hash, and its second hash if needed."""
 
     hash: int
     check: int = 0
 
 
 def stable_hash(key: Any) -> int:
-    """The hash of a key, 64 bits with a sign.
+    """The hash of a key, 64 bits, signed.
 
     Raises:
-        UnstableKeyError: it would not be the same in another worker.
+        UnstableKeyError: the hash may differ in another worker.
     """
     if key is None:
         return _NONE
@@ -86,7 +86,7 @@ def _fields(key: Any) -> list[Any]:
     """The values by which a frozen data class hashes and compares.
 
     Raises:
-        UnstableKeyError: the key is none of such a class, or its class has a way of its own.
+        UnstableKeyError: the key has another class, or its class has its own methods.
     """
     kind = type(key)
     fields = getattr(kind, "__dataclass_fields__", None)
@@ -99,7 +99,7 @@ def _fields(key: Any) -> list[Any]:
 
 
 def check_hash(key: Any) -> int:
-    """A second hash of a key, by which two keys of one hash are told apart. Called once a group, not once a record."""
+    """A second hash of a key, to distinguish keys with the same hash. Called once a group, not once a record."""
     key = _plain(key)
     if type(key) is str:
         return hash("\0" + key)
@@ -112,7 +112,7 @@ def check_hash(key: Any) -> int:
     if isinstance(key, frozenset):
         return _of_parts(_SET, sorted(map(check_hash, key)))
     kind = type(key)
-    if isinstance(key, enum.Enum):  # pickle finds no class of the program's own in a worker
+    if isinstance(key, enum.Enum):  # in a worker, pickle cannot find a class of the program
         of_flags = key.value if isinstance(key, enum.Flag) else ""
         return hash(f"{kind.__module__}.{kind.__qualname__}.{key.name} {of_flags}")
     if hasattr(kind, "__dataclass_fields__"):
@@ -125,7 +125,7 @@ def check_hash(key: Any) -> int:
 
 
 def _plain(key: Any) -> Any:
-    """A key as Python's own type has it, where it equals that: numbers of whatever type, and classes made of text or numbers."""
+    """The equal key of a built-in type: for numbers of any type, and classes derived from text or numbers."""
     kind = type(key)
     for base, plain in _PLAIN.items():
         if isinstance(key, base) and getattr(kind, "__eq__") is getattr(base, "__eq__"):  # noqa: B009  # as above
@@ -136,7 +136,7 @@ def _plain(key: Any) -> Any:
 
 
 def _of_parts(first: int, parts: Iterable[int]) -> int:
-    """One hash of many. Python's hash of a number is that of others, too, but for small ones."""
+    """One hash of many. Python's hash of a number equals the hash of other numbers, except for small ones."""
     return hash((first, *(half for found in parts for half in (found >> 32 & _HALF, found & _HALF))))
 
 
@@ -146,7 +146,7 @@ def is_small(key: Any) -> bool:
 
 
 def equals_itself_alone(key: Any) -> bool:
-    """Whether a key is or holds NaN, which Python's groups take for equal to the very same object only."""
+    """Whether a key is or holds NaN, which Python's groups equate only with the same object."""
     if key != key:  # noqa: PLR0124  # so is NaN
         return True
     parts = key if isinstance(key, tuple | frozenset) else _fields(key) if hasattr(type(key), "__dataclass_fields__") else ()
@@ -154,7 +154,7 @@ def equals_itself_alone(key: Any) -> bool:
 
 
 class KeyHashes:
-    """Hashes many keys at once, in C where they are text or whole numbers."""
+    """Hashes many keys at once, in C for text or whole numbers."""
 
     def __init__(self) -> None:
         self._known: dict[Any, int] = {}
@@ -163,7 +163,7 @@ class KeyHashes:
         """The hashes of keys.
 
         Raises:
-            UnstableKeyError: one of them has none that is the same in every worker.
+            UnstableKeyError: a key has no hash that is equal in every worker.
         """
         kinds = set(map(type, keys))
         if kinds == {str}:
@@ -175,7 +175,7 @@ class KeyHashes:
         return array("q", map(self.of_one, keys))
 
     def of_one(self, key: Any) -> int:
-        """The hash of a key. Large ones are not remembered."""
+        """The hash of a key. Large keys are not remembered."""
         kind = type(key)
         if kind is str or kind is bytes:
             return hash(key)

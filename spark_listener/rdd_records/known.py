@@ -1,6 +1,6 @@
-"""What is known of an RDD, and what to give PySpark in its place.
+"""The known facts about an RDD, and the RDDs to pass to PySpark instead.
 
-Loaded with the hooks at the start of every program, so it imports nothing of the rest.
+Loaded with the hooks at the start of every program, so it imports nothing else of this package.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from headwater.spark_listener.rdd_records.starts import Start
 
 
-KNOWN = "_headwater_known"  # attributes of PySpark's RDDs: what is known of one,
-PERSISTED = "_headwater_persisted"  # of one that is kept,
-SIDES = "_headwater_sides"  # the RDDs that a shuffle or union made it of, and
-RAW = "_headwater_raw"  # an attribute of the class of what stands for an RDD with its lineage: its `rdd` are the raw records
-LISTED = "_headwater_listed"  # whether it is known what all sources below it read
+KNOWN = "_headwater_known"  # attributes of PySpark's RDDs: the known facts,
+PERSISTED = "_headwater_persisted"  # the facts about a persisted RDD,
+SIDES = "_headwater_sides"  # the RDDs below a shuffle or union, and
+RAW = "_headwater_raw"  # a class attribute of an RDD with lineage: its `rdd` has the raw records
+LISTED = "_headwater_listed"  # whether the files of all sources below it are known
 
 
 class NotListedError(Exception):
-    """Spark cannot list what a source reads: its folder is not there, or may not be read. The program's own job says so."""
+    """Spark cannot list the files of a source: its folder is missing or unreadable. The program's own job reports that."""
 
 
 def raw_records(argument: Any) -> Any:
-    """An argument of an operation; of a LineageRDD its raw records, which PySpark can work with."""
+    """An argument of an operation; for a LineageRDD its raw records, which PySpark can use."""
     return argument.rdd if hasattr(type(argument), RAW) else argument
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing is known of the records of an RDD, and why."""
+    """The reason why nothing is known about the records of an RDD."""
 
     operator: str
     reason: str
@@ -39,9 +39,9 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An RDD whose records have references to records of `operators`, one each. `top` made it.
+    """An RDD with one reference for each record of each of `operators`. `top` made it.
 
-    `start` gives them; it stands before the functions of the stage (`reads`) or among them.
+    `start` provides the references; it comes before the functions of the stage (`reads`) or among them.
     """
 
     operators: tuple[int, ...]
@@ -56,9 +56,9 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What to give PySpark in the place of the program's RDDs, and what to make of its result.
+    """The RDDs to pass to PySpark in place of the program's, and the conversion of its result.
 
-    `more`: all other arguments by name, in the place of the program's; empty: those are left.
+    `more`: all other arguments by name, in place of the program's; empty: those stay.
     """
 
     sides: Sequence[Any]

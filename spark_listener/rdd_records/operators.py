@@ -1,7 +1,7 @@
-"""The methods of PySpark's RDD and SparkContext, as they are while records are captured.
+"""The methods of PySpark's RDD and SparkContext while records are captured.
 
-Each calls the original exactly as it was called, on RDDs that have taps where there are some to be had. What is not named here makes RDDs
-of which nothing is known. A fault of ours leaves the call as it was; the program's own exceptions go through.
+Each calls the original with the same arguments, on RDDs with taps if possible. Nothing is known about RDDs of methods that are not listed
+here. A fault of ours leaves the call unchanged; exceptions of the program pass.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headwater.spark_listener.rdd_records.known import NotListedError, Refused, 
 if TYPE_CHECKING:
     from headwater.spark_listener.rdd_records.program import Program
 
-# One result, or some, of one record after the other.
+# One or more results for each record in turn.
 _ROW_WISE = ("map", "flatMap", "filter", "sample", "sampleByKey", "zipWithIndex", "zipWithUniqueId")
 _GROUPS = ("combineByKey", "groupByKey")
 _COGROUPS = ("cogroup", "groupWith")
@@ -31,7 +31,7 @@ _JOINS = ("join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin")
 _HANDS_ON = {"partitionBy": "pair", "repartitionAndSortWithinPartitions": "pair", "coalesce": "record", "repartition": "record"}
 _SHUFFLES = (*_GROUPS, *_COGROUPS, *_JOINS, "partitionBy", "repartitionAndSortWithinPartitions", "sortByKey", "subtractByKey")
 _PERSISTS = ("persist", "cache", "checkpoint", "localCheckpoint")
-# All that runs jobs, of themselves or for every other action; of `_to_java_object_rdd`, the JVM.
+# All methods that run jobs, directly or for other actions; for `_to_java_object_rdd`, the JVM does.
 _RUNS = ("collect", "collectWithJobGroup", "toLocalIterator")
 _inside = threading.local()
 
@@ -42,14 +42,13 @@ Called = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 
 
 class Hooks:
-    """Puts the methods into place. `program_of` gives the program of a context, None while nothing is to be captured of it."""
+    """Installs the methods. `program_of` returns the program of a context, or None while nothing is captured."""
 
     def __init__(self, program_of: ProgramOf, fault: Fault) -> None:
         self._program_of = program_of
         self._fault = fault
 
     def install_rdd(self, rdd: type) -> None:
-        """Hook the class RDD."""
         for name in _ROW_WISE:
             self._result(rdd, name, lambda program, of, made: program.row_wise(of, made))
         self._result(rdd, "randomSplit", lambda program, of, made: [program.row_wise(of, one) for one in made])
@@ -84,7 +83,6 @@ class Hooks:
             self._together(barrier, name)
 
     def install_context(self, context: type) -> None:
-        """Hook the class SparkContext."""
         for name in sources.NAMES:
             self._made(context, name, functools.partial(_of_files, name))
         self._made(context, "parallelize", lambda program, made, args, _: program.local_rows(made, int(made.getNumPartitions()), *args[:1]))
@@ -93,11 +91,11 @@ class Hooks:
         self._run_job(context)
 
     def _begun(self, rdd: Any) -> Program | None:
-        """The program, where this is a call of the program's own and not one that PySpark makes in turn."""
+        """The program, if this call comes from the program and not from PySpark."""
         return None if getattr(_inside, "depth", 0) else self._program_of(rdd.ctx)
 
     def _rows_of_frames(self, rdd: type) -> None:
-        """Note which RDD PySpark makes the rows of a DataFrame of."""
+        """Note the RDD from which PySpark makes the rows of a DataFrame."""
         name = "_to_java_object_rdd"
         original = getattr(rdd, name)
 
@@ -105,7 +103,7 @@ class Hooks:
         def hooked(self: Any) -> Any:
             if getattr(_inside, "rows", None) is not None:
                 _inside.rows.append(self)
-            else:  # rows of a DataFrame are computed when a query asks for them
+            else:  # a query computes the rows of a DataFrame
                 hooks._about_to_run(self, name)
             return original(self)
 
@@ -139,7 +137,7 @@ class Hooks:
         context.runJob = hooked
 
     def _about_to_run(self, rdd: Any, name: str) -> None:
-        """Records of an RDD are about to be computed: now its sources are read."""
+        """Records of an RDD will be computed: its sources are read now."""
         program = self._program_of(rdd.ctx)
         if program is not None:
             self._guarded(name, lambda: program.files.reads(rdd), None)
@@ -160,7 +158,7 @@ class Hooks:
         setattr(owner, name, hooked)
 
     def _step(self, owner: type, name: str, begin: Begin, *, sides: int = 0, by_program_only: bool = False) -> None:
-        """A method whose RDDs are replaced by tapped ones: the first `sides` of its arguments, 0 for all that are RDDs.
+        """A method with replaced RDDs: the first `sides` arguments, or all RDDs if it is 0.
 
         With `by_program_only` a call from PySpark is left alone: its actions are such calls, and record nothing.
         """
@@ -190,7 +188,7 @@ class Hooks:
         setattr(owner, name, hooked)
 
     def _together(self, barrier: Any, name: str) -> None:
-        """A method of RDDBarrier, whose functions may tell each other of their partitions."""
+        """A method of RDDBarrier, with functions that may exchange data of their partitions."""
         original = getattr(barrier, name, None)
         if original is None:
             return
@@ -277,7 +275,7 @@ class Hooks:
         context.union = union  # type: ignore[attr-defined]
 
     def _stepped(self, program: Program, name: str, step: Step | Refused, rdds: Sequence[Any], called: Called) -> Any:
-        """What a step gives; what the method gives of the program's own RDDs, where the step is refused or ends in a fault of ours."""
+        """The result of a step; or of the method with the program's own RDDs, if the step is refused or fails."""
         refused = step if isinstance(step, Refused) else _FAULT
         if isinstance(step, Step):
             tapped = called(step.sides, step.more)
@@ -291,7 +289,7 @@ class Hooks:
         try:
             with _nested():
                 return part()
-        except NotListedError:  # no fault of ours
+        except NotListedError:  # not our fault
             return otherwise
         except Exception as error:  # noqa: BLE001  # the promise of this module; the reason is kept for the ledger
             self._fault(f"following the records of {doing}", error)
@@ -302,16 +300,16 @@ _FAULT = Refused("capture", "its records could not be followed")
 
 
 def _calls_itself() -> bool:
-    """Whether PySpark called the hooked method that asks."""
+    """Whether PySpark itself called this hooked method."""
     caller = sys._getframe(2)  # noqa: SLF001  # traceback reads every source on the way
     return str(caller.f_globals.get("__name__", "")).startswith("pyspark.")
 
 
 def _called_from(context: Any) -> AbstractContextManager[None]:
-    """Have Spark name the stages of a shuffle by the program's call, as PySpark does, which would find ours in its place."""
+    """Let Spark name the stages of a shuffle after the program's call, and not after ours."""
     from pyspark.traceback_utils import SCCallSiteSync
 
-    named: Any = object.__new__(SCCallSiteSync)  # its constructor would look for the call in vain
+    named: Any = object.__new__(SCCallSiteSync)  # its constructor cannot find the call
     named._context = context  # noqa: SLF001  # as it has it
     named._call_site = "{} at {}:{}".format(*call_site())  # noqa: SLF001  # as it words it
     found: AbstractContextManager[None] = named
@@ -320,7 +318,7 @@ def _called_from(context: Any) -> AbstractContextManager[None]:
 
 @contextmanager
 def _nested() -> Iterator[None]:
-    """What is called in here is called by PySpark, or by us."""
+    """Calls within this block come from PySpark, or from us."""
     _inside.depth = getattr(_inside, "depth", 0) + 1
     try:
         yield
@@ -330,7 +328,7 @@ def _nested() -> Iterator[None]:
 
 @contextmanager
 def rows_made() -> Iterator[list[Any]]:
-    """Gives the RDDs that PySpark hands to the JVM meanwhile, on this thread: the last has the rows of the DataFrame that it makes."""
+    """Yields the RDDs that PySpark passes to the JVM on this thread. The last one has the rows of the DataFrame."""
     before = getattr(_inside, "rows", None)
     _inside.rows = []
     try:
@@ -341,7 +339,7 @@ def rows_made() -> Iterator[list[Any]]:
 
 @contextmanager
 def unseen() -> Iterator[None]:
-    """What is called of RDDs in here is ours, and not the program's."""
+    """Calls within this block are ours, and not the program's."""
     with _nested():
         yield
 
@@ -351,7 +349,7 @@ def _of_files(name: str, program: Program, made: Any, args: Sequence[Any], named
 
 
 def _over_partitions(name: str, program: Program, rdds: Sequence[Any], given: tuple[Any, ...]) -> Step | Refused:
-    """What the program declared of its function counts; else its results may be of anything in the partition."""
+    """A declaration of the program counts; otherwise its results may depend on everything in the partition."""
     args, named = given
     called = {**dict(zip(("f", "preservesPartitioning"), args, strict=False)), **named}
     found = declared(called.get("f"))
@@ -367,7 +365,7 @@ def _handed_on(shape: str, program: Program, rdds: Sequence[Any], _args: Any) ->
 
 
 def _sorted(program: Program, rdds: Sequence[Any], given: tuple[Any, ...]) -> Step | Refused:
-    """PySpark sorts one partition without taking its records apart, more of them by pairs."""
+    """PySpark sorts a single partition without taking its records apart, several by pairs."""
     args, kwargs = given
     asked = {**dict(zip(("ascending", "numPartitions", "keyfunc"), args, strict=False)), **kwargs}
     if len(asked) < len(args) + len(kwargs):

@@ -1,7 +1,7 @@
-"""Results of a function over a partition of which the program declares what each is made of. Shipped by value to workers without Headwater.
+"""Results of a function over a partition with declared sources. Shipped by value to workers without Headwater.
 
-The program's `of` gives for a result the places of records among those that the function has pulled. What it gives is looked at before it
-is believed: a place that is not there makes all results of the partition results of all that was pulled, and the capture says so.
+The program's `of` returns the places of records among those that the function has pulled. Its answer is checked: after an invalid place,
+all results of the partition depend on all pulled records, and the capture says so.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _AGAIN = 10_000  # results of the function that are looked at to verify one
 
 
 class NotAsDeclaredError(Exception):
-    """A function does other than the program declared."""
+    """A function contradicts the program's declaration."""
 
 
 class Placed(Numbered):
-    """Gives each result its number, and records what `of` says that it is made of.
+    """Numbers the results, and records the sources that `of` returns for each.
 
-    `check`: one of so many results is verified by calling `function` for its records alone; 0: none. `indexed`: it wants the number of the
-    partition, too.
+    `check`: verify one result in so many by calling `function` with its records alone; 0: none. `indexed`: it takes the partition's number,
+    too.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class Placed(Numbered):
 
     @property
     def takes(self) -> bool:
-        """Whether it is to be told what the function pulls."""
+        """Whether it needs the pulled records."""
         return self._pass
 
     def pulled(self, record: Any, references: Sequence[int]) -> None:
-        """The function is about to get a record, which is made of these. Never raises."""
+        """The function is about to receive a record with these sources. Never raises."""
         if len(self._made_of[0]) < _MOST_PULLED:
             for column, reference in zip(self._made_of, references, strict=True):
                 column.append(reference)
@@ -107,7 +107,7 @@ class Placed(Numbered):
         self._report.abandon()
 
     def _note(self, result: Any) -> None:
-        """Record what a result is made of. Never raises: it is called between the program's own functions."""
+        """Record the sources of a result. Never raises, because the program's functions run around it."""
         number, self._results = self._results, self._results + 1
         if self._wrong is not None:
             return
@@ -168,7 +168,7 @@ class Placed(Numbered):
 
 
 class Pulling(Tap):
-    """Records on their way into such a function: `placed` is told what each that it pulls is made of."""
+    """Records on their way into such a function. `placed` receives the sources of each pulled record."""
 
     def __init__(self, start: Start, inner: Function | None, placed: Placed, *, reads: bool) -> None:
         super().__init__(start, inner, reads=reads)

@@ -1,7 +1,7 @@
-"""What is known of the RDDs of an application: which records each of their records is made of, and how a tap finds that out.
+"""The known facts about the RDDs of an application: the sources of their records, and the taps that find them.
 
-Kept as an attribute of PySpark's RDD objects, so that it goes when they go. An RDD of which nothing is known, or that an operator made
-which is not covered, is `Refused`; whatever is made of it is, too, and lineage stays at the grain of datasets there.
+Kept as an attribute of PySpark's RDD objects, and dropped with them. An RDD without facts, or of an unsupported operator, is `Refused`, and
+so are all RDDs made from it: lineage stays at the grain of datasets there.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from headwater.spark_listener.rdd_records.taps import Carrying, Gathering, Group
 from headwater.spark_listener.rdd_records.whole_files import WholeFiles
 from headwater.spark_listener.recording import Recording, SegmentReport
 
-_MOST_REFERENCES = 32  # a record that joins more relations than that
-_SIDE = 10_000_000  # what the partitions of each further side of a cogroup are numbered from: more than a job has
+_MOST_REFERENCES = 32  # relations in one record; more are refused
+_SIDE = 10_000_000  # first partition number of each further side of a cogroup: more than a job has
 
 
-ATTR = 1 << 50  # the one column that a record of any RDD has, for whoever asks for columns (jvm/rewrite/families/RecordedFamily.java)
+ATTR = 1 << 50  # the only column of an RDD's record, for readers of columns (jvm/rewrite/families/RecordedFamily.java)
 VALUE = {"attr": ATTR, "name": "value"}
 _READ = {"fn": "attr", **VALUE}
 
 
 def _group() -> dict[str, Any]:
-    """What an operator does that makes a record of all records of a key: its function may look at all of them."""
+    """The behaviour of an operator that makes a record of all records of a key, because its function may look at all of them."""
     made = {**VALUE, "expr": {"fn": "user_function", "name": "function", "args": [_READ], "aggregate": True}}
     return {"behaviour": "group", "keys": [{"fn": "user_function", "name": "key", "args": [_READ]}], "defines": [made]}
 
 
 def _moved(shape: str, sides: int) -> dict[str, Any]:
-    """What an operator does that hands records on, alone or with one of another RDD."""
+    """The behaviour of an operator that passes records on, alone or joined with a record of another RDD."""
     if shape == "union":
         return {"behaviour": "union", "defines": [{**VALUE, "expr": {"fn": "union", "args": [_READ] * sides}}]}
     return {"behaviour": "passes"} if sides == 1 else {"behaviour": "join", "reads": [ATTR], "optional": [0, 1] if shape == "join" else []}
 
 
 class Program:
-    """The RDDs of one application. `files_read` tells what a JVM's RDD reads, as lines or not; `sparing` whether they may be followed.
+    """The RDDs of one application. `files_read` returns the files of a JVM RDD, as lines or not; `sparing` decides what may be followed.
 
-    `bytes_read` tells how much a JVM's RDD would read, up to a bound, as far as a short look shows.
+    `bytes_read` returns the size of a JVM RDD's input, up to a limit, as far as a short look shows.
     """
 
     def __init__(
@@ -68,17 +68,17 @@ class Program:
         self.recording = Recording(folder, limit)
         self.sparing = sparing
         self.files = SourceFiles(self.recording, files_read, bytes_read, sparing)
-        self._awaited: dict[int, tuple[Any, Known, list[Any]]] = {}  # of DataFrames that no query has read yet, by what made them
+        self._awaited: dict[int, tuple[Any, Known, list[Any]]] = {}  # facts about DataFrames that no query has read yet
         self._marked: weakref.WeakSet[Any] = weakref.WeakSet()  # of RDDs
         self._reports = reports_to(context, self._add_report)
 
     def _add_report(self, report: tuple[Any, ...]) -> None:
         self.recording.add_report(SegmentReport(*report))
 
-    # what is known of an RDD
+    # facts about RDDs
 
     def of(self, rdd: Any) -> Known | Refused:
-        """What is known of the records that a function over `rdd` gets to see."""
+        """The known facts about the records that a function over `rdd` receives."""
         if (full := self._full()) is not None:
             return full
         if _is_pipelined(rdd) and not _pipelines(rdd):
@@ -94,7 +94,7 @@ class Program:
         return None if reached is None else Refused("capture", reached)
 
     def mark(self, rdd: Any, known: Known | Refused) -> Any:
-        """Note what is known of an RDD; the RDD."""
+        """Set the facts about an RDD, and return the RDD."""
         if isinstance(known, Known) and known.width > _MOST_REFERENCES:
             known = Refused(self._name(), f"its records are made of more than {_MOST_REFERENCES} relations")
         setattr(rdd, _KNOWN, known)
@@ -102,18 +102,18 @@ class Program:
         return rdd
 
     def marked(self) -> list[Any]:
-        """The RDDs that are still there and of which something is known, in the order in which the program made them."""
+        """The live RDDs with known facts, in the order in which the program made them."""
         there = [(known.top, rdd) for rdd in list(self._marked) if isinstance(known := self.of(rdd), Known)]
         return [rdd for _, rdd in sorted(there, key=lambda each: each[0])]
 
     def refuse(self, rdd: Any, reason: str, operator: str | None = None) -> Any:
-        """Note that nothing is known of an RDD; the RDD."""
+        """Mark an RDD as unknown, and return it."""
         return self.mark(rdd, Refused(operator or self._name(), reason))
 
     # sources
 
     def of_files(self, rdd: Any, source: FileSource) -> Any:
-        """An RDD of the records of files, as SparkContext gives it."""
+        """An RDD of the records of files, from SparkContext."""
         if (full := self._full()) is not None:
             return self.mark(rdd, full)
         scan = self._scan()
@@ -122,7 +122,7 @@ class Program:
         return self.mark(rdd, Known((scan,), start, reads=True, top=scan))
 
     def local_rows(self, rdd: Any, partitions: int, data: Any = ()) -> Any:
-        """An RDD of the program's own rows, as `parallelize` gives it of `data`."""
+        """An RDD of the program's own rows, made by `parallelize` from `data`."""
         if (full := self._full()) is not None:
             return self.mark(rdd, full)
         scan = self._scan()
@@ -142,22 +142,22 @@ class Program:
         return self.recording.operator("Scan", self._text(), (), behaviour="source", columns=[{**VALUE, "type": "string"}])
 
     def runs(self, rdd: Any, known: Known) -> None:
-        """What is recorded below an RDD, of which `known` is known, is about to go into a capture."""
+        """The recording below an RDD with the facts `known` is about to go into a capture."""
         self.files.reads(rdd)
         self.recording.count([known.top])
 
     def will_run(self, rdd: Any, known: Known) -> None:
-        """The same will be so when a query of a DataFrame runs: only then does Spark look for files. See `completed`."""
+        """The same at the start of a DataFrame's query, because only then Spark lists files. See `completed`."""
         held = [rdds.alive() for rdds in self.recording.counts_below([known.top]) if isinstance(rdds, _Partitions)]
         self._awaited[known.top] = rdd, known, held
 
     def frames_run(self) -> None:
-        """A DataFrame is about to run that may be made of any others."""
+        """A DataFrame is about to run, possibly made of any others."""
         for top in list(self._awaited):
             self._has_run(top)
 
     def completed(self, parts: Mapping[str, Any]) -> dict[str, Any]:
-        """The parts of a manifest of a query of Spark SQL that has run, with what is known of the RDDs that its rows are made of."""
+        """The manifest parts of an ended Spark SQL query, with the known RDDs behind its rows."""
         for operator in parts["operators"]:
             self._has_run(int(operator.get("recorded", 0)))
         return self.recording.completed(parts)
@@ -165,14 +165,14 @@ class Program:
     def _has_run(self, top: int) -> None:
         awaited = self._awaited.get(top)
         if awaited is not None:
-            with suppress(NotListedError):  # nor could the query: what it read is refused by name
+            with suppress(NotListedError):  # the query could not list it either: its source is refused by name
                 self.runs(*awaited[:2])
                 self._awaited.pop(top, None)
 
-    # what transformations make
+    # transformations
 
     def row_wise(self, rdd: Any, made: Any, operator: int | None = None) -> Any:
-        """`made` is `rdd` through a function that makes its results of one record after the other. `operator`: it; None: a new one."""
+        """`made` is `rdd` through a function with one record behind each result. `operator`: its operator; None: a new one."""
         known = self.of(rdd)
         if isinstance(known, Refused):
             return self.mark(made, known)
@@ -180,7 +180,7 @@ class Program:
         return self.mark(made, Known(known.operators, known.start, known.reads, top))
 
     def grouped(self, sides: Sequence[Any]) -> Step | Refused:
-        """RDDs of pairs become groups: a record for each key, made of all pairs that have it."""
+        """RDDs of pairs become groups: a record for each key, made of all pairs with the key."""
         known = self.known(sides)
         if isinstance(known, Refused):
             return known
@@ -204,9 +204,9 @@ class Program:
         return Step(taps, finish)
 
     def carried(self, sides: Sequence[Any], shape: str) -> Step | Refused:
-        """RDDs whose records are handed on as they are carry references with them, in the place that `shape` says (see `Carried`).
+        """RDDs with records that pass unchanged carry references with them, in the place of `shape` (see `Carried`).
 
-        `pairs` is `both`, where the sizes of batches decide the order of what is made.
+        `pairs` is `both` if the sizes of batches decide the order of results.
         """
         known = self.known(sides, sends=True)
         if isinstance(known, Refused):
@@ -228,16 +228,16 @@ class Program:
 
         def finish(made: Any) -> Any:
             for side, one in zip(sides, taps, strict=True):
-                if made is one:  # what had nothing to do gives back what it got
+                if made is one:  # a transformation without work returns its argument
                     return side
             return self.mark(_made_of(sides, pipelined(made, start)), Known(operators, start, reads=False, top=operator))
 
         return Step(taps, finish)
 
     def whole_partition(self, rdd: Any, *, exact: bool = False, together: bool = False) -> Step | Refused:
-        """An RDD goes through a function over whole partitions: its results are made of any record of theirs, for all that is known.
+        """An RDD passes a function over whole partitions: its results may depend on any record of the partition.
 
-        `together`: or of another partition's, since the functions run at once and may send each other what they see.
+        `together`: or of other partitions, because the functions run at the same time and may exchange data.
         """
         known = self.known([rdd])
         if isinstance(known, Refused):
@@ -260,7 +260,7 @@ class Program:
         return Step([tap], finish)
 
     def declared(self, rdd: Any, declared: RowWise, called: Mapping[str, Any]) -> Step:
-        """An RDD goes through a function over whole partitions that the program declared to be row-wise. `called`: all its arguments."""
+        """An RDD passes a function over whole partitions that was declared row-wise. `called`: all its arguments."""
 
         def finish(made: Any) -> Any:
             return self.row_wise(rdd, made)
@@ -274,7 +274,7 @@ class Program:
         return Step([rdd], lambda made: self.row_wise(rdd, made, operator), {**called, "f": checked})
 
     def placed(self, rdd: Any, declared: MadeOf, function: Any, *, indexed: bool) -> Step | Refused:
-        """An RDD goes through a function over whole partitions of which the program declared what each result is made of."""
+        """An RDD passes a function over whole partitions with declared sources for each result."""
         known = self.known([rdd])
         if isinstance(known, Refused):
             return known
@@ -303,7 +303,7 @@ class Program:
             return
         known = all_known[0]
         if not isinstance(known.start, Numbered | WholeFiles) and _speculates(rdd.ctx):
-            # A task that was overtaken may have put its rows into the cache, in the order in which a shuffle gave them to it.
+            # A slower duplicate task may have put its rows into the cache, in the order of its shuffle read.
             reason = "with spark.speculation it is not known which of two tasks' rows a cache has"
             setattr(rdd, _PERSISTED, Refused("persist", reason))
             return
@@ -314,13 +314,13 @@ class Program:
         setattr(rdd, _PERSISTED, Known((operator,), Numbered(), reads=True, top=operator))
 
     def unpersisted(self, rdd: Any) -> None:
-        """An RDD is persisted no more: what is made of it from now on is made by its functions again."""
+        """An RDD is no longer persisted: later results come from its functions again."""
         plain = getattr(rdd, "_headwater_plain", None)
         if plain is not None and _pipelines(rdd):
             rdd.func = plain
 
     def saved(self, rdd: Any, written: type[Written | Kept] = Written) -> tuple[Any, int] | Refused:
-        """What to write in the place of an RDD, and the sink's boundary. `written` records it: as text, or a row for each record."""
+        """The RDD to write in place of another, and the sink's boundary. `written` records it: as text, or one row for each record."""
         all_known = self.known([rdd])
         if isinstance(all_known, Refused):
             return all_known
@@ -334,19 +334,18 @@ class Program:
     def chosen(
         self, rdd: Any, known: Known, wanted: Wanted | None, keep: Sequence[Callable[[Any], Any]], kind: type[Chosen] = Chosen
     ) -> Any:
-        """Those records of an RDD that are made of `wanted` ones and that `keep` accepts: an RDD of them, or of what they are made of."""
-        if known.reads and known.top in known.operators:  # its own records have numbers
+        """The records of an RDD that are made of `wanted` ones and that `keep` accepts, or the sources of these records."""
+        if known.reads and known.top in known.operators:  # its records have numbers
             return pipelined(rdd, kind(known.start, None, reads=True, wanted=wanted, keep=keep))
         return tapped(rdd, kind(known.start, inner(rdd), reads=known.reads, wanted=wanted, keep=keep))
 
     def close(self) -> None:
-        """The application is over."""
         self.recording.close()
 
     def known(self, rdds: Sequence[Any], *, sends: bool = False) -> list[Known] | Refused:
-        """What is known of RDDs whose records are about to be tapped; why that is not to be, if it is not known of one of them.
+        """The facts about RDDs with records to tap, or the reason to refuse them.
 
-        `sends`: the tap sends references along with the records.
+        `sends`: the tap sends references with the records.
         """
         found: list[Known] = []
         for rdd in rdds:
@@ -361,7 +360,7 @@ class Program:
             if (refused := sparing.refuses(scans, sends=sends)) is not None:
                 return refused
         for known in found:
-            if isinstance(known.start, WholeFiles):  # which has to know the files when it is shipped
+            if isinstance(known.start, WholeFiles):  # it must have the files before it is shipped
                 self.files.list_of(known.operators)
         return found
 
@@ -381,7 +380,7 @@ class Program:
 
 
 def _made_of(sides: Sequence[Any], rdd: Any) -> Any:
-    """An RDD, which has those it was made of: they live as long as it does, as their counterparts in the JVM do."""
+    """Keep the RDDs below an RDD alive as long as it lives, like their counterparts in the JVM."""
     setattr(rdd, SIDES, tuple(sides))
     return rdd
 
@@ -399,45 +398,45 @@ def _pipelines(rdd: Any) -> bool:
 
 
 def inner(rdd: Any) -> Any:
-    """The functions of the stage that an RDD is the end of, which a function over it runs together with."""
+    """The functions of the stage that ends with an RDD. A function over the RDD runs together with them."""
     return rdd.func if _is_pipelined(rdd) and _pipelines(rdd) else None
 
 
 def tapped(rdd: Any, tap: Tap) -> Any:
-    """The records of an RDD, through a tap that encloses the functions of its stage."""
+    """The records of an RDD, through a tap around the functions of its stage."""
     made = pipelined(rdd, tap)
     made.func = tap
     return made
 
 
 def _batched_alike(rdd: Any, tap: Any) -> Any:
-    """A tap over an RDD that writes its records in the batches that the RDD's own are in."""
+    """A tap over an RDD that writes its records in the RDD's own batches."""
     from pyspark.serializers import AutoBatchedSerializer, CartesianDeserializer
 
     from headwater.spark_listener.rdd_records.batches import AsIfBare, AsRead, Noting
 
-    plain = rdd.prev if isinstance(inner(rdd), Start) else rdd  # where what we put between does nothing but take references off
+    plain = rdd.prev if isinstance(inner(rdd), Start) else rdd  # if our function between only removes references
     if inner(plain) is None and not isinstance(plain._jrdd_deserializer, CartesianDeserializer):  # noqa: SLF001  # its batches are large
         read = Noting(plain._jrdd_deserializer)  # noqa: SLF001  # PySpark has no other way to ask
         tap._prev_jrdd_deserializer, tap._jrdd_deserializer = read, AsRead(read)  # noqa: SLF001  # nor to say
-    elif isinstance(rdd.ctx.serializer, AutoBatchedSerializer):  # else batches have the same number of records with references
+    elif isinstance(rdd.ctx.serializer, AutoBatchedSerializer):  # otherwise batches have the same number of records with references
         tap._jrdd_deserializer = AsIfBare()  # noqa: SLF001
     return tap
 
 
 def pipelined(rdd: Any, function: Any) -> Any:
-    """An RDD through a function over its partitions that leaves keys where they are."""
+    """An RDD through a function over its partitions that keeps keys in their partition."""
     return sys.modules[type(rdd).__module__].PipelinedRDD(rdd, function, True)  # pyspark.rdd, from Spark 4 on pyspark.core.rdd
 
 
 class _Partitions:
-    """How many partitions RDDs have, to be asked when they were computed: before, Spark may not have looked for their files."""
+    """The numbers of partitions of RDDs, to be read after the computation: before, Spark may not have listed their files."""
 
     def __init__(self, *rdds: Any) -> None:
         self._rdds: list[Callable[[], Any]] = [weakref.ref(rdd) for rdd in rdds]
 
     def alive(self) -> list[Any]:
-        """The RDDs that there are still."""
+        """The live RDDs."""
         return [one() for one in self._rdds]
 
     def __call__(self) -> int | None:

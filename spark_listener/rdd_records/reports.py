@@ -1,4 +1,4 @@
-"""The accumulator by which tasks tell the driver of their segments: Spark merges one exactly for the attempts that it counts."""
+"""The accumulator for the tasks' reports about their segments. Spark merges it exactly for the attempts that it counts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 
 def reports_to(context: Any, on_report: Callable[[tuple[Any, ...]], None]) -> Any:
-    """An accumulator of a context, to which tasks add tuples of reports; `on_report` gets each report."""
+    """An accumulator of a context to which tasks add tuples of reports. `on_report` receives each report."""
     from pyspark.accumulators import AccumulatorParam, AddingAccumulatorParam
 
     class Reports(AccumulatorParam[tuple[Any, ...]]):
-        """In the driver; in a task, where our classes may be missing, it is Spark's own parameter, which puts tuples together."""
+        """In the driver. In a task, where our classes may be missing, it is Spark's own parameter, which joins tuples."""
 
         def zero(self, value: tuple[Any, ...]) -> tuple[Any, ...]:  # noqa: ARG002  # Spark's protocol
             return ()

@@ -1,7 +1,7 @@
-"""How what runs in Python workers gets there: with the program's functions, since workers may not have Headwater installed.
+"""Ships our worker classes with the program's functions, because workers may lack Headwater.
 
-cloudpickle can ship a class by value, but takes it apart anew for every stage, and a worker puts it together anew for every task. So the
-classes are pickled once, as bytes, and an object says only of which of them it is. A worker keeps the classes that such bytes gave.
+cloudpickle can ship a class by value, but it takes the class apart again for every stage, and a worker rebuilds it for every task. So the
+classes are pickled once, as bytes, and an object only names its class. A worker caches the classes of such bytes.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from hashlib import sha256
 from types import ModuleType
 from typing import Any
 
-_NEW = copyreg.__newobj__  # type: ignore[attr-defined]  # by which objects without a way of their own are made again
+_NEW = copyreg.__newobj__  # type: ignore[attr-defined]  # rebuilds objects without their own pickle method
 _CONSTANT = (bool, int, bytes, str)
-_openings: dict[tuple[Any, ...], bytes] = {}  # by the values of the modules' constants: benches and tests change some
+_openings: dict[tuple[Any, ...], bytes] = {}  # by the values of the modules' constants, which benches and tests change
 
 
 @cache
 def ship_by_value() -> None:
-    """Have PySpark's cloudpickle send what workers run along with the program's functions. Once for all contexts."""
+    """Let PySpark's cloudpickle send our worker code with the program's functions. Once for all contexts."""
     from pyspark import cloudpickle
 
     for module in (*_modules(), sys.modules[__name__]):
-        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # as PySpark ships it
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # untyped in PySpark
     for kind in _classes().values():
         copyreg.pickle(kind, _reduced)
 
@@ -41,13 +41,13 @@ def _modules() -> tuple[ModuleType, ...]:
 
 @cache
 def _classes() -> Mapping[str, type]:
-    """Of what workers have instances, by name. Exceptions are pickled in a way of their own."""
+    """The classes with instances in workers, by name. Exceptions are pickled in another way."""
     defined = (value for module in _modules() for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__)
     return {_name(kind): kind for kind in defined if isinstance(kind, type) and not issubclass(kind, BaseException)}
 
 
 def _reduced(shipped: Any) -> tuple[Any, ...]:
-    """An object of ours, as a pickle has it: how it is made, then its state."""
+    """An object of ours in a pickle: its maker, then its state."""
     made, arguments, *state = shipped.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
     if made is not _NEW:
         return made, arguments, *state
@@ -60,10 +60,10 @@ def _name(kind: type) -> str:
 
 
 class _Maker:
-    """Makes an object by the name of its class. In a pickle it is the bytes of all classes; loaded in a worker, what `opened` gives."""
+    """Makes an object by its class name. In a pickle it is the bytes of all classes; in a worker, the result of `opened`."""
 
     def __call__(self, name: str, *arguments: Any) -> Any:
-        """For who copies such an object where it is."""
+        """For copies of such an object in the same process."""
         kind: Any = _classes()[name]
         return kind.__new__(kind, *arguments)
 
@@ -96,7 +96,7 @@ class _Opening:
 
 
 def opened(digest: str, classes: bytes) -> Callable[..., Any]:
-    """Runs in a worker, which has Python and PySpark alone: what makes objects of the classes. They are loaded once in a process."""
+    """Runs in a worker with Python and PySpark only. Return the maker of objects; the classes are loaded once in a process."""
     name = f"_headwater_shipped_{digest}"
     module = sys.modules.get(name)
     if module is None:

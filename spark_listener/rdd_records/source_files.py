@@ -1,7 +1,7 @@
 """The files that the sources of RDDs read.
 
-They are listed when a job is about to read them, as Spark does: what comes into a folder before is read, and what capture lists too early
-would change what the program reads. Until then a source is known by its RDD alone.
+They are listed when a job is about to read them, like in Spark: files that arrive earlier are read, and an early listing would change what
+the program reads. Before that, a source is known by its RDD only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from headwater.spark_listener.recording import Recording
 
 
 class SourceFiles:
-    """Of one application. `files_read` tells what a JVM's RDD reads, as lines or not; `bytes_read` how much, up to a bound."""
+    """The sources of one application.
+
+    `files_read` returns the files of a JVM RDD, as lines or not; `bytes_read` their size, up to a limit.
+    """
 
     def __init__(
         self, recording: Recording, files_read: Callable[[Any, bool], dict[str, Any]], bytes_read: Callable[[Any, int], int | None],
@@ -32,18 +35,18 @@ class SourceFiles:
         self._files_read, self._bytes_read = files_read, bytes_read
         self._sparing = sparing
         self._unlisted: dict[int, tuple[weakref.ref[Any], FileSource, Numbered | WholeFiles]] = {}
-        # The program's threads and the listener's list: whoever comes second must wait until what the first lists is stated.
+        # Threads of the program and the listener list files: the second one waits for the first one's result.
         self._listing = threading.RLock()
 
     def add(self, scan: int, rdd: Any, source: FileSource, start: Numbered | WholeFiles) -> None:
-        """A source, whose files are listed later; `start` gives its records their references."""
+        """Add a source with files to be listed later. `start` gives references to its records."""
         self._unlisted[scan] = (weakref.ref(rdd), source, start)
 
     def reads(self, rdd: Any) -> None:
-        """Records of an RDD are about to be computed: note what its sources read. Before, Spark would not have looked for files either.
+        """Records of an RDD will be computed: note the files of its sources. Spark would not list them earlier.
 
         Raises:
-            NotListedError: Spark cannot list one of them now. It is tried again when this is next called.
+            NotListedError: Spark cannot list a source now. The next call tries again.
         """
         with self._listing:
             if self._unlisted:
@@ -68,7 +71,7 @@ class SourceFiles:
             waiting += [*getattr(one, SIDES, ()), *([one.prev] if hasattr(one, "prev") else [])]
 
     def list_of(self, scans: Iterable[int]) -> None:
-        """Note what some sources read, if that is not known yet. Raises as `reads` does."""
+        """Note the files of some sources, if they are not known yet. Raises like `reads`."""
         with self._listing:
             self._list(scans)
 
@@ -95,7 +98,7 @@ class SourceFiles:
                 self._sparing.reads(scan, sum(int(file["length"]) for file in files))
             if len({file["path"] for file in files}) < len(files):
                 self._recording.problem(scan, "the parts of a file are not partitions that follow one another", "refused")
-            # Lines have no columns: who asks for the file's records has the columns that another reader tells, if there is one.
+            # Lines have no columns. Readers of the file's records use the columns of another reader, if there is one.
             self._recording.source(
                 scan, path=path_of_pattern(found.get("path") or ""), format=source.format, options=dict(source.options),
                 columns=list(source.columns),
@@ -103,7 +106,7 @@ class SourceFiles:
             )  # fmt: skip
 
     def weigh(self, sparing: Sparing, scans: Iterable[int]) -> None:
-        """Have `sparing` know how large sources are, without a look at what Spark is to read of them."""
+        """Report the size of sources to `sparing`, without listing what Spark will read."""
         for scan in scans:
             entry = self._unlisted.get(scan)
             if entry is not None and not sparing.knows(scan):
@@ -116,7 +119,7 @@ def _jvm(rdd: Any) -> Any:
 
 
 def _files_and_splits(found: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The files of a source, which have as many ordinals as they have splits, and the splits: one a partition."""
+    """The files of a source, one ordinal for each split, and the splits: one for each partition."""
     files: list[dict[str, Any]] = []
     splits = []
     last = -1
@@ -131,7 +134,7 @@ def _files_and_splits(found: Mapping[str, Any]) -> tuple[list[dict[str, Any]], l
 
 
 def _whole_files(found: Mapping[str, Any], start: WholeFiles) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The files of a source whose records they are: each has one ordinal. Tells the start which files each partition has."""
+    """The files of a source with files as records: one ordinal each. The start receives the files of each partition."""
     parts = found.get("parts", ())
     start.firsts = [0, *accumulate(map(len, parts))]
     files = []

@@ -1,6 +1,6 @@
-"""What the methods of SparkContext that read files make records of.
+"""The records of the SparkContext methods that read files.
 
-Loaded with the hooks at the start of every program, so it imports nothing of the rest.
+Loaded with the hooks at the start of every program, so it imports nothing else of this package.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """`format` as manifests have it. `whole`: each file is one record; else a record is known by its number in a part of a file."""
+    """`format` as in manifests. `whole`: each file is one record; else a record is known by its number in a part of a file."""
 
     format: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -21,7 +21,6 @@ class FileSource:
 
     @property
     def lines(self) -> bool:
-        """Whether records are lines."""
         return self.format == "text" and not self.whole
 
 
@@ -41,12 +40,12 @@ _INPUT_FORMATS = {
     "newAPIHadoopFile": 1,
     "hadoopRDD": 0,
     "newAPIHadoopRDD": 0,
-}  # the place of the class among the arguments
+}  # position of the class among the arguments
 NAMES = (*_SOURCES, *_INPUT_FORMATS)
 
 
 def source_of(name: str, args: Sequence[Any], named: Mapping[str, Any]) -> FileSource:
-    """What a call of one of these methods makes records of."""
+    """The source of a call of one of these methods."""
     if name in _SOURCES:
         return _SOURCES[name]
     place = _INPUT_FORMATS[name]

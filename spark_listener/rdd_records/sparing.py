@@ -1,7 +1,7 @@
-"""Whether following the records of RDDs costs a job little: how mode `auto` decides.
+"""Whether following the records of RDDs costs a job little: the decision of mode `auto`.
 
-A job over little data may be followed whatever it does. One over more is followed where the workers have the loops in C, up to the first
-operator that would send references along with the records through a shuffle or union; such a one is followed over a quarter of the data.
+A job over little data is always followed. A job over more is followed if the workers have the loops in C, up to the first operator that
+would send references through a shuffle or union. Such an operator is followed over a quarter of the data.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from headwater.spark_listener.settings import Mode
 # Bytes of the sources. Over 16 MB of text, loops in Python add 1.1 s of processor time to a word count (1.9 s without capture) and 0.1 s
 # to a grep (0.6 s); those in C add 0.2 s and less than 0.1 s.
 LITTLE = 16 * 1024 * 1024
-# A quarter of that where references are sent along: partitionBy of each word of 4 MB of text takes 1.8 s more (2.6 s without capture),
+# A quarter of that if references are sent along: partitionBy of each word of 4 MB of text takes 1.8 s more (2.6 s without capture),
 # a sort of its lines 0.3 s more (1.8 s).
 SENT = 4
-_OF_A_ROW = 64  # bytes that a row of the program's own is taken for
+_OF_A_ROW = 64  # assumed bytes of a row of the program itself
 
 
 class Sparing:
-    """Of one application; `compiled`: whether its workers have the loops in C."""
+    """The decisions for one application. `compiled`: its workers have the loops in C."""
 
     def __init__(self, *, compiled: bool) -> None:
         self._compiled = compiled
@@ -38,20 +38,20 @@ class Sparing:
         return scan in self._bytes
 
     def reads(self, scan: int, size: int | None) -> None:
-        """A source has so many bytes, or more than anything that is followed; None: nobody knows, so it is taken for large."""
+        """A source has so many bytes, or more than the limit; None: unknown, and treated as large."""
         self._bytes[scan] = LITTLE + 1 if size is None else size
 
     def rows(self, scan: int, data: Any) -> None:
-        """A source is data of the program's own."""
-        with contextlib.suppress(Exception):  # data that does not tell is taken for little
+        """A source is data of the program itself."""
+        with contextlib.suppress(Exception):  # data of unknown size counts as little
             self._bytes[scan] = length_hint(data) * _OF_A_ROW
 
     def limits(self, *, sends: bool) -> bool:
-        """Whether it matters how large sources are. `sends`: references would be sent along with the records made of them."""
+        """Whether the size of sources matters. `sends`: references would be sent with the records."""
         return sends or not self._compiled
 
     def refuses(self, scans: Iterable[int], *, sends: bool) -> Refused | None:
-        """Why what is made of some sources is not followed, if it is not. `sends`: references would be sent along with its records."""
+        """The reason why records of some sources are not followed; None if they are. `sends`: references would be sent with them."""
         if not self.limits(sends=sends):
             return None
         limit = LITTLE // SENT if sends else LITTLE
@@ -62,7 +62,7 @@ class Sparing:
 
 
 def workers_have_loops(context: Any) -> bool:
-    """Whether the workers of a context run this Python, and it has the loops."""
+    """Whether the workers of a context run this Python, with the loops."""
     try:
         from headwater.spark_listener.rdd_records import _taps  # noqa: F401
     except ImportError:

@@ -1,8 +1,8 @@
-"""Where records of a Python stage get their references. Shipped by value to workers that may lack Headwater: standard library only.
+"""Gives references to the incoming records of a Python stage. Shipped by value to workers without Headwater: standard library only.
 
-A stage of PySpark is one iterator through the program's functions, each of which makes its results of the record it has just pulled. So a
-start notes at each pull how many results there are so far, and the tap at the stage's end reads off which record each was made of. A
-start does nothing until a tap arms it, and then for one pass over one partition.
+A stage of PySpark is one iterator through the program's functions. Each makes its results of the record that it pulled last. So a start
+notes at each pull the number of results so far, and the tap at the stage's end reads which record each result was made of. A start does
+nothing until a tap arms it, and then for one pass over one partition.
 """
 
 from __future__ import annotations
@@ -17,49 +17,49 @@ from typing import Any, NamedTuple
 from headwater.spark_listener.rdd_records.keys import Hashed, KeyHashes, check_hash, equals_itself_alone, is_small
 
 NONE = -(2**63)
-COMPILED = True  # whether the loops in C are used where a worker has them
-_VERSION = 3  # of what they offer: a worker may have another Headwater than the driver
-_MOST_COUNTED = 65_536  # groups that the compiled loops gather: a block of a segment
-_CHUNK = 4096  # pulls between two looks at what was noted
+COMPILED = True  # whether to use the loops in C if a worker has them
+_VERSION = 3  # version of their interface: a worker may have another Headwater than the driver
+_MOST_COUNTED = 65_536  # groups that the compiled loops collect: a block of a segment
+_CHUNK = 4096  # pulls between two checks of the notes
 _ODD = 0x9E3779B97F4A7C15  # spreads the numbers of partitions over 64 bits
 
 
 class Counter(NamedTuple):
-    """The counter of the records that a stage pulls, in C, and the module that it is of."""
+    """The C counter of the records that a stage pulls, and its module."""
 
     of: Any
     loops: Any
 
 
 class Start:
-    """Numbers or names the records that pass. `width` is how many references each has."""
+    """Numbers or names the passing records. `width` is the number of references of each."""
 
     width = 1
 
     def __init__(self) -> None:
         self._armed = False
         self._split = 0
-        self.current: Sequence[int] = (NONE,)  # of the record pulled last, where results are taken one by one
+        self.current: Sequence[int] = (NONE,)  # references of the last pulled record, if results are taken one by one
 
     def counter(self, split: int) -> Counter | None:  # noqa: ARG002  # for those that can
-        """What counts the records of a partition in C, where their references are their numbers; None: it is to be done here."""
+        """The C counter of a partition's records, if their references are their numbers; None: count here."""
         return None
 
     def arm(self, split: int, out: list[Any] | None, counter: Any = None, wanted: Mapping[int, frozenset[int]] | None = None) -> None:
-        """Note references for the next pass. `out` is where results gather; None: they are taken one by one, or a `counter` counts.
+        """Note references in the next pass. `out` collects results; None: they are taken one by one, or a `counter` counts.
 
-        Taken one by one, only records pass of which one reference is `wanted`, by its place among those of the record; None: all.
+        One by one, only records with a `wanted` reference pass, by its place in the record's references; None: all.
         """
         self._armed, self._split, self._out, self._counter, self._wanted = True, split, out, counter, wanted
-        self._marks: list[int] = []  # results there were at each pull
-        self._noted: list[Any] = []  # what was noted of each pulled record
+        self._marks: list[int] = []  # number of results at each pull
+        self._noted: list[Any] = []  # the note of each pulled record
         self._pulled = self._done = 0
         self._last: Any = None
         self._fault: Exception | None = None
         self._references = [array("q") for _ in range(self.width)]
 
     def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:  # noqa: ARG002  # as PySpark calls functions
-        """The records, as the functions after it are to see them."""
+        """The records for the following functions."""
         if not self._armed:
             return self.unarmed(iterator)
         self._armed = False
@@ -75,45 +75,45 @@ class Start:
         return (record for record in records if any(self.current[place] in found for place, found in wanted.items()))
 
     def within(self, split: int, references: array[int]) -> frozenset[int]:  # noqa: ARG002  # for those that can tell
-        """Those of some ascending references that records of a partition may have."""
+        """The part of some ascending references that a partition's records may have."""
         return frozenset(references)
 
     def unarmed(self, iterator: Iterable[Any]) -> Iterable[Any]:
-        """The records where nobody asks for references."""
+        """The records while nobody needs references."""
         return iterator
 
     def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
-        """The records; `current` has the references of the one that was pulled last."""
+        """The records. `current` has the references of the last pulled record."""
         raise NotImplementedError
 
     def note(self, iterator: Iterator[Any], out: list[Any], mark: Callable[[int], None]) -> Iterator[Any]:
-        """Some records, each marked with the number of results so far; and noted, where its references are not its number."""
+        """Some records, each marked with the number of results so far, and noted if its reference is not its number."""
         for record in iterator:
             mark(len(out))
             yield record
 
     def references(self, noted: Sequence[Any], first: int, count: int) -> list[Sequence[int]]:
-        """References of `count` records that were pulled one after the other, the `first`-th first: a column after the other."""
+        """References of `count` consecutively pulled records from the `first`-th on, column by column."""
         raise NotImplementedError
 
     def of_last(self) -> list[int]:
-        """References of the record pulled last before those that are noted."""
+        """References of the last pulled record before the noted ones."""
         return [NONE] * self.width if self._last is None else self._last
 
     def called(self, split: int) -> None:
         """A function may pull records of a partition, or none."""
 
     def finish(self, *, partly: bool = False) -> None:
-        """The pass is over. `partly`: it did not come to the partition's end, and counts up to there."""
+        """The pass is over. `partly`: it ended early, and counts up to there."""
 
     def abandon(self) -> None:
-        """It ended before, if `finish` was not called: nobody wants the rest of the partition."""
+        """The pass ended without `finish`: nobody wants the rest of the partition."""
 
     def taken(self) -> list[array[int]]:
-        """The references of all results gathered since this was last asked, which are then let go of.
+        """The references of all results since the last call, which are then dropped.
 
         Raises:
-            Exception: whatever went wrong when they were worked out.
+            Exception: the fault that occurred when they were computed.
         """
         self._settle()
         if self._fault is not None:
@@ -127,10 +127,10 @@ class Start:
             yield from self.note(islice(iterator, _CHUNK), out, self._marks.append)
             if self._pulled + len(self._marks) - before < _CHUNK:
                 return
-            self._settle()  # records that gave no result would fill the memory
+            self._settle()  # records without results would fill the memory
 
     def _settle(self) -> None:
-        """Turn marks into references of the results that there are. Never raises: it is called between the program's own functions."""
+        """Convert marks to references of the results so far. Never raises, because the program's functions run around it."""
         try:
             if self._fault is None:
                 self._settle_marks()
@@ -177,7 +177,7 @@ def _compiled() -> Any:
 
 
 class Numbered(Start):
-    """Records by their place in the partition: of a source, of rows that were kept."""
+    """Records by their position in the partition: of a source, or of kept rows."""
 
     def counter(self, split: int) -> Counter | None:
         loops = _compiled()
@@ -197,15 +197,15 @@ class Numbered(Start):
 
 
 class Keyed(Start):
-    """Records of groups, `(key, …)`, by the hash of their key. Tells the second hash of each, and its partition along with that.
+    """Records of groups, `(key, …)`, by the hash of their key. Reports the second hash of each, combined with its partition.
 
-    A key has groups in several partitions where the program's own function chose these by something else than the key. They share what they
-    are made of, as keys of one hash do.
+    A key has groups in several partitions if the program's own function chose these by something else. They share sources, like keys with
+    the same hash.
     """
 
     def __init__(self, checks: Any) -> None:
         super().__init__()
-        self._checks = checks  # a Report of the boundary above the groups
+        self._checks = checks  # the Report of the boundary above the groups
 
     def counter(self, split: int) -> Counter | None:
         loops = _compiled()
@@ -278,19 +278,19 @@ class Keyed(Start):
             return int(key.check)
         if kind is str or kind is int or not equals_itself_alone(key):
             return check_hash(key) ^ self._of_split
-        self._alone += 1  # groups of NaN share a hash, and each is told from the others, as those are whose hashes meet by chance
+        self._alone += 1  # groups of NaN share a hash, and stay distinct like groups with colliding hashes
         return self._split << 40 | self._alone
 
 
 def spread(split: int) -> int:
-    """A number of 64 bits for a partition, which makes another of the second hashes there."""
+    """A number of 64 bits for a partition, which changes the second hashes there."""
     return (split * _ODD + 2**63) % 2**64 - 2**63
 
 
 class Parted(Start):
-    """Results of a function over a whole partition: each may be made of any record there, so the partition stands for them.
+    """Results of a function over a whole partition: each may depend on any record there, so the partition represents them.
 
-    `together`: of any record of any partition.
+    `together`: on any record of any partition.
     """
 
     def __init__(self, *, together: bool = False) -> None:
@@ -310,10 +310,10 @@ class Parted(Start):
 
 
 class Carried(Start):
-    """Records that carry their references with them; these are taken off.
+    """Records that carry their references, which are removed here.
 
-    `shape` says where they are: `record`: (record, references); `pair`: (key, (value, references));
-    `join`: (key, (left, right)), each (value, references) or None; `both`: ((left, references), (right, references)).
+    `shape` is the place of the references. `record`: (record, references); `pair`: (key, (value, references)); `join`: (key, (left,
+    right)), each (value, references) or None; `both`: ((left, references), (right, references)).
     """
 
     def __init__(self, shape: str, widths: Sequence[int]) -> None:

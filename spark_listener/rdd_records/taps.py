@@ -1,7 +1,7 @@
-"""Taps: what stands at the end of a Python stage and records, or attaches, what each record was made of. Shipped by value to workers.
+"""Taps at the end of a Python stage: they record, or attach, the sources of each record. Shipped by value to workers.
 
-A tap encloses the stage's own function. It hands on exactly what that gives, in its order, and lets its exceptions through. Whatever goes
-wrong in the recording itself ends the recording, is reported with the task, and never reaches the program.
+A tap wraps the stage's own function. It passes on the same results in the same order, and exceptions pass through. A fault in the recording
+ends the recording, is reported with the task, and never reaches the program.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from headwater.spark_listener.rdd_records.blocks import SegmentWriter
 from headwater.spark_listener.rdd_records.keys import Hashed, KeyHashes, is_small
 from headwater.spark_listener.rdd_records.starts import NONE, Start
 
-_MOST_NOTED = 1024  # records, of which it is then worked out together what they were made of
-_MOST_COUNTED = 65_536  # rows that the compiled loops gather: a block of a segment
+_MOST_NOTED = 1024  # records with sources computed together
+_MOST_COUNTED = 65_536  # rows that the compiled loops collect: a block of a segment
 
-_LF, _CR = b"\n\r"  # as numbers: bytes are searched for a number in a fraction of the time
+_LF, _CR = b"\n\r"  # as numbers: a search for a number in bytes takes a fraction of the time
 
 Function = Callable[[int, Iterable[Any]], Iterable[Any]]
 
 
 class Report:
-    """The segment of one boundary in one task, and what the driver is told of it, with the task's success: by an accumulator."""
+    """The segment of one boundary in one task, and its report to the driver through an accumulator, with the task's success."""
 
     def __init__(self, capture: str, folder: str, boundary: int, roles: Sequence[Any], reports: Any) -> None:
         self._spec = (capture, folder, boundary, roles)
@@ -40,37 +40,37 @@ class Report:
 
         context = TaskContext.get()
         self._superset = None
-        if context is not None:  # else nothing is told of this partition, which is then missing
+        if context is not None:  # otherwise there is no report for this partition, and it counts as missing
             self._writer = SegmentWriter(*self._spec, (int(context.stageId()), split, int(context.taskAttemptId())))
 
     def called(self, split: int) -> None:
-        """A function may pull records of a partition, or none: until there is more to tell, it has pulled none."""
+        """A function may pull records of a partition, or none. Without another report, it has pulled none."""
         self.begin(split)
         self.finish(partly=True)
 
     def add(self, columns: Sequence[array[int]]) -> None:
-        """Rows, a column after the other."""
+        """Add rows, column by column."""
         if self._writer is not None and self._fault is None:
             self._writer.add(columns)
 
     def restart(self) -> None:
-        """What was added of this pass is forgotten."""
+        """Drop the rows of this pass."""
         if self._writer is not None:
             self._writer.restart()
 
     def say_superset(self, reason: str) -> None:
-        """What is added of this pass may be more than records were made of, and why."""
+        """The rows of this pass may name too many sources, for this reason."""
         self._superset = reason
 
     def fail(self, fault: BaseException) -> None:
-        """The recording ends here; the program does not."""
+        """End the recording, but not the program."""
         if self._fault is None:
             self._fault = f"{type(fault).__name__}: {fault}"
         if self._writer is not None:
             self._writer.abandon()
 
     def finish(self, *, partly: bool = False) -> None:
-        """The pass is over: publish, and tell the driver. `partly`: it did not come to the partition's end."""
+        """The pass is over: publish, and report to the driver. `partly`: it ended early."""
         writer = self._writer
         if writer is None:
             return
@@ -92,9 +92,9 @@ class Report:
 
 
 class Tap:
-    """Encloses `inner`, the functions of a stage (None: there are none). `reads`: the stage's input passes `start` first.
+    """Wraps `inner`, the functions of a stage (None: there are none). `reads`: the stage's input passes `start` first.
 
-    When PySpark calls it, it calls them, as PySpark would: a function over a partition may do its work before its records are asked for.
+    It calls the functions when PySpark would: a function over a partition may do its work before its records are requested.
     """
 
     def __init__(self, start: Start, inner: Function | None, *, reads: bool) -> None:
@@ -110,9 +110,9 @@ class Tap:
 
 
 class Carrying(Tap):
-    """Gives each record its references to carry, in the place that `shape` says (see `Carried`).
+    """Attaches references to each record, in the place of `shape` (see `Carried`).
 
-    A record that PySpark's own function would not take apart fails here as there: `pair` wants two parts, `loose` takes the first two.
+    A record that PySpark could not take apart fails in the same way: `pair` needs two parts, `loose` takes the first two.
     """
 
     def __init__(self, start: Start, inner: Function | None, *, reads: bool, shape: str, before: int = 0, after: int = 0) -> None:
@@ -128,7 +128,7 @@ class Carrying(Tap):
             yield from self._carried(records)
             self._start.finish()
         finally:
-            self._start.abandon()  # nothing to do where the pass came to its end
+            self._start.abandon()  # does nothing after a complete pass
 
     def _carried(self, records: Iterator[Any]) -> Iterator[Any]:
         start, before, after = self._start, self._before, self._after
@@ -144,28 +144,28 @@ class Carrying(Tap):
 
 
 class Recording(Tap):
-    """Records the references of what passes. Subclasses say which columns a row has.
+    """Records the references of passing records. Subclasses define the columns.
 
-    `offset` is added to the number of the partition, where several RDDs write the rows of one boundary.
+    `offset` is added to the partition's number, if several RDDs write the rows of one boundary.
     """
 
-    partly = False  # whether what passed counts where nobody wants the rest
-    in_batches = True  # whether what records were made of is worked out for many at once: where whatever follows takes all of them
+    partly = False  # whether passed records count if nobody wants the rest
+    in_batches = True  # whether sources are computed for many records at once: only if the consumer takes all of them
 
     def __init__(self, start: Start, inner: Function | None, report: Report, *, reads: bool, offset: int = 0) -> None:
         super().__init__(start, inner, reads=reads)
         self._report, self._offset = report, offset
 
     def noted(self, record: Any) -> Any:
-        """What `rows` must know of a record, read before the program has it back; not the record, which may be large and may change."""
+        """The facts that `rows` needs about a record, read before the program receives it. The record itself may change."""
         raise NotImplementedError
 
     def rows(self, noted: Sequence[Any], references: list[array[int]]) -> list[array[int]]:  # noqa: ARG002  # for subclasses
-        """The columns of the rows to write for some records."""
+        """The columns of the rows for some records."""
         return references
 
     def compiled(self, records: Iterator[Any], counter: Any) -> Any:
-        """The records through a loop in C that notes what they were made of; `counter` has the number of the record pulled last."""
+        """The records through a loop in C that notes their sources; `counter` has the number of the last pulled record."""
         return counter.loops.References(records, counter.of, _MOST_COUNTED, self._add_references, self._report.fail)
 
     def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:
@@ -179,7 +179,7 @@ class Recording(Tap):
             parts = self._as_they_come(self._armed(split, iterator, out), out)
         else:
             parts = self._one_by_one(self._armed(split, iterator, None))
-        # `chain` asks for the next part only when one is at its end, so that nothing of ours runs between two records of a part.
+        # `chain` requests the next part at the end of one, so that nothing of ours runs between two records of a part.
         return chain.from_iterable(self._parts(parts))
 
     def _parts(self, parts: Iterator[Iterable[Any]]) -> Iterator[Iterable[Any]]:
@@ -187,7 +187,7 @@ class Recording(Tap):
             yield from parts
             self._finish()
         finally:
-            self._stop()  # nothing to do where the pass came to its end
+            self._stop()  # does nothing after a complete pass
 
     def _counted(self, records: Iterator[Any], counter: Any) -> Iterator[Iterable[Any]]:
         passing = self.compiled(records, counter)
@@ -200,7 +200,7 @@ class Recording(Tap):
                 passing.drain()
 
     def _as_they_come(self, records: Iterator[Any], out: list[Any]) -> Iterator[Iterable[Any]]:
-        """Hand each record on before the program's function runs again, which may change what it gave; remember only what `noted` gives."""
+        """Pass on each record before the program's function runs again, which may change it. Only the facts of `noted` are remembered."""
         while True:
             yield self._noting(islice(records, _MOST_NOTED), out)
             last = len(out) < _MOST_NOTED
@@ -262,13 +262,13 @@ class Recording(Tap):
 
 
 class Kept(Recording):
-    """The rows of an RDD that is persisted or checkpointed, in their order."""
+    """The rows of a persisted or checkpointed RDD, in their order."""
 
     in_batches = False
 
 
 class Grouping(Recording):
-    """Pairs on their way into groups: the hash of the key, and references; `before` and `after` are those of what is grouped with them."""
+    """Pairs on their way into groups: the hash of the key, and references; `before` and `after` belong to records grouped with them."""
 
     def __init__(
         self, start: Start, inner: Function | None, report: Report, *, reads: bool, before: int = 0, after: int = 0, offset: int = 0
@@ -310,9 +310,9 @@ class Grouping(Recording):
 
 
 class Gathering(Recording):
-    """Records on their way into a function over the whole partition: the partition's number, and references of those that it pulls.
+    """Records on their way into a function over the whole partition: the partition's number, and references of the pulled records.
 
-    `together`: 0 in the place of the number, where functions over several partitions see each other's.
+    `together`: 0 in place of the number, if functions over several partitions exchange data.
     """
 
     partly = True
@@ -337,7 +337,7 @@ class Gathering(Recording):
 
 
 class Written(Recording):
-    """Records as `saveAsTextFile` writes them: makes their text, and counts a row for each line of it."""
+    """Records of `saveAsTextFile`: makes their text, and counts a row for each line of it."""
 
     def _armed(self, split: int, iterator: Iterable[Any], out: list[Any] | None, counter: Any = None) -> Iterator[Any]:
         records = super()._armed(split, iterator, out, counter)
@@ -357,7 +357,7 @@ class Written(Recording):
 
 
 class OfKey:
-    """The program's function of a record's key, as one of the record itself."""
+    """The program's function of a record's key, as a function of the record."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
@@ -367,16 +367,16 @@ class OfKey:
 
 
 def _text(record: Any) -> bytes:
-    """What PySpark makes of a record, which leaves bytes as they are."""
+    """PySpark's text of a record. Bytes stay as they are."""
     if isinstance(record, bytes):
         return record
     try:
         return record.encode("utf-8") if isinstance(record, str) else str(record).encode("utf-8")
-    except StopIteration as stopped:  # would end the partition; in the generator that PySpark has here it is an error
+    except StopIteration as stopped:  # would end the partition; in PySpark's generator it is an error
         raise RuntimeError("generator raised StopIteration") from stopped
 
 
 def _lines(record: bytes) -> int:
-    """How many lines a reader finds in a record and the line end after it."""
+    """Number of lines that a reader finds in a record and the line end after it."""
     text = record + b"\n"
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")

@@ -1,4 +1,4 @@
-"""Records that are files. Shipped by value to workers that may lack Headwater: standard library only."""
+"""Records that are whole files. Shipped by value to workers that may lack Headwater: standard library only."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from headwater.spark_listener.rdd_records.starts import Start
 
 
 class WholeFiles(Start):
-    """Records by the file that each is. A reference has the file's number, and no place in it."""
+    """Records by their file. A reference has the file's number, and no position in it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.firsts: Sequence[int] = ()  # the number of the first file of each partition, and of one more; known when files were listed
+        self.firsts: Sequence[int] = ()  # number of each partition's first file, and one more; known after the listing
 
     def within(self, split: int, references: array[int]) -> frozenset[int]:
         begin, end = (bisect_left(references, self.firsts[one] << 40) for one in (split, split + 1))

@@ -1,9 +1,9 @@
-"""Commands that only frame a query: CREATE TABLE AS SELECT, `saveAsTable`, INSERT OVERWRITE DIRECTORY run a query of its own that writes.
+"""Commands around a query: CREATE TABLE AS SELECT, `saveAsTable` and INSERT OVERWRITE DIRECTORY run a separate query that writes.
 
-For the scribe. The program did one thing, so all of it is one run: the query's, as the outermost command ended it, with what only commands
-know: which table it is, and whether that is new. The end of the query waits for that of its command, which follows at once.
+For the scribe. The program did one thing, so all of it is one run: the query's, ended by the outermost command, with the facts that only
+commands know (the table, and whether it is new). The end of the query waits for the end of its command, which follows at once.
 
-Where a catalog stages a table until it is filled, it is the other way round: the run is the command's, with what was captured of the query.
+If a catalog stages a table until it is filled, the run is the command's, with the capture of the query.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Ended = tuple[Mapping[str, Any], Running]
 
 
 class Framed:
-    """Queries, and commands within commands, that have ended and whose outermost command goes on; by the execution of that one."""
+    """Ended queries, and commands within commands, that wait for their outermost command; by its execution."""
 
     def __init__(self) -> None:
         self._queries: dict[Any, Ended] = {}
-        self._tables: dict[Any, Mapping[str, Any]] = {}  # what a command within says of its table
-        self._staged: dict[Any, Mapping[str, Any]] = {}  # by the command that creates a table: the end of the query that fills it
+        self._tables: dict[Any, Mapping[str, Any]] = {}  # facts of an inner command about its table
+        self._staged: dict[Any, Mapping[str, Any]] = {}  # ends of queries that fill a table, by the command that creates it
 
     def hold(self, event: Mapping[str, Any], query: Running, command: Running | None) -> bool:
-        """Whether the end of the query is to wait for that of `command`, the outermost that it is a part of."""
+        """Whether the end of the query waits for the end of `command`, the outermost around it."""
         sink = (event.get("plan") or {}).get("sink") or {}
         if sink.get("staged"):
             self._staged[query.root] = event
@@ -46,7 +46,7 @@ class Framed:
         return True
 
     def whole(self, event: Mapping[str, Any], command: Running) -> Ended:
-        """The query that a command framed, or the command with its table, as the command's end completes it; other queries as they are."""
+        """The query or the command with its table, completed by the command's end; other queries unchanged."""
         event = _filled(event, self._staged.pop(event["execution"], None))
         if not _FRAMES.search(command.command):
             return event, command
@@ -62,20 +62,20 @@ class Framed:
         return {**inner, **ending, "plan": {**inner["plan"], "sink": sink}}, replace(query, started=started)
 
     def left(self) -> Iterator[Ended]:
-        """Those whose command had not ended when the application did."""
+        """The queries of commands that had not ended when the application did."""
         while self._queries:
             yield self._queries.popitem()[1]
 
 
 def is_step(query: Running, above: Running | None) -> bool:
-    """Whether a query is a step of the one above that it is a part of: a round of a recursion. Other commands run queries of their own."""
+    """Whether a query is a step of the query around it: a round of a recursion. Other commands run separate queries."""
     if above is None or above is query:
         return False
     return not above.command.startswith("Execute ") or bool(_WRITES.search(above.command) or _FRAMES.search(above.command))
 
 
 def _filled(event: Mapping[str, Any], part: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The end of a command that creates a table, with what was captured of the query that filled it, which is a part of it."""
+    """The end of a command that creates a table, with the capture of the query within it that filled the table."""
     plan = event.get("plan") or {}
     sink = plan.get("sink")
     if part is None or not sink:
@@ -91,7 +91,7 @@ def _filled(event: Mapping[str, Any], part: Mapping[str, Any] | None) -> Mapping
 
 
 def _asked(source: Mapping[str, Any], plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a database's catalog told of a source, where the plan of the query that was captured has the answer."""
+    """The facts of a database's catalog about a source, if the captured query's plan has them."""
     jdbc = source.get("jdbc")
     known = (other["parts"] for other in plan.get("sources") or () if jdbc and other.get("jdbc") == jdbc and other.get("parts"))
     return {"parts": parts} if (parts := next(known, None)) else {}

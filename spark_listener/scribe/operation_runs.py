@@ -1,4 +1,4 @@
-"""Runs of the operations that a program declares."""
+"""Runs of declared operations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headwater.spark_listener.tally import Tally
 
 
 class OperationRuns:
-    """Of one application."""
+    """The runs of one application."""
 
     def __init__(self, writer: Writer, context: QueryContext, tally: Tally) -> None:
         self._writer = writer
@@ -26,7 +26,6 @@ class OperationRuns:
         self._going: dict[str, DeclaredOperation] = {}
 
     def take(self, operation: DeclaredOperation) -> None:
-        """An operation began, or ended."""
         work = self._work(operation)
         if operation.ended is None:
             self._going[operation.run_id] = operation
@@ -39,7 +38,7 @@ class OperationRuns:
         self._writer.end(work, started=operation.declared_in == "program")
 
     def end(self, at: float) -> None:
-        """The application ended, and with it what had not."""
+        """The application ended, and so did its operations."""
         for operation in list(self._going.values()):
             cut_off = Outcome(error="The application ended before the operation did.", cancelled=True)
             self.take(replace(operation, ended=at, outcome=cut_off))

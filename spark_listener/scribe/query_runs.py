@@ -1,4 +1,4 @@
-"""Runs of queries and commands: which of them are runs, and what each came to."""
+"""Runs of queries and commands: which of them are runs, and their results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CACHES = (" CacheTable", " CacheTableAsSelect")
 
 
 class QueryRuns:
-    """Of one application. `recorded` adds to the capture of a query what is known of the RDDs that its rows are made of."""
+    """The runs of one application. `recorded` adds the known RDDs behind its rows to the capture of a query."""
 
     def __init__(
         self,
@@ -48,23 +48,22 @@ class QueryRuns:
         streams.call_at_batch_end(self._resume)
 
     def __len__(self) -> int:
-        """How many queries run."""
+        """Number of running queries."""
         return len(self._running)
 
     @property
     def waiting(self) -> bool:
-        """Whether a query runs whose START is soon to be written."""
+        """Whether a running query needs its START soon."""
         return self._running.waiting()
 
     def take(self, event: Mapping[str, Any]) -> None:
-        """A query began or ended."""
         if event["event"] == "query_start":
             self._running.begin(event, instant(event["time"]))
         else:
             self._ended(event)
 
     def start_lasting(self, ask: Callable[[Any], Mapping[str, Any] | None]) -> None:
-        """Write START, later RUNNING, of each query that lasts; `ask` says what one is and has done, or None where it has ended."""
+        """Write START, later RUNNING, for each long query. `ask` returns its kind and progress, or None if it has ended."""
         for query in self._running.due():
             work = self._going_on(query, ask)
             if work is None:
@@ -76,12 +75,12 @@ class QueryRuns:
                 query.start_spooled = True
 
     def end(self) -> None:
-        """The application ended: write what waits for a command that had not."""
+        """The application ended: write the queries that wait for their command."""
         for event, running in self._framed.left():
             self._write(event, running)
 
     def _going_on(self, query: Running, ask: Callable[[Any], Mapping[str, Any] | None]) -> Work | None:
-        """What a query that has not ended does; None where that is no run, or not known yet."""
+        """The work of a running query; None if it is not a run, or not known yet."""
         apart = query.description == OURS or query.looks_at_schema or self._stream_of(query) is not None
         if apart or query.keeps_rows or is_step(query, self._running.above(query)):
             return None
@@ -89,15 +88,15 @@ class QueryRuns:
         plan = (found or {}).get("plan") or {}
         sink = plan.get("sink") or {}
         if found is None or not plan or (plan.get("command") and not sink) or sink.get("staged"):
-            return None  # a command may only frame the query that writes, or be a part of another; what it came to is known at its end
+            return None  # a command may be around the query that writes, or part of another; its end decides
         if query.is_by_sql and may_look(plan):
-            return None  # the text tells at its end
+            return None  # the text decides at its end
         return running_of(plan, found["stages"], query.started, self._context, query.run_id)
 
     def _ended(self, event: Mapping[str, Any]) -> None:
         running = self._running.end(event["execution"], instant(event["time"]))
         if running.description == OURS:
-            return  # asked by `headwater.lineage`, not by the program
+            return  # run by `headwater.lineage`, not by the program
         above = self._running.above(running)
         if self._framed.hold(event, running, above):
             return
@@ -118,7 +117,7 @@ class QueryRuns:
             self._write(event, running, stream)
 
     def _write(self, event: Mapping[str, Any], running: Running, resumed_by: Stream | None = None) -> None:
-        """Write or count a query that ended. `resumed_by`: the stream whose batch the query waited for."""
+        """Write or count an ended query. `resumed_by`: the stream of the batch that the query waited for."""
         batch_of = resumed_by or self._batch_of(running)
         if batch_of is not None and resumed_by is None and self._is_held(event, running, batch_of):
             return
@@ -131,7 +130,7 @@ class QueryRuns:
         if stream is not None and event.get("stream"):
             stream.interrupted = bool((event.get("error") or {}).get("cancelled"))
             self._tally.left_out[LeaveOut.BATCHES] += 1
-            return  # how it ended, the stream tells
+            return  # the stream reports its end
         query = query_of(
             {**event, "plan": self._origins.kept.within(plan)},
             running.started,
@@ -143,7 +142,7 @@ class QueryRuns:
             return
         query = self._with_rdds(query, event)
         if not query.work.inputs and not query.work.outputs and query.work.outcome.error is None:
-            is_part = stream is not None or running.root not in (None, running.execution)  # of something that is told by itself
+            is_part = stream is not None or running.root not in (None, running.execution)  # part of something with its own run
             if is_part or LeaveOut.OWN in self._leave_out:
                 self._tally.queries += not is_part and not plan.get("command")
                 self._tally.left_out[LeaveOut.OWN] += not is_part
@@ -164,7 +163,7 @@ class QueryRuns:
         self._writer.end(work, started=running.start_spooled)
 
     def _note_overwrite(self, query: Query, sink: Mapping[str, Any]) -> None:
-        """Note what the query overwrites, and what its records depend on where they were left to be found again."""
+        """Note the overwritten data, and the sources in which left-out records can be found again."""
         paths = [dataset.name for dataset in query.work.outputs if dataset.namespace == "file"]
         if query.work.outcome.error is not None or not paths:
             return
@@ -173,7 +172,7 @@ class QueryRuns:
         self._tally.left_groups(paths[0], query.manifest or {})
 
     def _is_held(self, event: Mapping[str, Any], running: Running, stream: Stream) -> bool:
-        """Return whether a query waits for the end of its batch. The batch's own query, which ends last, names the sources."""
+        """Whether a query waits for the end of its batch. The batch's own query, which ends last, names the sources."""
         plan = event.get("plan") or {}
         if event.get("stream"):
             stream.plan, stream.given = self._origins.kept.within(plan), event.get("given") or ()
@@ -181,21 +180,24 @@ class QueryRuns:
         return self._origins.kept.awaits(plan) and stream.hold(event, running)
 
     def _completed(self, event: Mapping[str, Any], running: Running) -> Mapping[str, Any]:
-        """The end of a query, with what is known of the RDDs that were captured, and without counts of rows that are yet to be read."""
+        """The end of a query, with the captured RDDs, and without counts of rows that are not read yet."""
         if event.get("capture"):
             event = {**event, "capture": self._recorded(event["capture"])}
         return {**event, "read": None} if running.reads_later else event
 
     def _stream_of(self, query: Running) -> Stream | None:
-        """The stream that tells of a query: a batch of it, or what a function of the program's did in one. None where batches are told."""
+        """The stream that reports a query: one of its batches, or a query of a program's function in a batch.
+
+        None if batches are reported.
+        """
         return self._batch_of(query) if LeaveOut.BATCHES in self._leave_out else None
 
     def _batch_of(self, query: Running) -> Stream | None:
-        """Return the stream of a batch, or of a query in a batch."""
+        """The stream of a batch, or of a query in a batch."""
         return self._streams.of_batch(query.description) or self._streams.of_batch(self._running.description(query.root))
 
     def _with_rdds(self, query: Query, event: Mapping[str, Any]) -> Query:
-        """The query, with what the RDDs at the leaves of its plan read."""
+        """The query, with the inputs of the RDDs at the leaves of its plan."""
         leaves = [operator for operator in (event.get("plan") or {}).get("operators") or () if not operator.get("children")]
         known = {(dataset.namespace, dataset.name) for dataset in query.work.inputs}
         paths = self._origins.of_columns(column["attr"] for leaf in leaves for column in leaf.get("columns") or ())
@@ -204,7 +206,7 @@ class QueryRuns:
 
 
 def _no_run(query: Running, plan: Mapping[str, Any], sql: str, *, failed: bool) -> LeaveOut | None:
-    """Why a query is no run of its own, if it is none; one that was told already is one."""
+    """The reason why a query is not a separate run; None if it is. A query with a START event always is."""
     sink = plan.get("sink") or {}
     if query.start_spooled or (sink and not sink.get("frames")):
         return None

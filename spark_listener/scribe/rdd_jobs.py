@@ -1,8 +1,8 @@
-"""Spark's jobs outside of SQL: the actions of RDD programs (`collect`, `count`, `reduce`, `foreach`), and what libraries do with RDDs.
+"""Spark's jobs outside of SQL: the actions of RDD programs (`collect`, `count`, `reduce`, `foreach`), and RDD jobs of libraries.
 
-For the scribe. Each is a run with the datasets that its RDD was made from, as far as the names of the jobs and their inputs are new: a loop
-of a thousand actions on the same inputs tells the first of them and counts the rest. What reads nothing but the program's own data is
-counted, too. A job that failed is always told. What an RDD reads is found in the JVM (`jvm/listen/RddInputs.java`).
+For the scribe. Each job is a run with the datasets behind its RDD, if its name or its inputs are new: of a thousand actions in a loop on
+the same inputs, the first ones are reported and the rest counted. A job that reads only the program's own data is counted. A failed job is
+always reported. The JVM finds the inputs of an RDD (`jvm/listen/RddInputs.java`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CALL = re.compile(r"^(\w+) at .*:\d+$")
 
 @dataclass(slots=True)
 class RddJob:
-    """A job that has started: `name` is Spark's (`collect at wordcount.py:38`), `number` counts those that are like it."""
+    """A started job. `name` is Spark's (`collect at wordcount.py:38`); `number` counts jobs of the same kind."""
 
     job: Any
     started: float  # milliseconds since the epoch
@@ -38,8 +38,8 @@ class RddJob:
     run_id: str
     due: float
     number: int
-    looks: bool = False  # for the schema of an RDD that is to become a DataFrame
-    batch: bool = False  # of a stream, which tells of it
+    looks: bool = False  # looks at an RDD's schema, to make a DataFrame
+    batch: bool = False  # a batch of a stream, which reports it
     start_spooled: bool = False  # its START is in the spool
 
     @property
@@ -49,7 +49,7 @@ class RddJob:
         return redact(known.group(1) if known else self.name)[:_LONGEST] or "job"
 
     def left_out(self, *, failed: bool) -> LeaveOut | None:
-        """Why it is no run of its own, if it is none; one that was told already is one."""
+        """The reason why it is not a separate run; None if it is. A job with a START event always is."""
         if self.start_spooled:
             return None
         if self.looks or is_reader(self.call):
@@ -64,7 +64,7 @@ class RddJob:
 
 
 class RddJobs:
-    """Those that run now."""
+    """The running jobs."""
 
     def __init__(self) -> None:
         self._jobs: dict[Any, RddJob] = {}
@@ -74,7 +74,7 @@ class RddJobs:
         return len(self._jobs)
 
     def begin(self, event: Mapping[str, Any], found: Found) -> None:
-        """A job began, and reads what was found."""
+        """A job began; its inputs are known."""
         if len(self._jobs) >= _MOST:
             return
         name = str(event.get("name") or "")
@@ -99,15 +99,15 @@ class RddJobs:
             job.number = self._alike[alike]
 
     def end(self, job: Any) -> RddJob | None:
-        """The job that ended; None where its beginning is not known."""
+        """The ended job; None if its start is unknown."""
         return self._jobs.pop(job, None)
 
     def waiting(self) -> bool:
-        """Whether a job is young, and so soon to be told."""
+        """Whether a young job needs its START soon."""
         return any(not job.start_spooled and job.due != float("inf") for job in self._jobs.values())
 
     def due(self) -> Iterator[RddJob]:
-        """Those that last, each once."""
+        """The long jobs to report now, each once."""
         now = time.monotonic()
         for job in list(self._jobs.values()):
             if job.due <= now:

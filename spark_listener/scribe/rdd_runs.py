@@ -1,4 +1,4 @@
-"""Runs of RDD programs: their actions, and what they save, with the capture of its records where there is one."""
+"""Runs of RDD programs: their actions and saves, with the captures of saved records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headwater.spark_listener.tally import Tally
 
 
 class RddRuns:
-    """Of one application."""
+    """The runs of one application."""
 
     def __init__(self, writer: Writer, context: QueryContext, settings: Settings, tally: Tally, origins: Origins) -> None:
         self._writer = writer
@@ -32,19 +32,18 @@ class RddRuns:
         self._tally = tally
         self._origins = origins
         self._jobs = RddJobs()
-        self._saving: dict[str, list[Mapping[str, Any]]] = {}  # the stages of each job of an RDD that is being saved
+        self._saving: dict[str, list[Mapping[str, Any]]] = {}  # stages by the job of a running save
 
     def __len__(self) -> int:
-        """How many jobs run."""
+        """Number of running jobs."""
         return len(self._jobs)
 
     @property
     def waiting(self) -> bool:
-        """Whether a job runs whose START is soon to be written."""
+        """Whether a running job needs its START soon."""
         return self._jobs.waiting()
 
     def take(self, event: Mapping[str, Any]) -> None:
-        """A job began or ended."""
         if event["event"] == "rdd_job_start":
             self._jobs.begin(event, self._origins.read_by(event["rdds"]))
         elif event.get("save"):
@@ -53,7 +52,7 @@ class RddRuns:
             self._ended(event)
 
     def start_lasting(self) -> None:
-        """Write the START of each job that lasts."""
+        """Write the START of each long job."""
         for job in self._jobs.due():
             if job.left_out(failed=False) not in self._leave_out:
                 self._writer.start(self._work(job, ended="", outcome=Outcome(), stages=None))
@@ -69,7 +68,7 @@ class RddRuns:
             self._tally.rdd_jobs += 1
             self._tally.failed += outcome.error is not None
         if left_out in self._leave_out:
-            self._tally.left_out[left_out] += not job.batch  # a batch has several, and is counted once
+            self._tally.left_out[left_out] += not job.batch  # a batch has several jobs, and is counted once
             return
         stages = stages_of([event.get("stages") or {}], float(event["time"]))
         work = self._work(job, ended=instant(event["time"]), outcome=outcome, stages=stages)
@@ -88,7 +87,6 @@ class RddRuns:
         )  # fmt: skip
 
     def saved(self, saved: SavedRDD) -> None:
-        """An RDD was saved."""
         context = self._context
         inputs = [bare_input(path) for path in saved.inputs]
         outputs = [bare_output(path) for path in saved.outputs]

@@ -1,7 +1,7 @@
-"""The queries that run now: which of them are to be told before they end, and which of those that ended are no runs of their own.
+"""The running queries: which of them are reported before their end, and which ended ones are not separate runs.
 
-For the scribe. A query that is over at once costs nothing more than its two events; of one that lasts, START is in the spool soon after it
-began, so that a killed driver leaves a run that whoever finds the spool can end, and RUNNING follows at growing intervals.
+For the scribe. A short query costs only its two events. A long query has its START in the spool soon after it began, so that somebody can
+end its run after a crash of the driver. RUNNING follows at growing intervals.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 from headwater.spark_listener.lineage.parents import new_run_id
 
 TELL_AFTER = 0.2  # seconds
-_PROGRESS = 30.0  # seconds until the first RUNNING; each further one waits twice as long as the last
+_PROGRESS = 30.0  # seconds until the first RUNNING; each later interval is twice as long
 _LONGEST = 3600.0
 _MOST = 10_000
 
-# A reader that infers a schema runs queries of its own. They read for no result of the program.
+# A reader that infers a schema runs queries that are no results of the program.
 _CHECKPOINT = re.compile(r"^org\.apache\.spark\.sql\.(?:classic\.)?Dataset\.(?:checkpoint|localCheckpoint)\(")
 _ITERATOR = re.compile(r"\.to(?:Python|Local)Iterator\(")
 _SQL = re.compile(r"\bSparkSession\.sql\(")
@@ -29,9 +29,9 @@ _READER = re.compile(r"\bDataFrameReader[.$]")
 
 @dataclass(slots=True)
 class Running:
-    """A query that has started. `description` is Spark's, or the user's own; `call` the method of Spark that began it.
+    """A started query. `description` is Spark's or the user's; `call` is the Spark method that began it.
 
-    `root` is the query that it is a part of.
+    `root` is the query around it.
     """
 
     execution: Any
@@ -39,53 +39,53 @@ class Running:
     description: str
     call: str
     root: Any
-    command: str  # the first operator of what runs
+    command: str  # the first operator of the query
     run_id: str
     due: float
     pause: float = _PROGRESS
     start_spooled: bool = False  # its START is in the spool
-    nested_outputs: int = 0  # how many queries below this one wrote something
+    nested_outputs: int = 0  # number of queries within this one that wrote something
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether it is a checkpoint: it makes rows that other queries of the program read, and that nobody else does."""
+        """Whether it is a checkpoint: it makes rows for other queries of the program only."""
         return bool(_CHECKPOINT.search(self.call))
 
     @property
     def reads_later(self) -> bool:
-        """Whether its rows are read after its end, as the program asks for them."""
+        """Whether the program reads its rows after its end."""
         return bool(_ITERATOR.search(self.call))
 
     @property
     def is_by_sql(self) -> bool:
-        """Whether it ran within `spark.sql`, which runs commands; other queries are its own."""
+        """Whether it ran within `spark.sql`, which runs commands; other queries are separate."""
         return bool(_SQL.search(self.call))
 
     @property
     def looks_at_schema(self) -> bool:
-        """Whether a reader started it to find out what columns there are."""
+        """Whether a reader started it to find columns."""
         return is_reader(self.call)
 
 
 def is_look(sql: str, plan: Mapping[str, Any]) -> bool:
-    """Whether a query within `spark.sql` finds out which columns CSV or JSON files have that the text names: it reads them as lines."""
+    """Whether a query within `spark.sql` reads CSV or JSON files as lines to find their columns."""
     return may_look(plan) and bool(_READ_BY_SQL.search(sql))
 
 
 def may_look(plan: Mapping[str, Any]) -> bool:
-    """Whether a query within `spark.sql` may be such a look, as long as the text is not known."""
+    """Whether a query within `spark.sql` may be such a look; its text is not known yet."""
     sources = plan.get("sources") or ()
     writes = plan.get("command") or plan.get("sink")
     return bool(sources) and not writes and all(known.get("format") == "text" for known in sources)
 
 
 def is_reader(call: str) -> bool:
-    """Whether a method of Spark is one of a reader that infers a schema."""
+    """Whether a Spark method is a reader's that infers a schema."""
     return bool(_READER.search(call))
 
 
 class RunningQueries:
-    """By their execution. `due` gives those that should be told now."""
+    """The running queries by execution. `due` returns those to report now."""
 
     def __init__(self) -> None:
         self._queries: dict[Any, Running] = {}
@@ -94,7 +94,6 @@ class RunningQueries:
         return len(self._queries)
 
     def begin(self, event: Mapping[str, Any], started: str) -> None:
-        """A query began."""
         if len(self._queries) < _MOST:
             execution = event["execution"]
             self._queries[execution] = Running(
@@ -103,31 +102,31 @@ class RunningQueries:
             )  # fmt: skip
 
     def end(self, execution: Any, ended: str) -> Running:
-        """The query that ended, also where its beginning is not known."""
+        """The ended query, even if its start is unknown."""
         return self._queries.pop(execution, None) or Running(execution, ended, "", "", None, "", new_run_id(), due=0.0)
 
     def description(self, execution: Any) -> str:
-        """What Spark, or the user, calls a query that runs."""
+        """The name of a running query, from Spark or the user."""
         query = self._queries.get(execution)
         return query.description if query is not None else ""
 
     def above(self, query: Running) -> Running | None:
-        """The query that this one is a part of, while it runs."""
+        """The query around this one, while it runs."""
         above = self._queries.get(query.root)
         return None if above is query else above
 
     def wrote(self, query: Running) -> None:
-        """The query wrote something: it is what the one that it is a part of came to."""
+        """The query wrote something, which is also the result of the query around it."""
         above = self.above(query)
         if above is not None:
             above.nested_outputs += 1
 
     def waiting(self) -> bool:
-        """Whether a query is young, and so soon to be told."""
+        """Whether a young query needs its START soon."""
         return any(query.pause == _PROGRESS for query in self._queries.values())
 
     def due(self) -> Iterator[Running]:
-        """Those to be told now; each is due again later."""
+        """The queries to report now; each is due again later."""
         now = time.monotonic()
         for query in list(self._queries.values()):
             if query.due <= now:

@@ -1,4 +1,4 @@
-"""The scribe: the run of an application, and the runs of all that it did."""
+"""The scribe: the run of an application, and the runs of its work."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from headwater.spark_listener.tally import Tally
 
 
 class Scribe:
-    """Of one application, used by its listener's thread, and by the program's own when that has ended."""
+    """The scribe of one application, for its listener's thread, and for the program's thread after that has ended."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Scribe:
         transports: Transports | None = None,
         recorded: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
     ) -> None:
-        """`recorded` adds to the capture of a query what is known of the RDDs that its rows are made of."""
+        """`recorded` adds the known RDDs behind its rows to the capture of a query."""
         self._folder = folder
         self._facts = facts
         self._mode = settings.mode
@@ -68,7 +68,6 @@ class Scribe:
         self._queries = QueryRuns(self._writer, context, settings, tally, origins, self._streams, recorded)
 
     def start(self, invocation: Invocation) -> None:
-        """The application started."""
         problems = [dict(self._facts.obstacle)] if self._facts.obstacle else []
         ledger = Ledger(status="running", mode=self._mode, problems=problems)
         self._writer.run_facets(self._facts.conf.run_facets(invocation.environment, environ))
@@ -84,7 +83,7 @@ class Scribe:
         self._writer.write(event, durable=True)
 
     def take(self, event: Mapping[str, Any]) -> None:
-        """One event of the capture bridge."""
+        """Process one event of the capture bridge."""
         kind = str(event.get("event"))
         if kind.startswith("query_"):
             self._queries.take(event)
@@ -99,27 +98,25 @@ class Scribe:
 
     @property
     def waiting(self) -> bool:
-        """Whether a query or a job runs whose START is soon to be written."""
+        """Whether a running query or job needs its START soon."""
         return self._queries.waiting or self._rdds.waiting
 
     def start_lasting(self, ask: Callable[[Any], Mapping[str, Any] | None]) -> None:
-        """Write of what lasts that it runs; `ask` says of a query what it is and has done, or None where it has ended meanwhile."""
+        """Write the START or RUNNING of long work. `ask` returns a query's kind and progress, or None if it has ended."""
         self._queries.start_lasting(ask)
         self._rdds.start_lasting()
 
     def operation(self, operation: DeclaredOperation | RecordedOperations) -> None:
-        """An operation that the program declares began, or ended; or the program recorded what it did with fields."""
+        """A declared operation began or ended, or the program recorded operations on fields."""
         if isinstance(operation, RecordedOperations):
             self._writer.write(operation.event(self._application.namespace, self._application.job, self._application.run_id), durable=True)
             return
         self._operations.take(operation)
 
     def saved_rdd(self, saved: SavedRDD) -> None:
-        """An RDD was saved."""
         self._rdds.saved(saved)
 
     def end(self, outcome: Outcome, at: float, faults: Sequence[Mapping[str, Any]]) -> None:
-        """The application ended."""
         self._operations.end(at)
         self._writer.register(lambda registry: self._tally.overwritten.update(registry.overwritten()))
         for operation in of_configuration(self._facts.conf.ours):

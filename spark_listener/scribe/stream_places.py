@@ -1,7 +1,7 @@
-"""What the sources and sinks of a streaming query are, by what Spark calls them and by what their offsets say.
+"""The sources and sinks of a streaming query, by Spark's names for them and by their offsets.
 
-Spark calls a source or sink `FileStreamSource[folder]`, `DeltaSink[folder]`, `KafkaV2[Subscribe[topic]]`, or by the name of an object. The
-plan of a batch knows the rest: which files, which brokers, which table. An offset is the connector's own JSON.
+Spark names a source or sink `FileStreamSource[folder]`, `DeltaSink[folder]`, `KafkaV2[Subscribe[topic]]`, or after an object. The plan of a
+batch has the rest: files, brokers, table. An offset is the connector's JSON.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ _MOST_TOPICS = 200
 
 
 def bare(description: str) -> str:
-    """What Spark calls a source or sink, without the address of its object in memory."""
+    """Spark's name of a source or sink, without the address of its object in memory."""
     return re.sub(r"\$?@[0-9a-f]+$", "", description)
 
 
 def folder_named(description: str) -> str | None:
-    """The folder that a source or sink is called by; None where it is called otherwise."""
+    """The folder in the name of a source or sink; None without one."""
     found = _FOLDERS.match(description)
     if found is None:
         return None
     if found[1] != "FileStreamSource":
         return found[2]
     places = places_of_pattern(found[2])
-    return places[0] if len(places) == 1 else found[2]  # of several folders, what Spark calls the source by
+    return places[0] if len(places) == 1 else found[2]  # of several folders, the one in Spark's name of the source
 
 
 def table_format(description: str) -> str:
-    """The format of the table that a source or sink is called by; empty for a folder of files."""
+    """The table format in the name of a source or sink; empty for a folder of files."""
     return "delta" if description.startswith("Delta") else ""
 
 
 def has_name(source: str, plan: Mapping[str, Any]) -> bool:
-    """Whether it is known what a source of a batch's plan is, or that it is nobody else's."""
+    """Whether a source in a batch's plan is known, or is the program's own."""
     if folder_named(source) is not None or _NOBODYS.match(source):
         return True
     formats = {str(described.get("format")) for described in plan.get("sources") or ()}
@@ -55,9 +55,9 @@ def has_name(source: str, plan: Mapping[str, Any]) -> bool:
 
 
 def datasets_of(source: str, offset: Any, found: dict[Name, Dataset]) -> Sequence[Dataset]:
-    """The datasets that a source is, among those of a plan, each with how far it was read as its `version`.
+    """The datasets of a source, among those of a plan, each with its offset as its `version`.
 
-    A folder that the plan does not show is added. Where two datasets may be meant, neither is given.
+    A folder that the plan does not show is added. If two datasets are possible, neither is returned.
     """
     folder = folder_named(source)
     if folder is not None:
@@ -66,7 +66,7 @@ def datasets_of(source: str, offset: Any, found: dict[Name, Dataset]) -> Sequenc
         found.setdefault((named.namespace, named.name), named)
     elif _TOPICS.match(source):
         names = {topic: [at for at in found if at[1] == topic and at[0].startswith("kafka:")] for topic in _by_topic(offset)}
-        meant = {at[0]: _by_topic(offset)[topic] for topic, at in names.items() if len(at) == 1}  # of two clusters nobody knows which
+        meant = {at[0]: _by_topic(offset)[topic] for topic, at in names.items() if len(at) == 1}  # ambiguous with two clusters
     elif _ICEBERG.match(source):
         tables = [at for at, dataset in found.items() if dataset.facets.get("storage", {}).get("fileFormat") == "iceberg"]
         meant = {tables[0]: offset} if len(tables) == 1 else {}
@@ -79,7 +79,7 @@ def datasets_of(source: str, offset: Any, found: dict[Name, Dataset]) -> Sequenc
 
 
 def with_topics(plan: Mapping[str, Any], offsets: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The plan of a batch, with the topics that a pattern stood for, as the offsets name them. Of two patterns nobody knows which."""
+    """The plan of a batch, with the topics of a pattern, from the offsets. Two patterns are ambiguous."""
     described = plan.get("sources") or ()
     patterns = [source for source in described if isinstance(source.get("kafka"), Mapping) and not source["kafka"].get("topics")]
     listed = [offset for source, offset in offsets.items() if _TOPICS.match(source)]
@@ -90,9 +90,9 @@ def with_topics(plan: Mapping[str, Any], offsets: Mapping[str, Any]) -> Mapping[
 
 
 def with_folders(plan: Mapping[str, Any], offsets: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The plan of a batch, which reads single files, with the folders in their place that its stream watches.
+    """The plan of a batch, with the folders that its stream watches in place of single files.
 
-    Where no batch came so far as to tell those, they are the folders of the files.
+    Without a completed batch, they are the folders of the files.
     """
     folders = [folder for source in offsets if (folder := folder_named(source)) is not None]
     if not offsets:
@@ -107,7 +107,7 @@ def with_folders(plan: Mapping[str, Any], offsets: Mapping[str, Any]) -> Mapping
 
 
 def _path(text: object) -> str:
-    """A path in the one form in which paths are compared."""
+    """A path in the one form for comparisons."""
     return path_of_dataset(*dataset_name(str(text)))
 
 
@@ -121,5 +121,5 @@ def _by_topic(offset: Any) -> Mapping[str, Any]:
 
 
 def _version(offset: Any) -> Facet:
-    """How far a source was read, in the words of its connector."""
+    """The offset of a source, in its connector's form."""
     return facet("version", datasetVersion=redact(offset if isinstance(offset, str) else json.dumps(offset))[:_LONGEST_OFFSET])

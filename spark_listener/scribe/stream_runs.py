@@ -19,7 +19,7 @@ _NO_RECORDS = {"operator": "stream", "reason": "records of streams are not follo
 
 
 class StreamRuns:
-    """Of one application."""
+    """The runs of one application."""
 
     def __init__(self, writer: Writer, context: QueryContext, tally: Tally) -> None:
         self._writer = writer
@@ -29,22 +29,21 @@ class StreamRuns:
         self._batch_ended: Callable[[Stream], None] = _nothing
 
     def call_at_batch_end(self, ended: Callable[[Stream], None]) -> None:
-        """Have `ended` called when a batch of a stream has ended and it is known how far that read, and when the stream ends."""
+        """Call `ended` when a batch of a stream has ended and its offsets are known, and at the end of the stream."""
         self._batch_ended = ended
 
     def of_batch(self, description: str) -> Stream | None:
-        """The stream that a query is a batch of, by the query's description; None: of no stream that runs."""
+        """The running stream of a query's batch, by the query's description; None without one."""
         return self._streams.of_batch(description)
 
     def take(self, event: Mapping[str, Any]) -> None:
-        """A stream started, finished a batch or ended."""
         if event["event"] == "stream_start":
             stream = self._streams.begin(event, instant(event["time"]), self._context.job_prefix, self._context.names)
             if stream is not None:
                 self._tally.streams += 1
                 self._writer.start(self._work(stream))
         elif event["event"] == "stream_progress":
-            self._tally.left_out[LeaveOut.BATCHES] += bool(event.get("parts"))  # of others their queries are counted
+            self._tally.left_out[LeaveOut.BATCHES] += bool(event.get("parts"))  # for other batches, their queries are counted
             due = self._streams.progress(event)
             if (stream := self._streams.by_run(event["run"])) is not None:
                 self._batch_ended(stream)
@@ -55,7 +54,7 @@ class StreamRuns:
             self._ended(stream, instant(event["time"]), outcome_of(stream, failure))
 
     def end(self, at: str) -> None:
-        """The application ended, and with it the streams that had not."""
+        """The application ended, and so did its streams."""
         for stream in self._streams.left():
             self._ended(stream, at, failed_batch(stream) or Outcome(error="The application ended.", cancelled=True))
 

@@ -1,12 +1,11 @@
-"""Streaming queries: one job a query, one run from its start to its end, however many micro-batches it has.
+"""Streaming queries: one job for each query, one run from start to end, with any number of micro-batches.
 
-For the scribe. A stream is told when it starts, when its first batch has shown what it reads and writes, then at growing intervals, and at
-its end. What its batches read and wrote is put together: the columns are those of all batches, rows and files are added up, and how far
-each source was read is its version. The batches themselves, and what `foreachBatch` writes in them, are counted instead of told. Memory
-does not grow with the number of batches.
+For the scribe. A stream is reported at its start, when its first batch has shown inputs and outputs, then at growing intervals, and at its
+end. The report combines all batches: all columns, the sums of rows and files, and the offset of each source as its version. The batches,
+and the writes of `foreachBatch` in them, are counted instead of reported. Memory does not grow with the number of batches.
 
-The rows that a function of `foreachBatch` is given name no source. The plan of the batch says where they come from, and is known when the
-batch has ended. So queries within the first batch wait for its end (`hold`).
+The rows of a `foreachBatch` function name no source. The plan of the batch has it, and is known at the end of the batch. So queries within
+the first batch wait for its end (`hold`).
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _NO_PLACE = re.compile(r"^ForeachBatchSink|^ForeachWriterTable|Console|Noop|noop
 
 @dataclass(slots=True)
 class Stream:
-    """`ends`: it has a trigger that ends it. `reads` and `writes` are by namespace and name; what has none is in `problems`."""
+    """`ends`: its trigger ends it. `reads` and `writes` are by namespace and name; datasets without a name are in `problems`."""
 
     run: str  # Spark's own id of the run
     run_id: str
@@ -49,19 +48,19 @@ class Stream:
     job: str
     ends: bool
     sink: str = ""
-    table: Mapping[str, Any] | None = None  # what it writes to by a connector: a topic, a table
-    plan: Mapping[str, Any] = field(default_factory=dict)  # of the last batch
-    given: Sequence[int] = ()  # the attributes of the rows that a batch gives to the sink
-    made: Made | None = None  # what these are made of, in all batches: a source without new rows is not in a batch's plan
-    followed: set[str] = field(default_factory=set)  # the sources of each kind of plan that `made` has
-    held: list[tuple[Mapping[str, Any], Any]] = field(default_factory=list)  # ends of queries that wait for what their rows are made of
-    offsets: dict[str, Any] = field(default_factory=dict)  # how far each source was read
-    nested_read: dict[tuple[str, str], Dataset] = field(default_factory=dict)  # by its batches, in functions of the program's
-    nested: dict[tuple[str, str], Dataset] = field(default_factory=dict)  # and written
+    table: Mapping[str, Any] | None = None  # the output of a connector: a topic, a table
+    plan: Mapping[str, Any] = field(default_factory=dict)  # plan of the last batch
+    given: Sequence[int] = ()  # the attributes of a batch's rows for the sink
+    made: Made | None = None  # their sources in all batches: a batch's plan lacks a source without new rows
+    followed: set[str] = field(default_factory=set)  # the sources of each kind of plan in `made`
+    held: list[tuple[Mapping[str, Any], Any]] = field(default_factory=list)  # ended queries that wait for the sources of their rows
+    offsets: dict[str, Any] = field(default_factory=dict)  # the offset of each source
+    nested_read: dict[tuple[str, str], Dataset] = field(default_factory=dict)  # reads of functions in its batches
+    nested: dict[tuple[str, str], Dataset] = field(default_factory=dict)  # and their writes
     problems: list[str] = field(default_factory=list)
     rows_read: int = 0
-    rows_known: bool = True  # Spark counts no rows that a DStream reads of files
-    failure: str | None = None  # of the last batch, where the stream goes on all the same
+    rows_known: bool = True  # Spark does not count the rows that a DStream reads from files
+    failure: str | None = None  # plan of the last batch, where the stream goes on all the same
     rows_written: int = 0
     batches: int = 0
     interrupted: bool = False  # its last batch was cancelled
@@ -69,10 +68,10 @@ class Stream:
     pause: float = _FIRST_PAUSE
 
     def inputs(self) -> list[Dataset]:
-        """What was read, each with how far."""
+        """The inputs, each with its offset."""
         found = {(dataset.namespace, dataset.name): dataset for dataset in inputs_of({**self._placed(), "sink": {}})}
         for dataset in found.values():
-            dataset.part.pop("inputStatistics", None)  # those of one batch
+            dataset.part.pop("inputStatistics", None)  # statistics of one batch
         of_sources = [datasets_of(source, offset, found) for source, offset in self.offsets.items()]
         if len(of_sources) == len(found) == 1 and of_sources[0] and self.rows_known:
             next(iter(found.values())).part["inputStatistics"] = facet("inputStatistics", rowCount=self.rows_read)
@@ -81,7 +80,6 @@ class Stream:
         return list(found.values())
 
     def outputs(self) -> list[Dataset]:
-        """What was written."""
         folder = folder_named(self.sink)
         sink = {**(self.table or {}), **({"path": folder} if folder else {})}
         if format_ := table_format(self.sink):
@@ -96,7 +94,7 @@ class Stream:
         return [output, *self.nested.values()]
 
     def unknown(self) -> list[str]:
-        """What has no name that others know."""
+        """The datasets without a public name."""
         plan = self._placed()
         sources = [f"what the stream reads of {redact(bare(source))} has no name" for source in self.offsets if not has_name(source, plan)]
         known = not self.sink or self.table or folder_named(self.sink) or _NO_PLACE.search(self.sink)
@@ -124,7 +122,7 @@ class Stream:
         return True
 
     def learn(self, kept: KeptColumns) -> None:
-        """Add the lineage of the rows of a batch that has ended. Plans of the same sources make the same columns, and are followed once."""
+        """Add the lineage of the rows of an ended batch. Plans of the same sources have the same columns, and are followed once."""
         plan = self._placed()
         sources = str([[source.get(name) for name in _IDENTIFY] for source in plan.get("sources") or ()])
         if not plan or sources in self.followed or len(self.followed) >= _MOST_PLANS:
@@ -138,18 +136,18 @@ class Stream:
         kept.keep(self.given, made.columns, made.rows)
 
     def _placed(self) -> Mapping[str, Any]:
-        """The plan of the last batch, with what the stream reads in the place of what the batch did."""
+        """The plan of the last batch, with the stream's inputs in place of the batch's."""
         return with_folders(with_topics(self.plan, self.offsets), self.offsets)
 
 
 class Streams:
-    """Those that run now, by Spark's ids of their runs."""
+    """The running streams, by Spark's run ids."""
 
     def __init__(self) -> None:
         self._streams: dict[str, Stream] = {}
 
     def begin(self, event: Mapping[str, Any], started: str, prefix: str, names: JobNames) -> Stream | None:
-        """A stream started. Its job is called by the name that the program gave it, or by what it writes."""
+        """A stream started. The program's name or the output names its job."""
         if len(self._streams) >= _MOST:
             return None
         sink, table, name = str(event.get("sink") or ""), event.get("table"), event.get("name")
@@ -165,16 +163,16 @@ class Streams:
         return stream
 
     def of_batch(self, description: str) -> Stream | None:
-        """The stream that a query is a batch of, by what Spark writes into the query's description; None: of no stream that runs."""
+        """The running stream of a query's batch, by Spark's text in the query's description; None without one."""
         run = _RUN.search(description) if self._streams else None
         return self._streams.get(run.group(1)) if run else None
 
     def by_run(self, run: Any) -> Stream | None:
-        """The stream of one of Spark's ids."""
+        """The stream with a run id of Spark."""
         return self._streams.get(str(run)) if run else None
 
     def progress(self, event: Mapping[str, Any]) -> Stream | None:
-        """A batch came to its end; gives the stream if it should be told now."""
+        """A batch ended. Return the stream if it is due for a report."""
         stream = self._streams.get(str(event["run"]))
         if stream is None:
             return None
@@ -190,11 +188,10 @@ class Streams:
         return stream
 
     def end(self, run: Any) -> Stream | None:
-        """The stream that ended."""
         return self._streams.pop(str(run), None)
 
     def left(self) -> Iterator[Stream]:
-        """Those that had not ended when their application did."""
+        """The streams that had not ended when their application did."""
         while self._streams:
             yield self._streams.popitem()[1]
 
@@ -208,12 +205,12 @@ def _read(stream: Stream, event: Mapping[str, Any]) -> None:
 
 
 def did(stream: Stream, inputs: Iterable[Dataset], outputs: Iterable[Dataset], problems: Iterable[Mapping[str, Any]] = ()) -> None:
-    """Add what a query in a batch of the stream read and wrote. `problems` say what is missing."""
+    """Add the reads and writes of a query in a batch. `problems` say what is missing."""
     for known, datasets in ((stream.nested_read, inputs), (stream.nested, outputs)):
         for dataset in datasets:
             at = dataset.namespace, dataset.name
             if at in known or len(known) < _MOST_DATASETS:
-                dataset.part.clear()  # that of one batch
+                dataset.part.clear()  # facets of one batch
                 dataset.facets.pop("lifecycleStateChange", None)
                 earlier = known[at].facets.get("columnLineage") if at in known else None
                 if (columns := merge_column_facets(earlier, dataset.facets.get("columnLineage"))) is not None:
@@ -231,12 +228,15 @@ def _state(stream: Stream, problem: str) -> None:
 
 
 def failed_batch(stream: Stream) -> Outcome | None:
-    """How a stream ended whose last batch had failed; None where it had not."""
+    """The outcome of a stream after a failed batch; None without one."""
     return Outcome(error=stream.failure, language="JAVA") if stream.failure else None
 
 
 def outcome_of(stream: Stream, failure: Outcome | None) -> Outcome:
-    """How a stream ended: where nothing failed, by itself if its trigger ends it and nobody interrupted a batch; else it was stopped."""
+    """The outcome of a stream.
+
+    Without a failure, it ended by itself if its trigger ends it and no batch was interrupted; else it was stopped.
+    """
     if failure is not None:
         return failure
     return Outcome() if stream.ends and not stream.interrupted else Outcome(error="The stream was stopped.", cancelled=True)

@@ -1,6 +1,6 @@
-"""Writes runs and captures into the spool of an application, and sends events to the other receivers that the program names.
+"""Writes runs and captures into an application's spool, and sends events to the other receivers that the program names.
 
-What the spool had no room for is counted and told with the next event that gets through, so that a gap is never silent.
+Items that the spool has no room for are counted, and the next delivered event reports them, so that a gap is never silent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FULL = {"operator": None, "reason": "the spool is full (HEADWATER_SPOOL_BYTES),
 
 
 class Writer:
-    """Of one application."""
+    """The writer of one application."""
 
     def __init__(self, folder: SpoolFolder, settings: Settings, tally: Tally, events: EventMaker, transports: Transports | None) -> None:
         self._folder = folder
@@ -38,26 +38,25 @@ class Writer:
 
     @property
     def events(self) -> EventMaker:
-        """What makes the events, with all that they have alike."""
+        """The maker of events, with all that they share."""
         return self._events
 
     @property
     def segments(self) -> Path | None:
-        """Local folder in which captures find their segments; None where tasks write them to storage that machines share."""
+        """Local folder with the segments of captures; None if tasks write them to shared storage."""
         return None if self._shared_segments else self._folder.segments
 
     def run_facets(self, facets: Mapping[str, Facet]) -> None:
-        """Facets that each run has from now on."""
+        """Facets of every run from now on."""
         self._events = replace(self._events, run_facets=facets)
 
     def start(self, work: Work) -> None:
-        """A run began, and goes on; it is noted as one that somebody must end, whatever becomes of this process."""
+        """A run began. It is noted as a run that somebody must end, whatever happens to this process."""
         event = self._events.work_start(work)
-        self._folder.run_began(work.run.run_id, event)  # first: a START that is seen is one that somebody will end
+        self._folder.run_began(work.run.run_id, event)  # first: every visible START will have an end
         self.write(event, durable=True)
 
     def progress(self, work: Work) -> None:
-        """A run goes on."""
         self.write(self._events.work_runs(work, now()))
 
     def end(self, work: Work, *, started: bool = False) -> None:
@@ -68,10 +67,10 @@ class Writer:
         self._tally.spared(outputs_for(work), work.inputs)
         self._folder.run_ended(work.run.run_id)
         paths = [place for dataset in (*work.inputs, *work.outputs) if dataset.namespace == "file" for place in dataset.places]
-        self.register(lambda registry: registry.add_roots(paths))  # last: a new one waits for the disk
+        self.register(lambda registry: registry.add_roots(paths))  # last: a new root waits for the disk
 
     def capture(self, manifest: Mapping[str, Any], ledger: Ledger) -> Ledger:
-        """Write a capture; the ledger of its run, which says so where the spool had no room for it."""
+        """Write a capture. Return the ledger of its run, which reports a full spool."""
         if self._folder.capture(manifest, segments=self._shared_segments):
             self._tally.capture(manifest)
             return ledger
@@ -79,14 +78,14 @@ class Writer:
         return Ledger(status="refused", mode=ledger.mode, problems=[*ledger.problems, _FULL])
 
     def register(self, note: Callable[[Registry], None]) -> None:
-        """Note something in the home's registry. Without it replays and values are refused, with what to do; the program goes on."""
+        """Write to the home's registry. On a failure, replays and values are refused later with a hint, and the program goes on."""
         try:
             note(self._registry)
         except (HeadwaterError, OSError) as error:
             _log.warning("This run could not be registered for replays and for reading its data: %s", error)
 
     def write(self, event: dict[str, Any], *, durable: bool = False) -> None:
-        """Write one event. `durable`: it goes to the disk at once, not when the operating system sees fit."""
+        """Write one event. `durable`: sync it to the disk at once."""
         dropped = self._with_drops(event)
         self._send_on(event)
         if not self._folder.event(event, durable=durable):
@@ -95,7 +94,7 @@ class Writer:
             self._folder.drops_stated(dropped)
 
     def write_last(self, event: dict[str, Any]) -> None:
-        """Write the last event of the application, for which the spool always has room."""
+        """Write the last event of the application. The spool always has room for it."""
         self._with_drops(event)
         self._send_on(event)
         self._folder.last_event(event)
@@ -107,7 +106,7 @@ class Writer:
             self._transports.put(event)
 
     def _with_drops(self, event: dict[str, Any]) -> dict[str, int]:
-        """State in the event's ledger, if it has one, what was dropped and nobody was told of yet."""
+        """Add the unreported drops to the event's ledger, if it has one."""
         ledger = event["run"]["facets"].get(CAPTURE)
         if ledger is None or not self._folder.dropped:
             return {}
