@@ -98,7 +98,7 @@ class SparkConf:
         return facets
 
     def run_facets(self, recorded: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, Facet]:
-        """Facets of the application's run: tags (`run.tags`, like `job.tags`), properties, `recorded` variables, scheduled time."""
+        """Facets of the application's run: tags (`run.tags`, like `job.tags`), properties, `recorded` variables, due time."""
         tags = _tags(self.theirs.get("run.tags", ""))
         stated = application_facets(self.everything, self.theirs.get("capturedProperties", ""), recorded, environ)
         return {**stated, **({"tags": facet("run_tags", tags=tags)} if tags else {})}
