@@ -1,6 +1,6 @@
-"""What is asked of a trace, and what it answers (docs: semantics of a record's lineage).
+"""The question that a trace answers, and its answer (docs: semantics of a record's lineage).
 
-An answer always says what it means (`semantics`), whether it is exact, and what is missing.
+An answer always states its meaning (`semantics`), whether it is exact, and what is missing.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ from headwater.graph.files.column_names import ColumnNames
 
 
 class Semantics(StrEnum):
-    """`influence`: every record that had a part. `witness`: records that suffice to produce the row again."""
+    """The meaning of a trace.
+
+    `influence`: all records that had a part in a row. `witness`: records that suffice to produce the row again.
+    """
 
     INFLUENCE = "influence"
     WITNESS = "witness"
 
 
 class Grain(StrEnum):
-    """How finely an entry is known; anything but `record` makes an answer inexact."""
+    """The granularity of an entry. An answer with any grain but `record` is not exact."""
 
     RECORD = "record"
     PARTITION = "partition"
@@ -31,12 +34,18 @@ class Grain(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceRequest:
-    """`dataset`: an id, a name or a path that a job read or wrote. `where`: DuckDB SQL over its columns. `rows`: records, as (file, row).
+    """A question to a trace.
 
-    `column` asks for the witness of one column. `to` keeps the records of one dataset, which need not be a source. Without `values` those
-    of the records found are not read, and without `selected_values` those of the records that it begins with, where `rows` says which.
-    `as_of` asks about the dataset as it was: an instant (UTC), a run that wrote or read it, a version of the graph, or a table's snapshot.
-    `origins`: whether the answer says which files its values come from.
+    dataset          an id, a name or a path that a job read or wrote
+    where            a predicate over its columns, in DuckDB SQL
+    rows             records, as (file, row)
+    column           asks for the witness of one column
+    to               keeps the records of one dataset, which need not be a source
+    limit            most records in the answer
+    values           read the values of the records found
+    selected_values  read the values of the records in `rows`
+    as_of            an earlier state: an instant (UTC), a run that wrote or read the dataset, a version of the graph, a table's snapshot
+    origins          add the files that the values come from
     """
 
     dataset: str
@@ -55,7 +64,10 @@ class TraceRequest:
 
 @dataclass(frozen=True, slots=True)
 class TracedRecord:
-    """`row` is 0-based in its file (a CSV header is no record); `line` is 1-based, for text formats. Coarser grains have no row."""
+    """A record of an answer.
+
+    `row` is 0-based in its file (a CSV header is no record); `line` is 1-based, for text formats. Coarser grains have no row.
+    """
 
     dataset: str
     file: str | None
@@ -65,13 +77,16 @@ class TracedRecord:
     line: int | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by position: an answer of thousands goes between processes, and the way of dataclasses takes several times as long."""
+        """Pickle by position.
+
+        Answers with thousands of records pass between processes, and pickling as a dataclass takes several times as long.
+        """
         return TracedRecord, (self.dataset, self.file, self.row, self.grain, self.values, self.line)
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A file that values come from: its name, where it lies (links followed), and the names by which its values are known.
+    """A file that values come from: its name, its real location (links followed), and the names of its columns.
 
     `names` are certain only as far as the file itself proves them.
     """
@@ -83,7 +98,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A column, and the expression that makes it."""
+    """A column, and the expression that computes it."""
 
     column: str
     expression: str
@@ -91,7 +106,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What an operator does: the columns that it makes, and by which expressions it decides (a condition, keys of a group, an order)."""
+    """The effect of an operator: the columns that it computes, and the expressions that decide (a condition, group keys, an order)."""
 
     operator: str
     made: Sequence[Made]
@@ -100,11 +115,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One run on the path: which dataset it wrote from which, and the operations in between, outermost first.
+    """A run on the path: the dataset that it wrote, its inputs, and the operations in between, outermost first.
 
-    `records` counts the distinct output records of this run that are part of the trace. `expressions` are those behind the column that was
-    asked for (behind all, where none was), through every run. `recaptured`: when its program ran again for this, and wrote the same files.
-    `tasks` are the ids of the tasks that wrote these records, if the capture knows them; at most `MOST_TASKS`.
+    records      distinct output records of this run that are part of the trace
+    expressions  expressions that computed the requested column (all columns, without a request), through every run
+    recaptured   when the program ran again for this lineage, and wrote the same files
+    tasks        ids of the tasks that wrote these records, if the capture knows them; at most `MOST_TASKS`
     """
 
     job: str
@@ -121,10 +137,10 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Incomplete:
-    """What the answer lacks, overstates or leaves to be known: `what` (an operator, a file, a run), why, and the effect.
+    """A limit of the answer: `what` (an operator, a file, a run), the reason, and the effect.
 
-    Effects are `superset`, `missing`, `unreadable` (of values) and `version` (what a dataset held and holds). The last two leave an answer
-    exact.
+    Effects are `superset`, `missing`, `unreadable` (for values) and `version` (earlier and current content of a dataset). The last two
+    leave an answer exact.
     """
 
     what: str
@@ -134,7 +150,7 @@ class Incomplete:
 
 @dataclass(frozen=True, slots=True)
 class FoundAgain:
-    """Records that no run wrote, of an operator of a capture: how long finding them was estimated to take, and took; in milliseconds."""
+    """Records of an operator of a capture that no run wrote: the estimated and the measured time to find them, in milliseconds."""
 
     capture: str
     operator: str
@@ -144,9 +160,9 @@ class FoundAgain:
 
 @dataclass(frozen=True, slots=True)
 class AsOf:
-    """The version of the dataset that a trace began with: as it was at an instant, and the runs that wrote it, latest first.
+    """The version of the dataset that a trace began with: its state at an instant, and the runs that wrote it, latest first.
 
-    `is_read` where no known run wrote it: it is then as the one run read it.
+    `is_read` is true if no known run wrote the dataset. The version is then what one run read.
     """
 
     at: str
@@ -156,10 +172,12 @@ class AsOf:
 
 @dataclass(frozen=True, slots=True)
 class TraceAnswer:
-    """`records` is ordered by dataset, file and row; `total` counts them before `limit` cut the list. The trace began with `selected`.
+    """The answer of a trace.
 
-    `notes` are what a reader has to know although the answer may be exact: each is a sentence.
-    `storage_requests` and `storage_bytes` are what it asked of remote storage and read from there.
+    `records` is ordered by dataset, file and row; `total` counts them before `limit` cut the list. The trace began with `selected`.
+
+    `notes` are sentences that a reader has to know even if the answer is exact.
+    `storage_requests` and `storage_bytes` count requests to remote storage and the bytes read from there.
     """
 
     semantics: Semantics
@@ -180,7 +198,7 @@ class TraceAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RowOrder:
-    """An order of rows by the values of a column; rows that are equal stay by file and row."""
+    """An order of rows by the values of a column. Equal rows keep their order by file and row."""
 
     column: str
     descending: bool = False
@@ -188,7 +206,7 @@ class RowOrder:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A record: `row` is 0-based in its file, `line` 1-based, for text formats; `values` follow the page's columns."""
+    """A record: `row` is 0-based in its file, `line` is 1-based, for text formats; `values` follow the page's columns."""
 
     file: str
     row: int
@@ -198,9 +216,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """A page of rows by file and row. `columns` are names and types; `total` counts all pages; `note` says what to know of the rows.
+    """A page of rows by file and row. `columns` are names and types; `total` counts all pages; `note` is a remark about the rows.
 
-    `origins` are all files that they were chosen from, where that was asked for.
+    `origins` are all files that were searched for the rows, if the caller asked for them.
     """
 
     dataset: str

@@ -1,6 +1,6 @@
-"""Where record lineage ends but the graph knows more: a coarse hop (another system, mode coarse, a refused query).
+"""Coarse hops: links by dataset, for steps without record lineage (another system, mode coarse, a refused query).
 
-The trace then lifts to the dataset and goes on through the graph's flows. What is found so is a superset of containers, and said.
+The trace continues from the dataset through the graph's flows. The answer names the datasets of these hops as a superset.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from headwater.graph.trace.session import Session
 
 _MOST_REASONS = 3
 _MOST_FOLDERS = 32
-_BATCH = 1_000  # jobs that the graph is asked about at once
+_BATCH = 1_000  # jobs per query to the graph
 
 
 @dataclass
 class Lifted:
-    """Coarse hops, the datasets at which they end, those from which they left, those that they passed; and by job why it is coarse."""
+    """Coarse hops and the datasets around them: their ends (`datasets`), the datasets passed, and the datasets that were left.
+
+    `reasons` states for each job why its lineage is coarse.
+    """
 
     hops: list[Hop] = field(default_factory=list)
     datasets: set[str] = field(default_factory=set)
@@ -33,7 +36,7 @@ class Lifted:
     reasons: dict[str, str] = field(default_factory=dict)
 
     def say(self, session: Session) -> None:
-        """Tell the answer what it lacks for these hops."""
+        """Report in the answer the precision that is lost by these hops."""
         for hop in self.hops:
             reason = f" (its last run says: {self.reasons[hop.job]})" if hop.job in self.reasons else ""
             session.say(hop.job, f"its lineage is known by datasets only{reason}, so every record of them may have had a part", "superset")
@@ -48,7 +51,7 @@ async def lift(
     to: str | None,
     taken_by: Callable[[str], Collection[str]] | None = None,
 ) -> Lifted:
-    """Go on from datasets at the grain of datasets. `taken_by` tells the jobs that the records of a dataset have been followed through."""
+    """Follow datasets through the graph. `taken_by` returns the jobs through which the records of a dataset have been followed already."""
     lifted = Lifted()
     beyond: dict[str, set[str]] = {}
     waiting, seen = sorted(datasets), set(datasets)
@@ -70,7 +73,7 @@ async def lift(
             waiting += sorted(others - seen)
             seen |= others
     circles = _without_end(beyond)
-    lifted.left -= circles  # their records are all that is known of where the answer ends
+    lifted.left -= circles  # the answer ends at their records, and nothing more is known
     lifted.datasets |= circles - set(datasets)
     if lifted.hops:
         lifted.reasons = await _reasons(graph, tenant, {hop.job for hop in lifted.hops})
@@ -78,7 +81,7 @@ async def lift(
 
 
 def _without_end(beyond: Mapping[str, Collection[str]]) -> set[str]:
-    """The datasets of circles that no way leaves: a job that reads what it writes, or several that feed each other."""
+    """Return the datasets of cycles without an exit: a job that reads its own output, or several jobs that feed each other."""
     before: dict[str, list[str]] = {}
     for dataset, others in beyond.items():
         for other in others:
@@ -91,7 +94,7 @@ def _without_end(beyond: Mapping[str, Collection[str]]) -> set[str]:
         ends += further
     trapped = {dataset: sum(one not in with_end for one in before.get(dataset, ())) for dataset in beyond if dataset not in with_end}
     first = [dataset for dataset, count in trapped.items() if not count]
-    while first:  # those that lead into a circle and are in none
+    while first:  # drop the datasets that lead into a cycle but are not part of one
         dataset = first.pop()
         del trapped[dataset]
         for other in beyond[dataset]:
@@ -101,9 +104,9 @@ def _without_end(beyond: Mapping[str, Collection[str]]) -> set[str]:
 
 
 async def _beyond(graph: GraphStore, tenant: str, dataset: str, followed: Collection[str], *, forward: bool) -> list[tuple[str, set[str]]]:
-    """The jobs, but for some, that wrote a dataset with what they read (forward: that read it, with what they wrote).
+    """Return the jobs that wrote a dataset, each with its inputs (forward: that read it, each with its outputs).
 
-    Also those that wrote or read a folder in which it lies.
+    Jobs that wrote or read a parent folder of the dataset count too. The jobs in `followed` are left out.
     """
     near = Direction.DOWNSTREAM if forward else Direction.UPSTREAM
     first, second = (EdgeKind.READS, EdgeKind.WRITES) if forward else (EdgeKind.WRITES, EdgeKind.READS)
@@ -120,7 +123,7 @@ async def _beyond(graph: GraphStore, tenant: str, dataset: str, followed: Collec
 
 
 async def _never_completed(graph: GraphStore, tenant: str, jobs: Sequence[str]) -> set[str]:
-    """The jobs whose last run failed and of which no run completed: they read and wrote nothing that lasts.
+    """Return the jobs whose last run failed and that have no completed run. Nothing that they read or wrote lasts.
 
     A run that failed after its commit has a capture, and counts.
     """
@@ -132,19 +135,25 @@ async def _never_completed(graph: GraphStore, tenant: str, jobs: Sequence[str]) 
 
 
 def _folders_above(dataset: str) -> list[str]:
-    """The datasets that one at a path may be a part of: `/mid` of `/mid/k=1`. A job that wrote or read such a one may have had it."""
+    """Return the datasets that may contain the one at a path, such as `/mid` for `/mid/k=1`.
+
+    A job that wrote or read such a folder may have read or written the dataset as well.
+    """
     kind, parts = parse_id(dataset)
     if kind != NodeKind.DATASET or len(parts) != 2:
         return []
     namespace, name = parts
     if namespace != "file" and "://" not in namespace:
-        return []  # of names with slashes that are no paths nothing is known
+        return []  # a name with slashes need not be a path
     above = [str(folder) for folder in PurePosixPath(name).parents if folder.name]
     return [node_id(NodeKind.DATASET, namespace, folder) for folder in above[:_MOST_FOLDERS]]
 
 
 async def _reasons(graph: GraphStore, tenant: str, jobs: Collection[str]) -> dict[str, str]:
-    """Why records were not followed through each job, as its last run's ledger tells; where that tells nothing, it is left out."""
+    """Return the reasons why records were not followed through jobs, from the ledger of each job's last run.
+
+    Jobs without a reason are left out.
+    """
     last = {job.id: str(job.properties["lastRun"]) for job in await graph.get(tenant, sorted(jobs)) if "lastRun" in job.properties}
     runs = {run.id: run for run in await graph.get(tenant, sorted(last.values()))} if last else {}
     refusals = {job: _refusals(runs[run].properties) for job, run in last.items() if run in runs}
@@ -152,6 +161,6 @@ async def _reasons(graph: GraphStore, tenant: str, jobs: Collection[str]) -> dic
 
 
 def _refusals(run: Mapping[str, Any]) -> list[str]:
-    """The reasons for which the ledger of a run has no records."""
+    """Return the reasons in the ledger of a run why it has no records."""
     refused = [problem for problem in ledger_of(run).problems if problem.kind == "refused"]
     return [f"{problem.operator}: {problem.reason}" if problem.operator else problem.reason for problem in refused[:_MOST_REASONS]]

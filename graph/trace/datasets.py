@@ -1,8 +1,8 @@
-"""Which dataset is meant, and which files it consists of now.
+"""Finds the dataset that a text names, and the files that the dataset consists of now.
 
-A dataset may be called by its id, its name, its path, the end of either from a `/` on, or a table's name (`db.table`). A partition, or a
-file of a dataset, is called as the dataset and what follows. The files of a dataset are those that lie at its path now; whether a capture
-wrote them as they are is found by their block, never by their name.
+A dataset is named by its id, its name, its path, the end of either from a `/` on, or a table's name (`db.table`). A partition or a file is
+named by the dataset and the rest of its path. The files of a dataset are the files at its path now. Whether a capture wrote a file in its
+current state is decided by its block, never by its name.
 """
 
 from __future__ import annotations
@@ -31,52 +31,52 @@ from headwater.paths import path_of_dataset
 
 _SHOWN = 5
 _SEARCHED = 100
-_COMPARED = 1_000  # names, on either side of the one that is asked for, that a wrong name is compared with
+_COMPARED = 1_000  # names before and after a wrong name that are compared with it
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a dataset: its files as they were, by path, how they are read, and the records of each where a run wrote it."""
+    """A version of a dataset: its files at that time, by path, how to read them, and the number of records per file if a run wrote it."""
 
     as_of: AsOf
     files: Sequence[KnownFile]
     shape: Shape
-    rows: Mapping[int, int]  # by number of the file
+    rows: Mapping[int, int]  # number of the file → number of its records
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A dataset: its node id, its name, and where it lies, as a URI. `version`: as it was at an earlier time."""
+    """A dataset: its node id, its name, and its location as a URI. `version` is set for an earlier state."""
 
     id: str
     name: str
     path: str
     version: Version | None = None
-    table: str | None = None  # by whose name it was found
-    within: str = ""  # the partition or file that is meant, by its path in the dataset; '' for all of it
+    table: str | None = None  # the table's name, if it was used to find the dataset
+    within: str = ""  # path of the named partition or file in the dataset; '' for all of it
 
     @property
     def place(self) -> str:
-        """The URI of what is meant: of the dataset, of a partition or of a file."""
+        """The URI of the dataset, or of the named partition or file in it."""
         return f"{self.path.rstrip('/')}/{self.within}" if self.within else self.path
 
     @property
     def asked_id(self) -> str:
-        """An id that `find_dataset` takes for the same."""
+        """An id for `find_dataset` that finds the same dataset, partition or file."""
         _, (namespace, name) = parse_id(self.id)
         return node_id(NodeKind.DATASET, namespace, f"{name.rstrip('/')}/{self.within}") if self.within else self.id
 
     def has(self, file: KnownFile) -> bool:
-        """Whether a file of the dataset is one of what is meant."""
+        """Whether a file of the dataset is part of the named partition or file."""
         return not self.within or file.block.path == self.place or file.block.path.startswith(f"{self.place}/")
 
 
 async def find_dataset(session: Session, graph: GraphStore | None, text: str) -> Dataset:
-    """The one dataset that `text` names.
+    """Return the one dataset that `text` names.
 
     Raises:
-        NotFoundError: none has that name; the message names what is near.
-        InvalidQueryError: several have.
+        NotFoundError: no dataset has that name. The message lists similar names.
+        InvalidQueryError: several datasets have that name.
     """
     await asyncio.to_thread(session.refresh)
     try:
@@ -85,7 +85,7 @@ async def find_dataset(session: Session, graph: GraphStore | None, text: str) ->
         for whole, within in wholes(text):
             with suppress(NotFoundError):
                 return replace(await _find(session, graph, whole), within=within)
-        # What a person may call a dataset in another command, he may call it here.
+        # All commands accept the same names of a dataset.
         named = await nodes_named(graph, session.tenant, text, [NodeKind.DATASET]) if graph is not None else []
         if len(named) != 1:
             raise
@@ -93,7 +93,7 @@ async def find_dataset(session: Session, graph: GraphStore | None, text: str) ->
 
 
 async def _find(session: Session, graph: GraphStore | None, text: str) -> Dataset:
-    """The dataset that all of a text names. Raises as `find_dataset`."""
+    """Return the dataset that the whole text names. Raises as `find_dataset`."""
     catalog, tenant = session.store.catalog.datasets, session.tenant
     others: list[Dataset] = []
     if graph is not None and not await asyncio.to_thread(_is_known, catalog, tenant, text):
@@ -102,12 +102,13 @@ async def _find(session: Session, graph: GraphStore | None, text: str) -> Datase
 
 
 def shape_of(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
-    """How its files are read, and whether a capture wrote it.
+    """Return how the files of a dataset are read, and whether a capture wrote it.
 
-    As the latest capture wrote it that states its columns, else as the latest read it, else as captures without columns state.
+    The shape comes from the latest capture that wrote the dataset and states its columns, else from the latest that read it. Captures
+    without columns come last.
 
     Raises:
-        NotFoundError: no capture knows it, and it is a folder without data.
+        NotFoundError: no capture knows the dataset, and its folder has no data.
     """
     for shaped, role in product((True, False), ("sink", "source")):
         if (capture := session.store.catalog.datasets.latest(session.tenant, dataset.id, role, shaped=shaped)) is None:
@@ -126,14 +127,14 @@ def shape_of(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
 
 
 def current_files(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
-    """The files at the dataset's path as they are now, by path; the session then knows which of their rows are left out.
+    """Return the files at the dataset's path now, by path. The session then knows which of their rows are deleted.
 
     Raises:
-        NotFoundError: there is nothing at the path any more.
-        UnsupportedError: it may not be read, or its folder does not tell.
-        SourceUnavailableError: its storage does not say.
+        NotFoundError: nothing is at the path any more.
+        UnsupportedError: the path may not be read, or its folder cannot be listed.
+        SourceUnavailableError: the storage does not answer.
     """
-    # The metadata of a table lie in its own folder. Of other datasets no more is listed than what is meant: roots may end there.
+    # The metadata of a table is in its folder. For other datasets only the named part is listed: a root may end there.
     listed = format_of(shape.format).listed(session.look, dataset.path if format_of(shape.format).is_table else dataset.place, shape)
     if listed is None:
         raise NotFoundError(f"{dataset.name} cannot be read: there is nothing at {shown(dataset.place)} any more.")
@@ -147,9 +148,9 @@ def current_files(session: Session, dataset: Dataset, shape: Shape) -> list[Know
 
 
 def in_own_shapes(session: Session, dataset: Dataset, files: Sequence[KnownFile], paths: Iterable[str]) -> list[KnownFile]:
-    """The files, those at the paths in the shape in which they were written, where files of the dataset were written in several.
+    """Return the files. Each file at one of the paths has the shape of its writer, if the files of the dataset have several shapes.
 
-    A row that somebody names is counted as the file's writer counted it, whatever the latest writer of another file did.
+    A row that a user names is counted in the way of the file's writer, regardless of the latest writer of other files.
     """
     named = {uri for path in paths for uri in (uri_of(path), uri_of(Path(os.path.abspath(path))))}
     asked = {file.block: file for file in files if file.block.path in named and format_of(file.shape.format).shaped_by_file}
@@ -160,17 +161,17 @@ def in_own_shapes(session: Session, dataset: Dataset, files: Sequence[KnownFile]
             continue
         own = Shape.of_sink(sink)
         if not own.columns and (own.format, own.options) == (file.shape.format, file.shape.options):
-            continue  # the shape of the others has the columns, too
+            continue  # the shape of the other files also has the columns
         if own != file.shape and own.partitions == file.shape.partitions and format_of(own.format).shaped_by_file:
             found[file.number] = session.files[file.number] = replace(file, shape=own)
     return [found[file.number] for file in files]
 
 
 def named_files(session: Session, dataset: Dataset, shape: Shape, paths: Iterable[str]) -> list[KnownFile]:
-    """Files of a dataset that cannot be listed here, as the last capture that wrote or read each left it.
+    """Return files of a dataset that cannot be listed here, as the last capture that wrote or read each file knew it.
 
     Raises:
-        NotFoundError: no capture knows one of them.
+        NotFoundError: no capture knows one of the files.
     """
     found = []
     for path in dict.fromkeys(paths):
@@ -185,7 +186,7 @@ def named_files(session: Session, dataset: Dataset, shape: Shape, paths: Iterabl
 
 
 def _in_table(session: Session, dataset: Dataset, shape: Shape, uris: Iterable[str]) -> FileBlock | None:
-    """A data file that a table's metadata name though no capture knows it, as it is now."""
+    """Return the current block of a data file that a table's metadata names and that no capture knows."""
     try:
         table = session.table_rows(shape.format, dataset.path)
         uri = next((uri for uri in uris if table is not None and uri in table.files), None)
@@ -195,18 +196,18 @@ def _in_table(session: Session, dataset: Dataset, shape: Shape, uris: Iterable[s
 
 
 def _datasets(manifest: Manifest) -> set[str]:
-    """Node ids of what a capture read and wrote."""
+    """Return the node ids of the datasets that a capture read and wrote."""
     named = [source.dataset for source in manifest.sources] + ([manifest.sink.dataset] if manifest.sink else [])
     return {node_id(NodeKind.DATASET, dataset.namespace, dataset.name) for dataset in named}
 
 
 def is_captured(session: Session, files: Sequence[KnownFile]) -> bool:
-    """Whether a capture wrote or read one of the files as they are."""
+    """Return whether a capture wrote or read one of the files in its current state."""
     return session.store.catalog.knows(session.tenant, (file.block for file in files))
 
 
 def shown(uri: str) -> str:
-    """A URI as people write it: a path, of a local file."""
+    """Return a URI as people write it: the path, for a local file."""
     return uri.removeprefix("file:")
 
 
@@ -215,11 +216,11 @@ def _is_known(catalog: KnownDatasets, tenant: str, text: str) -> bool:
 
 
 async def _in_graph(graph: GraphStore, tenant: str, text: str) -> list[Dataset]:
-    """Datasets that no capture knows: their path is their name."""
+    """Return datasets that no capture knows. Their path is their name."""
     if text.startswith(f"{NodeKind.DATASET}:"):
         return [_of_node(node) for node in await graph.get(tenant, [text])]
     found = [_of_node(node) for node in (await graph.search(tenant, text, kinds=[NodeKind.DATASET], first=_SEARCHED)).nodes]
-    if not found and "/" not in text:  # a table's folder mostly bears its name
+    if not found and "/" not in text:  # a table's folder usually has the name of the table
         nodes = (await graph.search(tenant, text.rpartition(".")[2], kinds=[NodeKind.DATASET], first=_SEARCHED)).nodes
         found = [replace(_of_node(node), table=text) for node in nodes if has_symlink(node, text)]
     return found
@@ -235,7 +236,7 @@ def _named(dataset: Dataset, text: str) -> bool:
 
 
 def _one(catalog: KnownDatasets, tenant: str, text: str, others: Sequence[Dataset]) -> Dataset:
-    """The dataset that a text names, of those that captures know and some others: by all of its name, else by the end of it."""
+    """Return the dataset that a text names, among the captured datasets and `others`: by its whole name, else by the end of it."""
     wanted = text.rstrip("/") or text
     absolute, end = uri_of(Path(os.path.abspath(wanted))), f"/{wanted}"
     found: list[Dataset] = []
@@ -274,7 +275,7 @@ def _distinct(datasets: Iterable[Dataset]) -> list[Dataset]:
 
 
 def readable_files(session: Session, files: Sequence[KnownFile]) -> list[KnownFile]:
-    """Those of the files whose records can be read; the others are said."""
+    """Return the files whose records can be read, and report the others."""
     good = []
     for file in files:
         if file.problem:

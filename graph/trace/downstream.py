@@ -1,6 +1,6 @@
-"""The walk downstream: from records to the records that came from them, capture by capture.
+"""The walk downstream: from records to the records that were made from them, capture by capture.
 
-The inverse of the walk upstream for influence. Where nothing further is reached from the records of a visit, they are ends.
+The walk is the inverse of the walk upstream for influence. Records of a visit are ends if nothing further is reached from them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WITHOUT_END = 2**62
 
 
 class Downstream:
-    """See the module's docstring. `visited` are all tables of records that the walk met, the start included."""
+    """The walk downstream from a table of records. `visited` are all tables of records that the walk reached, including the start."""
 
     def __init__(
         self, session: Session, *, to: str | None = None, towards: Collection[str] | None = None, holding: Holding | None = None
@@ -54,13 +54,13 @@ class Downstream:
         self._to = to
         self._arrived = holding.moved if holding is not None else {}
         self._is_shared = to is not None and bool(session.store.catalog.datasets.written_as(session.tenant, to))
-        self._towards = towards  # the datasets that lead to `to`; None: all are followed
+        self._towards = towards  # the datasets that lead to `to`; None: follow all
         self._seen: dict[str, list[str]] = {}
 
     def run(self, begin: str) -> None:
-        """From a table `origin, file, row`."""
+        """Walk from a table `origin, file, row`."""
         waiting = deque([begin])
-        carried: set[str] = set()  # what `later` gave, which is of all later files
+        carried: set[str] = set()  # tables of `Later`, which cover all later files
         first = True
         while waiting:
             table = waiting.popleft()
@@ -87,7 +87,7 @@ class Downstream:
                 self.ends.append(ends)
 
     def _reaches(self, table: str, files: Collection[KnownFile], *, is_carried: bool) -> bool:
-        """Whether records are of the goal. They are followed on: a dataset may be made of what it held before."""
+        """Return whether records belong to the goal. The walk continues from them: a dataset may be made from its earlier content."""
         if self._to is None or not files:
             return False
         if next(iter(files)).dataset == self._to:
@@ -99,7 +99,7 @@ class Downstream:
         return False
 
     def _moved(self, table: str, files: Collection[KnownFile]) -> list[str]:
-        """The records as they lie in files elsewhere, a table for each dataset."""
+        """Return the records at their later places in other files, a table for each dataset."""
         turns: dict[tuple[str, int], dict[int, int]] = {}  # a file may have been copied to several places
         found = later_places(self._session, files)
         for file in files:
@@ -116,7 +116,7 @@ class Downstream:
         return self._session.table(f"SELECT origin, file, row FROM {table} WHERE file IN ({listed})")
 
     def _ends(self, table: str, onward: list[str]) -> str | None:
-        """Those records of a visit from whose origin nothing further was reached; None where there are none."""
+        """Return the records of a visit whose origin reached nothing further, or None if there are none."""
         if not onward:
             return table
         union = " UNION ".join(f"SELECT origin FROM {after}" for after in onward)
@@ -124,7 +124,7 @@ class Downstream:
         return ends if self._session.count(ends) else None
 
     def _step(self, capture: Capture, table: str, files: set[int]) -> str | None:
-        """The records that a capture made of these; None where there are none, or none that are new."""
+        """Return the records that a capture made from these, or None if no record is new."""
         session = self._session
         output, _ = datasets_of(capture)
         if output is None or (self._towards is not None and output not in self._towards):
@@ -142,7 +142,7 @@ class Downstream:
         return reached
 
     def _reached(self, capture: Capture, written: str) -> str:
-        """The records written, `file` being a number of the session; those alone that were not reached before."""
+        """Return the written records that were not reached before. `file` is a number of the session."""
         session, seen = self._session, self._seen.get(capture.id, ())
         numbers = {place: session.written(capture, place).number for place in sorted(session.files_of([written]))}
         rows = session.columns(written) if not seen else None
@@ -154,7 +154,7 @@ class Downstream:
         return session.table(f"SELECT DISTINCT w.origin, {mapped('w.file', numbers)} AS file, w.row FROM {written} w{known}")
 
     def _references(self, capture: Capture, scan: Operator, table: str, files: set[int]) -> str | None:
-        """What a scan calls these records: a table `origin, ref`."""
+        """Return the references of a scan to these records: a table `origin, ref`."""
         session, source = self._session, capture.source(scan.source)
         files = {number for number in files if capture.files_of(source).of(session.files[number].block) is not None}
         table, ranged = self._by_ranges(capture, source, table, files)
@@ -177,7 +177,7 @@ class Downstream:
         )
 
     def _by_ranges(self, capture: Capture, source: Source, table: str, files: set[int]) -> tuple[str, set[int]]:
-        """The table, its records of files in which one side counts ranges of bytes by the reader's numbers; and these files."""
+        """Renumber the records of files whose writer or reader counts ranges of bytes. Return the table and these files."""
         met = [self._session.files[number] for number in sorted(files)]
         ranged = [file for file in met if counts_bytes(file, source) and capture.files_of(source).of(file.block)]
         if not ranged:
@@ -193,7 +193,7 @@ class Downstream:
         return self._session.united(parts, ["origin", "file", "row"]), {file.number for file in ranged}
 
     def _renumbered(self, capture: Capture, source: Source, table: str, files: Sequence[int]) -> Iterator[str]:
-        """The records of files that the reader numbers otherwise, by its numbers; where those are not known it is said."""
+        """Yield the records of files that the reader numbers differently, in its numbers. Report the files whose numbers are not known."""
         for number in files:
             file = self._session.files[number]
             found = renumbered(self._session, table, file, source)
@@ -203,7 +203,7 @@ class Downstream:
                 yield found
 
     def _followed(self, capture: Capture, scan: Operator, files: set[int]) -> list[int]:
-        """Those files whose n-th record is the scan's n-th, as far as it is known who wrote them."""
+        """Return the files whose n-th record is the scan's n-th, as far as their writer is known."""
         session, source = self._session, capture.source(scan.source)
         kept = []
         made = writers(session, [session.files[number] for number in sorted(files)])
@@ -217,7 +217,7 @@ class Downstream:
         return kept
 
     def _ranges(self, capture: Capture, scan: Operator, number: int) -> list[tuple[int, int, int, int]]:
-        """File, ordinal, and the range of its records that the ordinal stands for."""
+        """Return tuples of the file, an ordinal, and the range of the file's records that the ordinal covers."""
         source, file = capture.source(scan.source), self._session.files[number]
         entry = capture.files_of(source).of(file.block)
         if entry is None:
@@ -239,6 +239,6 @@ class Downstream:
 
 
 def _within(places: Columns, file: int, ordinal: int, low: int, high: int) -> Columns:
-    """The references `origin, ref` to those of some places that lie in a range of a file."""
+    """Return the references `origin, ref` to the places that are in a range of a file."""
     met = memory_tables.taken(places, (places["file"] == file) & (places["row"] >= low) & (places["row"] < high))
     return {"origin": met["origin"], "ref": (ordinal << POSITION_BITS) | (met["row"] - low)}

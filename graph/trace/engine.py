@@ -1,8 +1,8 @@
-"""Tracing records, upstream or downstream, to the records that they came from or went into.
+"""Traces records upstream or downstream, to the records that they were made from or went into.
 
-For the service and the command line. An answer equals the table of operators in docs/guide/semantics.md, or says why it holds more or
-less: an operator that made a superset, a file that changed, a hop that is known by datasets only. A trace reads the kept associations,
-and the source files for values. It writes nothing.
+For the service and the command line. An answer equals the table of operators in docs/guide/semantics.md. Otherwise it states the reason for
+every record too many or too few: an operator that made a superset, a file that changed, a hop that is known by datasets only. A trace reads
+the kept associations, and the source files for values. A trace never writes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Elsewhere = Callable[[Session], AbstractContextManager[Session]]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the walk over records gave: tables of them (the goal's, or ends), the hops, and files known only as such (`vague`)."""
+    """The result of a walk: tables of the goal's records or of ends, the hops, and files with an unknown choice of records (`vague`)."""
 
     begin: str
     selected: Sequence[TracedRecord]
@@ -63,8 +63,8 @@ class Found:
     ends: Sequence[str]
     hops: Hops
     vague: Collection[int] = ()
-    blurred: Sequence[str] = ()  # which origins (`origin, file`) have records in the files of `vague`
-    end_files: Collection[int] | None = None  # the files of `ends`, where the walk told
+    blurred: Sequence[str] = ()  # tables `origin, file`: the origins with records in the files of `vague`
+    end_files: Collection[int] | None = None  # the files of `ends`, if the walk knows them
 
 
 async def trace(
@@ -76,12 +76,12 @@ async def trace(
     elsewhere: Elsewhere = nullcontext,
     larger_than: int | None = None,
 ) -> TraceAnswer:
-    """Answer a request. Without a graph, coarse hops are not followed. `elsewhere` gives the session in which records are followed.
+    """Answer a request. Without a graph, coarse hops are not followed. `elsewhere` gives the session for the walk over records.
 
-    With `larger_than`, only a trace that is expected to look at more rows than that uses `elsewhere`.
+    With `larger_than`, a trace uses `elsewhere` only if it is expected to read more rows than that.
 
     Raises:
-        NotFoundError: a dataset or file that the request names is not known.
+        NotFoundError: a dataset or file in the request is not known.
         InvalidQueryError: the predicate, a row or the column cannot be used.
         UnsupportedError: the records of the dataset cannot be read here.
     """
@@ -117,13 +117,16 @@ async def trace(
 
 
 def _is_larger(session: Session, begin: str, towards: Collection[str] | None, request: TraceRequest, most: int) -> bool:
-    """Whether a walk from these records is expected to look at more than `most` rows."""
+    """Return whether a walk from these records is expected to read more than `most` rows."""
     session.expected = expected_rows(session, begin, forward=request.forward, towards=towards, enough=most)
     return session.expected > most
 
 
 def _origins(session: Session, dataset: Dataset, records: Iterable[TracedRecord], *, searched: bool) -> list[Origin]:
-    """Return the files of the records in the answer, under the names by which the trace met them; with `searched`, all of the dataset."""
+    """Return the files of the records in the answer, under the names that the trace used.
+
+    With `searched`, return all files of the dataset.
+    """
     paths = {record.file for record in records}
     files = [file for file in session.files if file.block.path in paths or (searched and file.dataset == dataset.id)]
     return origins_of(session, files, dataset)
@@ -134,8 +137,8 @@ def walk(
 ) -> Found:
     """Select the records, and follow them as far as record lineage goes.
 
-    With `each`, what is reached says from which of the selected records: their `origin` is their place by file and row. `selected` is empty
-    then, as there may be millions.
+    With `each`, every result names the selected record it belongs to: `origin` is the record's position by file and row. `selected` is then
+    empty, as there may be millions.
     """
     begin, selected = _chosen(session, dataset, request, each=each)
     return _followed(session, begin, selected, to, towards, request, each=each)
@@ -174,14 +177,14 @@ def _followed(
 
 
 def _chosen(session: Session, dataset: Dataset, request: TraceRequest, *, each: bool) -> tuple[str, Sequence[TracedRecord]]:
-    """The records to begin with, as a table `origin, file, row` and as they are shown.
+    """Select the records to begin with, as a table `origin, file, row` and as records for the answer.
 
-    Of a dataset that cannot be read here, records are taken by file and row, unseen.
+    If the dataset cannot be read here, records are selected by file and row, without reading them.
     """
     if dataset.version is not None:
         return _chosen_then(session, dataset, dataset.version, request, each=each)
     shape, _ = shape_of(session, dataset)
-    by_place = format_of(shape.format).has_snapshots and request.rows  # a run knows the file, whatever the table has now
+    by_place = format_of(shape.format).has_snapshots and request.rows  # a run knows the file, even if the table no longer has it
     try:
         listed = named_files(session, dataset, shape, [path for path, _ in request.rows]) if by_place else _listed(session, dataset, shape)
     except UnsupportedError as error:
@@ -207,10 +210,10 @@ def _chosen(session: Session, dataset: Dataset, request: TraceRequest, *, each: 
 def _chosen_then(
     session: Session, dataset: Dataset, version: Version, request: TraceRequest, *, each: bool
 ) -> tuple[str, Sequence[TracedRecord]]:
-    """The same of a version of the dataset. Of files that are gone or changed since, records are taken unseen, or all of them.
+    """Select records of a version of the dataset. In files that are gone or changed, records are selected by number, or all of them.
 
     Raises:
-        UnsupportedError: a predicate is to choose among records that are gone.
+        UnsupportedError: a predicate cannot select among records that are gone.
     """
     files = version.files
     if request.rows:
@@ -243,7 +246,7 @@ def _chosen_then(
 
 
 def _all_unseen(session: Session, version: Version, *, each: bool, limit: int) -> tuple[str, Sequence[TracedRecord]]:
-    """All records of a version, by how many a run wrote to each file."""
+    """Return all records of a version, from the number of records that a run wrote to each file."""
     counts = [version.rows[file.number] for file in version.files]
     file = np.repeat(np.array([file.number for file in version.files], np.int64), counts)
     row = np.concatenate([np.arange(count, dtype=np.int64) for count in counts] or [np.empty(0, np.int64)])
@@ -255,10 +258,10 @@ def _all_unseen(session: Session, version: Version, *, each: bool, limit: int) -
 
 
 def _listed(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
-    """The files of a dataset, from which records can be chosen.
+    """Return the files of a dataset, to select records from.
 
     Raises:
-        UnsupportedError: they cannot be read here, or not listed.
+        UnsupportedError: the files cannot be read here, or not be listed.
     """
     listed = current_files(session, dataset, shape)
     known = format_of(shape.format)
@@ -268,7 +271,7 @@ def _listed(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]
 
 
 def _unseen(session: Session, files: Sequence[KnownFile], request: TraceRequest, *, each: bool) -> tuple[str, Sequence[TracedRecord]]:
-    """The records that the request names, without a look at their files; a number beyond those that a run wrote is refused."""
+    """Return the records that the request names, without reading their files. A row number beyond the written rows is refused."""
     places = sorted(set(places_of(files, request.rows)))
     written = session.store.catalog.writers(session.tenant, [file.block for file in files])
     rows = {
@@ -290,7 +293,7 @@ def _begin_in_memory(places: Iterable[tuple[int, int]], *, each: bool) -> Column
 
 
 def _check_column(asked: str, dataset: Dataset, columns: Iterable[Sequence[str]]) -> None:
-    """See that the dataset has a column: the files of the records, or all, where it is null in these."""
+    """Check that the dataset has a column, in the files of the records, or in all files."""
     there: Sequence[str] = ()
     for there in columns:
         if asked.lower() in {name.lower() for name in there}:
@@ -302,7 +305,7 @@ def _check_column(asked: str, dataset: Dataset, columns: Iterable[Sequence[str]]
 def _begun(
     session: Session, shape: Shape, files: Sequence[KnownFile], request: TraceRequest, *, each: bool
 ) -> tuple[str, Sequence[str], Sequence[TracedRecord]]:
-    """The records to begin with, as a table `origin, file, row`; their columns; and as they are shown."""
+    """Return the records to begin with: as a table `origin, file, row`, their columns, and as records for the answer."""
     if request.rows and request.where is None:
         read = select_at(session, shape, files, request.rows, values=request.selected_values)
         begin = session.hold(_begin_in_memory(read.records, each=each))
@@ -314,7 +317,7 @@ def _begun(
 
 
 def _witnessed(session: Session, down: Downstream, begin: str, selected: Sequence[TracedRecord], names: Names, *, each: bool) -> Found:
-    """Of the records reached, those whose witness holds one that the trace began with."""
+    """Keep the reached records whose witness contains a record that the trace began with."""
     within = session.table(" UNION ".join(f"SELECT file, row FROM {table}" for table in down.visited))
     hops = Hops()
 
@@ -342,7 +345,7 @@ def _witnessed(session: Session, down: Downstream, begin: str, selected: Sequenc
 async def lifted_of(
     graph: GraphStore | None, session: Session, found: Found, to: str | None, towards: Collection[str] | None, *, forward: bool
 ) -> Lifted:
-    """Where the trace goes on by datasets, from where the walk over records ended."""
+    """Continue the trace by datasets where the walk over records ended."""
     if graph is None:
         return Lifted()
     numbers = found.end_files
@@ -362,13 +365,13 @@ async def lifted_of(
 def _listed_places(
     session: Session, found: Found, lifted: Lifted, to: Dataset | None, request: TraceRequest
 ) -> tuple[list[tuple[int, int]], int]:
-    """The first records of the answer, as number of file and row, and how many there are in all."""
+    """Return the first records of the answer, as number of file and row, and their total number."""
     shown = files_shown(session, lifted, to, request)
     return _places(session, found.reached if to else found.ends, shown, request.limit)
 
 
 def files_shown(session: Session, lifted: Lifted, to: Dataset | None, request: TraceRequest) -> set[int]:
-    """The files of which an answer shows records: of a dataset that the trace goes to, those that are meant."""
+    """Return the files whose records an answer lists: those of the requested part of the target dataset, if there is a target."""
     files = [file for file in session.files if request.forward or file.dataset not in lifted.left]
     return {file.number for file in files if to is None or to.has(file)}
 
@@ -376,7 +379,7 @@ def files_shown(session: Session, lifted: Lifted, to: Dataset | None, request: T
 def _entries(
     session: Session, found: Found, lifted: Lifted, to: str | None, request: TraceRequest, places: Sequence[tuple[int, int]], count: int
 ) -> tuple[list[TracedRecord], int]:
-    """The records of the answer, and their number before the limit."""
+    """Return the records of the answer, and their number before the limit."""
     wider = [_vague(session, number) for number in sorted(found.vague) if to is None or session.files[number].dataset == to]
     if to is None:
         wider += [TracedRecord(dataset, None, None, Grain.DATASET) for dataset in sorted(lifted.datasets)]
@@ -387,7 +390,7 @@ def _entries(
 
 
 def _places(session: Session, tables: Sequence[str], shown: Collection[int], limit: int) -> tuple[list[tuple[int, int]], int]:
-    """The first records of tables, by dataset, path and row, as number of file and row; and how many there are in all."""
+    """Return the first records of tables, by dataset, path and row, as number of file and row, and their total number."""
     if not tables:
         return [], 0
     ordered = sorted((session.files[number] for number in shown), key=lambda file: (file.dataset, file.block.path))
@@ -397,14 +400,16 @@ def _places(session: Session, tables: Sequence[str], shown: Collection[int], lim
         return _places_in_memory([columns for columns in known if columns is not None], ranks, limit)
     rank = mapped("file", ranks)
     union = " UNION ALL ".join(f"SELECT file, row FROM {table}" for table in tables)
-    each_once = "DISTINCT " if len(tables) > 1 else ""  # as one table has them; another look at millions takes longer than the walk
+    each_once = (
+        "DISTINCT " if len(tables) > 1 else ""
+    )  # one table has no duplicates; to remove them from millions takes longer than the walk
     ranked = f"SELECT {each_once}file, row, {rank} AS rank FROM ({union})"
     table = session.table(f"SELECT file, row, rank FROM ({ranked}) WHERE rank IS NOT NULL")
     return session.database.execute(f"SELECT file, row FROM {table} ORDER BY rank, row LIMIT {limit:d}").fetchall(), session.count(table)
 
 
 def _places_in_memory(tables: Sequence[Columns], ranks: Mapping[int, int], limit: int) -> tuple[list[tuple[int, int]], int]:
-    """The same, of tables in memory."""
+    """As `_places`, for tables in memory."""
     ranked = [
         {"rank": memory_tables.mapped(columns["file"], ranks), **memory_tables.chosen(columns, ["file", "row"])} for columns in tables
     ]

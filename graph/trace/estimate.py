@@ -1,7 +1,7 @@
-"""How much a walk will look at, known before it begins: from the counts that manifests have, without a look at a table.
+"""Estimates how many rows a walk will read, from the counts in manifests, without reading a table.
 
-For whoever decides where a trace is followed. Of each capture that the walk comes to, it is the rows of its boundaries times the share of
-its records that are asked for, as if every group were of one size and every record alike. It decides nothing about the answer.
+For the choice where a trace runs. The estimate for a capture is the rows of its boundaries times the share of its records that are needed,
+as if all groups had one size and all records were alike. The estimate never changes the answer.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from headwater.graph.model import node_id
 from headwater.graph.records.lists import block_of_source
 from headwater.graph.trace.session import Capture, Session
 
-_FILES = 1_000  # of a source or a sink: who wrote or read the others is taken to be alike
-_CAPTURES = 500  # that the walk comes to; by then it is known well enough
-_SCANNED = 50  # rows that are read to find others, for what following one of them costs
+_FILES = 1_000  # of a source or a sink; the others are assumed to have the same writers and readers
+_CAPTURES = 500  # that a walk visits; the estimate is then good enough
+_SCANNED = 50  # rows that can be scanned in the time that one row takes to follow
 
 
 def expected_rows(session: Session, begin: str, *, forward: bool, towards: Collection[str] | None, enough: int) -> int:
-    """The rows that a walk from the records of a table is expected to look at; counted no further than `enough`."""
+    """Return the number of rows that a walk from the records of a table is expected to read. Counting stops at `enough`."""
     counts = _by_file(session, begin)
     return (_Down if forward else _Up)(session, towards, enough).run(counts)
 
 
 class _Walk:
-    """The captures that a walk comes to, each once, in its order; `_waiting` has the records of each that it asks for."""
+    """Visits the captures of a walk in order, each once. `_waiting` holds the number of needed records of each capture."""
 
     def __init__(self, session: Session, towards: Collection[str] | None, enough: int) -> None:
         self._session = session
@@ -64,7 +64,7 @@ class _Walk:
 
 
 class _Up(_Walk):
-    """From what captures wrote to what they read."""
+    """From the files that captures wrote to the files that they read."""
 
     def _begin(self, counts: dict[int, int]) -> None:
         files = {self._session.files[number].block: number for number in counts}
@@ -86,7 +86,7 @@ class _Up(_Walk):
                 self._read(capture, source, share)
 
     def _read(self, capture: Capture, source: Source, share: float) -> None:
-        """Ask the writers of what a source read for the share of it that it got from each."""
+        """Add to each writer of a source its share of the needed records."""
         files = capture.files_of(source)
         first = [block_of_source(file) for file in files.first(_FILES)]
         found = self._session.store.catalog.writers(self._session.tenant, first)
@@ -97,7 +97,7 @@ class _Up(_Walk):
 
 
 class _Down(_Walk):
-    """From what captures read to what they wrote."""
+    """From the files that captures read to the files that they wrote."""
 
     def _begin(self, counts: dict[int, int]) -> None:
         files = {self._session.files[number].block: number for number in counts}
@@ -123,7 +123,7 @@ class _Down(_Walk):
 
 
 def _by_file(session: Session, table: str) -> dict[int, int]:
-    """How many records of each file a table has."""
+    """Count the records of a table for each file."""
     known = session.columns(table)
     if known is not None:
         numbers, counts = np.unique(known["file"], return_counts=True)

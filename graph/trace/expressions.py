@@ -1,8 +1,8 @@
-"""The expressions that a trace went through: for each run on its path, operator by operator, what made the columns that are needed.
+"""The expressions on the path of a trace: for each run, operator by operator, how the needed columns were computed.
 
-From the plan as it was described, not from its text, which Spark cuts short where there are many columns. A column is followed through the
-plan as a witness is (`plan.carried`), and across runs through the files that join them. Where nothing is chosen, or a plan does not tell,
-every expression between is listed: too many, never too few.
+The source is the plan in the manifest, because Spark cuts the text of a plan if there are many columns. A column is followed through the
+plan in the same way as a witness (`plan.carried`), and across runs through the files that join them. If no column is requested, or a plan
+is incomplete, every expression in between is listed: too many, never too few.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ _NUMBERED = re.compile(r"(\w)#\d+L?\b")
 
 
 def readable(text: str) -> str:
-    """Spark's text without the numbers that it gives to columns."""
+    """Return Spark's text without the numbers of columns."""
     return _NUMBERED.sub(r"\1", text)
 
 
 def columns_needed(captures: Sequence[Capture], start: Collection[str], names: Names) -> dict[str, Names]:
-    """Which columns of its output each capture of a path must give, for `names` of what wrote the datasets `start`; None: all."""
+    """Return the output columns that each capture of a path must provide for the columns `names` of the datasets `start`.
+
+    None stands for all columns.
+    """
     by_output: dict[str, list[Capture]] = {}
     for capture in captures:
         by_output.setdefault(datasets_of(capture)[0] or "", []).append(capture)
@@ -51,7 +54,7 @@ def columns_needed(captures: Sequence[Capture], start: Collection[str], names: N
 
 
 def steps_of(capture: Capture, operators: Iterable[Operator], names: Names) -> list[Step]:
-    """What the operators do for the columns `names` of the capture's output, in the order of the operators."""
+    """Return the effects of operators on the output columns `names` of a capture, in the order of the operators."""
     given = _given(capture, names)
     steps: list[Step] = []
     for operator in operators:
@@ -66,7 +69,7 @@ def steps_of(capture: Capture, operators: Iterable[Operator], names: Names) -> l
 
 
 def _given(capture: Capture, names: Names) -> Mapping[int, Needed]:
-    """The attributes that each operator must give."""
+    """Return the attributes that each operator must provide."""
     sink, operators = capture.manifest.sink, capture.manifest.operators
     if not operators or sink is None:
         return {}
@@ -76,7 +79,7 @@ def _given(capture: Capture, names: Names) -> Mapping[int, Needed]:
 
 
 def _deciding(operator: Operator) -> Iterator[Expression]:
-    """What decides which rows are there, or go together."""
+    """Yield the expressions that decide which rows exist, or belong together."""
     if operator.condition is not None:
         yield operator.condition
     yield from operator.keys

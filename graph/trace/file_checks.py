@@ -25,15 +25,19 @@ from headwater.graph.trace.moved_files import find_origins
 from headwater.graph.trace.session import KnownFile, Session
 
 _SHOWN = 3  # runs that a note names
-_MOST_DATASETS = 20  # tables at which a walk ended that are looked at
+_MOST_DATASETS = 20  # ends of a walk whose tables are checked
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """The content of a dataset now: the numbers of its files, and by number the rows that were deleted from them.
+    """The content of a dataset now.
 
-    No known run wrote the files `foreign`. Known runs wrote the files `moved` elsewhere; they are listed by the number of the written file.
-    `label` is the snapshot of a table whose catalog alone knows which is the current one. `unknown` says why nothing of it can be told.
+    files     numbers of its files
+    left_out  deleted rows, by number of the file
+    foreign   files that no known run wrote
+    moved     files that known runs wrote elsewhere, by number of the written file
+    label     the snapshot that is taken for the current one, if only the table's catalog knows the current one
+    unknown   why the content cannot be determined
     """
 
     dataset: str
@@ -73,13 +77,16 @@ def held_now(session: Session, holding: Holding, tables: Sequence[str]) -> list[
 
 
 def say_snapshot(session: Session, holding: Holding) -> None:
-    """Name the snapshot of a table that is taken for the current one."""
+    """Name the snapshot of a table that is assumed to be the current one."""
     if holding.label is not None:
         session.say(_name(holding), f"its records are those of snapshot {holding.label}, the newest in its folder", "version")
 
 
 def say_gone(session: Session, tables: Sequence[str]) -> None:
-    """Name the versions of records that their tables do not hold any more. The records stay in the answer: they are as a run had them."""
+    """Name the versions of records that their tables do not hold any more.
+
+    The records stay in the answer, with the content that a run read or wrote.
+    """
     met: dict[str, set[int]] = {}
     for number in session.files_of(tables) if tables else ():
         file = session.files[number]
@@ -136,7 +143,7 @@ def _only_held(session: Session, holding: Holding, table: str) -> str:
 
 
 def _is_held(session: Session, holding: Holding, file: KnownFile) -> bool:
-    """Whether the dataset has a file now. Partitions of a table may lie outside of its folder: they are looked at one by one."""
+    """Return whether the dataset has a file now. Partitions of a table may lie outside of its folder, so each of these files is checked."""
     if file.number in holding.files or format_of(file.shape.format).is_table or file.block.path.startswith(holding.folder):
         return file.number in holding.files
     try:
@@ -204,9 +211,9 @@ def _writers(session: Session, numbers: Iterable[int]) -> dict[int, str]:
 
 
 def _versions(session: Session, counts: Mapping[str | None, int]) -> str:
-    """Name the versions in which a dataset had records, by the captures that wrote them.
+    """Name the versions of a dataset that had the records, by the captures that wrote them.
 
-    `counts` are the records of each capture, 0 if they are not counted. None stands for runs that are not known.
+    `counts` are the records of each capture, 0 if they are not counted. None stands for unknown runs.
     """
     captures = [(session.capture(writer), count) for writer, count in counts.items() if writer is not None]
     if not captures:

@@ -1,8 +1,8 @@
-"""The functions that a predicate may use: what they cost is in proportion to the record, and they tell nothing of this machine.
+"""The functions that a predicate may use. Their cost is proportional to the record, and they reveal nothing about this machine.
 
-For `predicate`. A function that makes much of little (`repeat`, `lpad`, `range`, `replace`), waits (`sleep_ms`), reads files, settings or
-environment variables, or gives another result each time (`random`, `now`) must never be listed. Names are DuckDB's, in lower case; an
-operator is a function there.
+For `predicate`. A function that makes large results from small input (`repeat`, `lpad`, `range`, `replace`), waits (`sleep_ms`), reads
+files, settings or environment variables, or returns another result each time (`random`, `now`) must never be listed. Names are DuckDB's, in
+lower case. An operator is a function in DuckDB.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The path of a trace: for each capture on it, the output, the inputs and the operations between."""
+"""The path of a trace: for each capture on it, the output, the inputs and the operations in between."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from headwater.graph.trace.expressions import columns_needed, readable, steps_of
 from headwater.graph.trace.links import Names, datasets_of
 from headwater.graph.trace.session import Capture, Session
 
-_OWN_ROWS = "local:"  # begins the path of rows that a program made itself, with the capture's id
+_OWN_ROWS = "local:"  # prefix of the path of rows that a program made itself; the capture's id follows
 _MOST_NAMED = 5  # datasets in a sentence
-_FAILED = "Failed in actor "  # begins a note
-_MOST_FAILURES = 20  # that are noted; all are among the records
-MOST_TASKS = 20  # that a hop names
+_FAILED = "Failed in actor "  # prefix of a note
+_MOST_FAILURES = 20  # in notes; the records contain all failures
+MOST_TASKS = 20  # per hop
 
 
 @dataclass
 class Visit:
-    """One capture on the path: tables `file, row` of its output records, and the scans that the trace reached."""
+    """A capture on the path: tables `file, row` of its output records, and the scans that the trace reached."""
 
     capture: Capture
     records: list[str] = field(default_factory=list)
     scans: set[int] = field(default_factory=set)
-    done: list[str | None] = field(default_factory=list)  # what the command did to the records of each table; None: not known
+    done: list[str | None] = field(default_factory=list)  # effect of the command on the records of each table; None: not known
 
 
 class Hops:
-    """Collects visits in the order in which they are first made."""
+    """Collects visits in the order of their first occurrence."""
 
     def __init__(self) -> None:
         self._visits: dict[str, Visit] = {}
@@ -46,11 +46,10 @@ class Hops:
         visit.scans.update(scans)
 
     def captures(self) -> list[Capture]:
-        """The captures that the trace went through."""
         return [visit.capture for visit in self._visits.values()]
 
     def listed(self, session: Session, start: str, names: Names) -> list[Hop]:
-        """The hops, in the order of the visits, with the expressions behind the columns `names` of the dataset `start`."""
+        """Return the hops in the order of the visits, with the expressions that computed the columns `names` of the dataset `start`."""
         needed = columns_needed(self.captures(), [start], names) if names is not None else {}
         return [_hop(session, visit, needed.get(visit.capture.id)) for visit in self._visits.values()]
 
@@ -58,7 +57,7 @@ class Hops:
 def notes_of(captures: Iterable[Capture], ends: Iterable[str]) -> list[str]:
     """Return a sentence for each job whose program may have put values of earlier results into a query, which no plan shows.
 
-    `ends` are the files of the records of the answer: where these are rows of such a program, the way ends at the program.
+    `ends` are the files of the records of the answer. If these are rows of such a program, the path ends at the program.
     """
     own_rows = {file.removeprefix(_OWN_ROWS).partition("/")[0] for file in ends if file.startswith(_OWN_ROWS)}
     found: dict[str, None] = {}
@@ -81,7 +80,7 @@ def notes_of(captures: Iterable[Capture], ends: Iterable[str]) -> list[str]:
 
 
 def failures_in(captures: Iterable[Capture], records: Iterable[TracedRecord]) -> list[str]:
-    """Return a sentence for each reason for which records failed in an actor, where an answer reaches that."""
+    """Return a sentence for each reason why records in the answer failed in an actor."""
     reasons: dict[str, str] = {}
     for capture in captures:
         sink = capture.manifest.sink
@@ -93,7 +92,7 @@ def failures_in(captures: Iterable[Capture], records: Iterable[TracedRecord]) ->
 
 
 def without_reasons(answer: TraceAnswer) -> TraceAnswer:
-    """An answer with the type of an exception alone in the place of the reason for which an input failed, which may hold any value."""
+    """Return the answer with only the type of the exception in place of each reason of a failure. A reason may contain any value."""
     if not any(note.startswith(_FAILED) for note in answer.notes):
         return answer
     kinds: dict[str, None] = {}
@@ -107,19 +106,17 @@ def without_reasons(answer: TraceAnswer) -> TraceAnswer:
 
 
 def _key_of(record: TracedRecord) -> str:
-    """The key of a record of a table."""
     return unquote(record.file.rpartition("/")[2]) if record.file is not None else ""
 
 
 def _results(datasets: Sequence[DatasetName]) -> str:
-    """The results that a program had read, by their datasets."""
     names = [dataset.name if dataset.namespace == "file" else f"{dataset.namespace}/{dataset.name.lstrip('/')}" for dataset in datasets]
     more = f" and {len(names) - _MOST_NAMED} more datasets" if len(names) > _MOST_NAMED else ""
     return f"results of queries over {', '.join(names[:_MOST_NAMED])}{more}" if names else "results of queries"
 
 
 def say_problems(session: Session, capture: Capture, *, witness: bool = False) -> None:
-    """Add to the answer what a capture says that it lacks, and which of its operators do not tell what they do."""
+    """Report the limits of a capture that its manifest states, and the operators whose effect is not known."""
     for problem in capture.manifest.problems:
         if witness and problem.kind == "influence":
             continue
@@ -135,12 +132,12 @@ def say_problems(session: Session, capture: Capture, *, witness: bool = False) -
 
 
 def _done(visit: Visit) -> list[str]:
-    """What a command did to the records, if it did the same to all."""
+    """Return the effect of a command on the records, if it was the same for all."""
     return [text for text in visit.done[:1] if text is not None and len(set(visit.done)) == 1]
 
 
 def _is_end(capture: Capture, operator: Operator) -> bool:
-    """Whether an operator only reads a source or writes the output: the root of a plan that writes."""
+    """Return whether an operator only reads a source, or is the root of a plan that writes."""
     return operator.behaviour is Behaviour.SOURCE or (operator is capture.manifest.operators[0] and capture.manifest.sink is not None)
 
 

@@ -1,6 +1,6 @@
-"""The lineage graph of an answer: the datasets and jobs that the trace went through, and the columns where one was asked for.
+"""The lineage graph of an answer: the datasets and jobs that the trace passed, and the requested column's lineage.
 
-For the page, which draws it. It must hold no link that the trace did not take, even where the graph has one between two of its nodes.
+For the page, which draws it. The graph must hold no link that the trace did not follow, even if the store has one between two of its nodes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ _COLUMN_LIMIT = 2_000
 
 
 async def path_graph(graph: GraphStore, tenant: str, answer: TraceAnswer, *, column: str | None = None, forward: bool = False) -> Subgraph:
-    """Nodes and edges of `answer.path`; with `column`, also that column of what was selected, and its sources (forward: products)."""
+    """Return the nodes and edges of `answer.path`.
+
+    With `column`, add that column of the selected datasets and its sources (forward: products).
+    """
     flows = _flows(answer)
     jobs = {hop.job for hop in answer.path}
     ends = {end for edge in flows for end in (edge.src, edge.dst)}
@@ -33,7 +36,7 @@ async def path_graph(graph: GraphStore, tenant: str, answer: TraceAnswer, *, col
 
 
 def column_id(dataset: str, column: str) -> str:
-    """Id of a column of the dataset with the id `dataset`."""
+    """Return the id of a column of the dataset with the id `dataset`."""
     _, parts = parse_id(dataset)
     return node_id(NodeKind.COLUMN, *parts, column)
 
@@ -41,7 +44,7 @@ def column_id(dataset: str, column: str) -> str:
 async def _columns(
     graph: GraphStore, tenant: str, begin: Sequence[str], column: str, datasets: Collection[str], *, direction: Direction, depth: int
 ) -> Subgraph:
-    """The lineage of the column, as far as its datasets are on the path, with the edges that tell which dataset contains which column."""
+    """Return the lineage of the column within the datasets of the path, with edges from each dataset to its columns."""
     focus = [column_id(dataset, column) for dataset in begin]
     reached = await graph.reach(tenant, focus, direction=direction, kinds=[EdgeKind.DERIVES], depth=depth, limit=_COLUMN_LIMIT)
     owner = {node.id: _dataset_of(node.id) for node in reached.nodes}
@@ -53,7 +56,7 @@ async def _columns(
 
 
 async def _nodes(graph: GraphStore, tenant: str, ids: Sequence[str]) -> list[Node]:
-    """The nodes, also those that no event has stated: the path shows them under their id."""
+    """Return the nodes. A node that no event has stated gets its id as its name."""
     known = {node.id: node for node in await graph.get(tenant, ids)}
     return [known.get(identifier) or _unstated(identifier) for identifier in ids]
 
@@ -64,7 +67,7 @@ def _unstated(identifier: str) -> Node:
 
 
 def _flows(answer: TraceAnswer) -> list[Edge]:
-    """Every flow of the path once, in the order of the path."""
+    """Return every flow of the path once, in the order of the path."""
     flows: dict[tuple[str, str, EdgeKind], Edge] = {}
     for hop in answer.path:
         for edge in (*(Edge(source, hop.job, EdgeKind.READS) for source in hop.inputs), Edge(hop.job, hop.output, EdgeKind.WRITES)):

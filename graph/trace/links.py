@@ -1,6 +1,6 @@
-"""The links between captures: which of them wrote or read a file block, and which columns are needed there.
+"""The links between captures: the captures that wrote or read a file block, and the columns that are needed there.
 
-Nothing is linked by time or by name alone: a file that was overwritten since is another block.
+A link never depends on time or name alone. A file that was overwritten is another block.
 """
 
 from __future__ import annotations
@@ -22,21 +22,24 @@ Names = frozenset[str] | None  # columns of a dataset, in lower case; None: all
 
 
 def writers(session: Session, files: Iterable[KnownFile]) -> dict[int, str]:
-    """For each file (by number) the capture that wrote it as it was read."""
+    """Return, by number of the file, the capture that wrote the file in this state."""
     by_block = {file.block: file.number for file in files}
     found = session.store.catalog.writers(session.tenant, by_block)
     return {by_block[block]: capture for block, capture in found.items()}
 
 
 def readers(session: Session, files: Iterable[KnownFile], towards: Collection[str] | None = None) -> dict[int, list[str]]:
-    """For each file the captures that read it as it was written; `towards`: those of them that wrote one of these datasets."""
+    """Return, by number of the file, the captures that read the file in this state.
+
+    `towards` keeps captures that wrote one of these datasets.
+    """
     by_block = {file.block: file.number for file in files}
     found = session.store.catalog.readers(session.tenant, by_block, towards)
     return {by_block[block]: captures for block, captures in found.items()}
 
 
 def read_as(session: Session, files: Iterable[KnownFile], dataset: str) -> set[int]:
-    """Those of the files, by number, that some capture read as files of a dataset."""
+    """Return the numbers of the files that a capture read as files of a dataset."""
     known = {file.number: file for file in files}
     found = set()
     for number, captures in readers(session, known.values()).items():
@@ -48,7 +51,7 @@ def read_as(session: Session, files: Iterable[KnownFile], dataset: str) -> set[i
 
 
 def unread(session: Session, files: Iterable[KnownFile]) -> list[KnownFile]:
-    """The files that no capture read as they are."""
+    """Return the files that no capture read in their current state."""
     by_block = {file.block: file for file in files}
     read = session.store.catalog.read(session.tenant, by_block) if by_block else set()
     return [file for block, file in by_block.items() if block not in read]
@@ -63,9 +66,9 @@ def say_overwritten(session: Session, file: KnownFile, reader: Capture) -> None:
 
 
 def say_read_before(session: Session, file: KnownFile) -> None:
-    """Report a file that has changed since a capture read it: what became of its earlier records is not known.
+    """Report a file that has changed since a capture read it: nothing is known about its earlier records now.
 
-    Not of one that a known run wrote as it is: its records are that run's, and nobody has read them.
+    A file that a known run wrote in its current state is not reported: its records are that run's, and nobody has read them.
     """
     if writers(session, [file]):
         return
@@ -74,7 +77,7 @@ def say_read_before(session: Session, file: KnownFile) -> None:
 
 
 def datasets_of(capture: Capture) -> tuple[str | None, dict[int, str]]:
-    """Node ids of the dataset that a capture wrote, and of those that its scans read."""
+    """Return the node id of the dataset that a capture wrote, and by scan the node ids of the datasets that it read."""
     sink = capture.manifest.sink
     names = {source.source: _dataset(source) for source in capture.manifest.sources}
     scans = {operator.id: names[operator.source] for operator in scans_of(capture) if operator.source is not None}
@@ -82,22 +85,21 @@ def datasets_of(capture: Capture) -> tuple[str | None, dict[int, str]]:
 
 
 def scans_of(capture: Capture) -> list[Operator]:
-    """The scans of a capture."""
     return [operator for operator in capture.plan.operators.values() if operator.behaviour is Behaviour.SOURCE]
 
 
 def needed_names(scan: Operator, needed: Needed) -> Names:
-    """The columns of its file that a scan must give."""
+    """Return the columns of its file that a scan must provide."""
     return None if needed is None else frozenset(column.name.lower() for column in scan.attributes if column.attr in needed)
 
 
 def names_at_writer(source: Source, sink: Sink, names: Names) -> Names:
-    """The columns as their writer calls them; None: any of them."""
+    """Return the columns under their names at the writer. None stands for all columns."""
     return None if names is None else format_of(source.format).names_at_writer(source, sink, names)
 
 
 def attributes_of(sink: Sink, names: Names) -> Needed:
-    """The attributes that the columns of these names hold. A column that was not written has no value that a record could have given."""
+    """Return the attributes of the columns with these names. A column that was not written has no value from any record."""
     if names is None or not sink.columns:
         return None
     return frozenset(column.attr for column in sink.columns if column.name.lower() in names)
@@ -108,7 +110,7 @@ def _dataset(of: Source | Sink) -> str:
 
 
 def counts_alike(sink: Sink, source: Source) -> bool:
-    """Whether the writer's n-th record of a file is the reader's n-th: a header that one of them does not know shifts all that follow."""
+    """Return whether writer and reader number the records of a file alike. A header that only one of them knows shifts all records."""
     try:
         return format_of(sink.format).numbering(sink.options) == format_of(source.format).numbering(source.options)
     except UnsupportedError:
@@ -116,7 +118,7 @@ def counts_alike(sink: Sink, source: Source) -> bool:
 
 
 def numbered_alike(shape: Shape, source: Source) -> bool:
-    """Whether the n-th record of a file in one shape is the reader's n-th."""
+    """Return whether the reader numbers the records of a file as the shape does."""
     read = Shape.of_source(source)
     if (shape.format, shape.options) == (read.format, read.options):
         return True
@@ -127,9 +129,9 @@ def numbered_alike(shape: Shape, source: Source) -> bool:
 
 
 def renumbered(session: Session, table: str, file: KnownFile, source: Source) -> str | None:
-    """The records `origin, file, row` of a file that its reader numbers otherwise, by its numbers; None where those are not known.
+    """Return the records `origin, file, row` of a file in the numbers of a reader that numbers differently. None if these are not known.
 
-    A header, or lines that one of them drops, tell the two apart: records of one line are one record.
+    The two differ by a header, or by lines that one of them drops. Records with the same line are the same record.
     """
     of_file = session.table(f"SELECT origin, file, row FROM {table} WHERE file = {file.number}")
     session.count(of_file)

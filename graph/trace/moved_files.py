@@ -1,7 +1,7 @@
-"""Records of files that a program renamed, moved or copied after a known run wrote them, and which no known run wrote where they lie.
+"""Follows records of files that a program renamed, moved or copied after a known run wrote them, to places where no known run wrote.
 
-For the walks. A record is followed from one place of its file to the other. If it is not certain that two files are one, the answer says
-so. If several files may be the one, the trace ends there and the answer names them.
+For the walks. The answer reports two files that are only likely to be the same. If several files may be the written one, the trace ends
+there and the answer names them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ _SHOWN = 3
 
 
 def former_places(session: Session, files: Iterable[KnownFile]) -> dict[int, int]:
-    """Return the numbers of the written files, by the numbers of the files that they are now. No capture wrote `files` where they lie."""
+    """Return the numbers of the written files, by the numbers of the files that they are now.
+
+    No capture wrote `files` at their current place.
+    """
     return {number: written.number for number, written in find_origins(session, files).items()}
 
 
 def find_origins(session: Session, files: Iterable[KnownFile]) -> dict[int, KnownFile]:
-    """Return the written files, by the numbers of the files that they are now. No capture wrote `files` where they lie."""
+    """Return the written files, by the numbers of the files that they are now. No capture wrote `files` at their current place."""
     by_block = {file.block: file for file in files if format_of(file.shape.format).in_files}
     moves = session.store.catalog.moves.origins(session.tenant, by_block) if by_block else {}
     return {
@@ -39,7 +42,7 @@ def find_origins(session: Session, files: Iterable[KnownFile]) -> dict[int, Know
 
 
 def later_places(session: Session, files: Iterable[KnownFile]) -> dict[int, list[KnownFile]]:
-    """Return the files elsewhere that captures read and that are moved or copied files of these, by the numbers of these."""
+    """Return the moved or copied files elsewhere that captures read, by the numbers of the original `files`."""
     blocks = [file.block for file in files if format_of(file.shape.format).in_files]
     moves = session.store.catalog.moves.destinations(session.tenant, blocks) if blocks else {}
     found: dict[int, list[KnownFile]] = {}
@@ -51,7 +54,7 @@ def later_places(session: Session, files: Iterable[KnownFile]) -> dict[int, list
 
 
 def renumber(session: Session, table: str, numbers: Mapping[int, int]) -> str:
-    """The records of a table `origin, file, row` that lie in some files, with other numbers for these files."""
+    """Return the records of a table `origin, file, row` in some files, with other numbers for these files."""
     known = session.columns(table)
     if known is not None:
         rows = memory_tables.taken(memory_tables.chosen(known, ["origin", "file", "row"]), np.isin(known["file"], list(numbers)))
@@ -95,7 +98,7 @@ def _shown(files: Sequence[FileBlock]) -> str:
 
 
 def _as_read(session: Session, block: FileBlock) -> KnownFile | None:
-    """A file as the first capture that read it knew it."""
+    """Return a file in the shape of the first capture that read it."""
     for capture in map(session.capture, session.store.catalog.readers(session.tenant, [block]).get(block, ())):
         for source in capture.manifest.sources:
             entry = capture.files_of(source).of(block)
@@ -106,7 +109,7 @@ def _as_read(session: Session, block: FileBlock) -> KnownFile | None:
 
 
 def _counts_alike(session: Session, file: KnownFile, written: KnownFile) -> bool:
-    """Whether the n-th record of a file is the n-th that was written; else the answer says that the trace ends there."""
+    """Return whether both files number their records alike. If not, the answer says that the trace ends there."""
     try:
         ours, theirs = (format_of(one.shape.format).numbering(dict(one.shape.options)) for one in (file, written))
     except UnsupportedError:

@@ -1,7 +1,7 @@
-"""Files of a dataset that lie outside of its folder: partitions of a table that have a location of their own.
+"""Files of a dataset outside of its folder, in partitions of a table with a location of their own.
 
-For whoever chooses the records that a trace begins with. Only the table's catalog knows where such partitions are, and a trace does not ask
-it: the files are those that the last run read, and an answer that searched them says so.
+For the selection of the records that a trace begins with. Only the table's catalog knows these locations, and a trace does not ask it. The
+files are those that the last run read. An answer that searched them reports this.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from headwater.graph.records import block_at, uri_of
 from headwater.graph.trace.datasets import Dataset, named_files
 from headwater.graph.trace.session import KnownFile, Session
 
-_MOST = 100_000  # files of a table that are gone through
+_MOST = 100_000  # files of a table that are checked
 
 
 def files_apart(session: Session, dataset: Dataset, shape: Shape, listed: Sequence[KnownFile], paths: Sequence[str]) -> list[KnownFile]:
-    """Files of a dataset beside those that lie in its folder: those at some paths, as runs knew them; without paths, all that are known."""
+    """Return files of a dataset outside of its folder: those at `paths`, as runs knew them, or all known ones without paths."""
     if not shape.partitions or format_of(shape.format).is_table:
         return []
     there = {file.block.path for file in listed}
@@ -45,12 +45,12 @@ def files_apart(session: Session, dataset: Dataset, shape: Shape, listed: Sequen
 def _named(session: Session, dataset: Dataset, shape: Shape, path: str) -> list[KnownFile]:
     try:
         return named_files(session, dataset, shape, [path])
-    except NotFoundError:  # whoever looks for it among all files says so
+    except NotFoundError:  # the search among all files reports it
         return []
 
 
 def _read_apart(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
-    """The files that the last run which read the dataset read elsewhere."""
+    """Return the files outside of the folder that the last reader of the dataset read."""
     capture = session.store.catalog.datasets.latest(session.tenant, dataset.id, "source")
     if capture is None:
         return []

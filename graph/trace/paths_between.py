@@ -1,7 +1,7 @@
-"""Which datasets lie on some way between two: what a trace with a target has to follow, and what it need not.
+"""Finds the datasets on the paths between two datasets, which are all that a trace with a target has to follow.
 
-For `engine`. It goes by what captures made of what, and by what the graph says besides, from both ends by turns, and stops as soon as
-one end has nothing further: a trace of a small pipeline costs what that pipeline has, in a lake of any size.
+For `engine`. The search uses captures and the graph, goes from both ends alternately, and stops as soon as one end has nothing further. A
+trace of a small pipeline has the cost of that pipeline, in a lake of any size.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from headwater.graph.trace.file_checks import holding_of
 from headwater.graph.trace.session import Session
 
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
-_LOOKED_AT, _COUNTED = 20, 16  # datasets of which it is counted how many come next, and how far at first
-_BATCH = 1_000  # datasets that the graph is asked about at once
+_LOOKED_AT, _COUNTED = 20, 16  # datasets whose successors are counted, and the first limit of the count
+_BATCH = 1_000  # datasets per query to the graph
 
 
 class _Side:
-    """What is reached from one end: downstream, or upstream."""
+    """The datasets that are reached from one end: downstream, or upstream."""
 
     def __init__(self, session: Session, graph: GraphStore | None, start: str, *, forward: bool) -> None:
         self._session = session
@@ -30,16 +30,16 @@ class _Side:
         self._jobs: dict[str, set[str]] = {}
         self.frontier = {start}
         self.seen = {start}
-        self.met_from: dict[str, set[str]] = {}  # from which datasets each was reached
+        self.met_from: dict[str, set[str]] = {}  # dataset → its predecessors in the search
 
     async def weight(self, most: int) -> int:
-        """What was reached, and what the next step would reach, counted no further than `most` of each dataset."""
+        """Return the number of datasets reached and to be reached by the next step, counted up to `most` for each dataset."""
         catalog, few = self._session.store.catalog.datasets, list(islice(self.frontier, _LOOKED_AT))
         fan = await asyncio.to_thread(catalog.fan, self._session.tenant, few, forward=self._forward, most=most)
         return len(self.seen) + fan
 
     async def grow(self) -> None:
-        """Go one step further from all that was reached last."""
+        """Take one step from all datasets that the last step reached."""
         found = await self._beyond(self.frontier)
         for dataset, others in found.items():
             for other in others:
@@ -49,7 +49,7 @@ class _Side:
         self.seen |= self.frontier
 
     def leading_to(self, goal: str) -> set[str]:
-        """Of what was reached that from which the goal was; the goal among it."""
+        """Return the reached datasets that lead to the goal, with the goal."""
         leading, waiting = {goal}, [goal]
         while waiting:
             others = self.met_from.get(waiting.pop(), set()) - leading
@@ -73,7 +73,7 @@ class _Side:
         return found
 
     async def _near(self, ids: Collection[str]) -> dict[str, set[str]]:
-        """The graph's neighbours of each node, in the direction of this side."""
+        """Return the graph's neighbours of each node, in the direction of this side."""
         assert self._graph is not None  # noqa: S101  # the caller looked
         direction = Direction.DOWNSTREAM if self._forward else Direction.UPSTREAM
         found: dict[str, set[str]] = {}
@@ -84,14 +84,14 @@ class _Side:
 
 
 async def towards_of(session: Session, graph: GraphStore | None, start: str, to: str, *, forward: bool) -> set[str]:
-    """The datasets, of those reached from `start`, from which `to` is reached: by what captures say and by what the graph says.
+    """Return the datasets between `start` and `to`, according to captures and the graph.
 
-    There may be others among them that are not reached from `start`. `to` is always one.
+    The result always contains `to`, and may contain datasets that are not reached from `start`.
     """
     found = await _towards(session, graph, start, to, forward=forward)
     holding = await asyncio.to_thread(holding_of, session, to) if forward else None
     origins = {session.files[number].dataset for number in holding.moved} if holding is not None else set()
-    for origin in sorted(origins - found):  # files of it lie in `to` now, and nobody read them there
+    for origin in sorted(origins - found):  # its files are now in `to`, and nobody has read them there
         found |= await _towards(session, graph, start, origin, forward=True)
     return found
 
@@ -104,7 +104,10 @@ async def _towards(session: Session, graph: GraphStore | None, start: str, to: s
 
 
 async def _lighter(near: _Side, far: _Side) -> _Side:
-    """The side whose next step costs less: a table that thousands of jobs read is better met from elsewhere, and not counted out."""
+    """Return the side whose next step costs less.
+
+    A table with thousands of readers is better reached from the other side, without counting them all.
+    """
     most = _COUNTED
     while True:
         weights = await near.weight(most), await far.weight(most)

@@ -1,7 +1,7 @@
-"""The plan of a capture, for traces: operators by id, boundaries by operator, and the columns that each operator must give.
+"""The plan of a capture, for traces: operators by id, boundaries by operator, and the columns that each operator must provide.
 
-C, the chosen columns of a witness (docs: semantics), is carried down here; None stands for all columns. An opaque operator passes None
-down: a larger witness, never too small a one.
+This module carries down C, the chosen columns of a witness (docs: semantics). None stands for all columns. An opaque operator passes None
+down: the witness may get larger, but never too small.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from dataclasses import dataclass
 from headwater.graph.associations import Behaviour, Boundary, Definition, Expression, Manifest, Operator
 
 Needed = frozenset[int] | None
-Made = tuple[tuple[int, int], ...]  # by which of its projections an Expand made a row: (operator, number)
+Made = tuple[tuple[int, int], ...]  # the projection of an Expand that made a row: (operator, number)
 
-_ROW_KINDS = ("group", "window", "semi", "rows")  # the boundaries of an operator's own rows, of which it has one at most
-# A row of these is one row of the input, with its columns; the windows next below may be reached through them.
+_ROW_KINDS = ("group", "window", "semi", "rows")  # boundaries of an operator's own rows; an operator has at most one
+# Each output row is one input row with its columns. The windows next below may be reached through these operators.
 _ROW_BY_ROW = frozenset({Behaviour.PASSES, Behaviour.DEFINES, Behaviour.KEPT})
 WINDOWED = frozenset({Behaviour.PASSES, Behaviour.KEPT, Behaviour.WINDOW})  # a reference to one of these may lead to windows next below
-_GIVING = frozenset({Behaviour.SOURCE, Behaviour.CONSTANT, Behaviour.PASSES})  # they need of their input what is asked of them
+_GIVING = frozenset({Behaviour.SOURCE, Behaviour.CONSTANT, Behaviour.PASSES})  # they need the same columns of their input
 _CONDITIONAL = frozenset({Behaviour.FILTER, Behaviour.JOIN, Behaviour.MATCH, Behaviour.ABSENCE})
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A `ref` column of a kept boundary: its name, and the operator whose records it names."""
+    """A `ref` column of a kept boundary: its name, and the operator whose records it references."""
 
     name: str
     operator: int
 
 
 class Plan:
-    """The plan of one manifest. Immutable, and shared between traces."""
+    """The plan of a manifest: immutable, and shared between traces."""
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
@@ -47,7 +47,6 @@ class Plan:
 
     @property
     def sink(self) -> Boundary | None:
-        """The boundary below the writer."""
         number = self.manifest.sink.boundary if self.manifest.sink else None
         return next((boundary for boundary in self.manifest.boundaries if boundary.boundary == number), None)
 
@@ -69,20 +68,20 @@ class Plan:
         return self._boundaries.get(("chosen", operator.id))
 
     def knows_branches(self, operator: Operator) -> bool:
-        """Whether the capture records which rows pass an OR by another branch, and so need no match of this existence join."""
+        """Return whether the capture records the rows that pass an OR by another branch and need no match of this existence join."""
         return any(column.operator == operator.id for boundary in self.manifest.boundaries for column in branches(boundary))
 
     def has_own_rows(self, operator: Operator) -> bool:
-        """Whether a reference to the operator names a row or a group. Else it names matches, or a subquery's row."""
+        """Return whether a reference to the operator names a row or a group. Otherwise it names matches, or a subquery's row."""
         own = operator.behaviour in {Behaviour.SOURCE, Behaviour.GROUP, Behaviour.WINDOW}
         return own or self.boundary(operator) is not None
 
     def children(self, operator: Operator) -> list[Operator]:
-        """The children of an operator, left to right."""
+        """Return the children of an operator, left to right."""
         return [self.operators[child] for child in operator.children]
 
     def upstream(self, operator: Operator) -> Iterator[Operator]:
-        """The operator and all operators that feed it, each once, the nearest first."""
+        """Yield the operator and all operators that feed it, each once, the nearest first."""
         seen: set[int] = set()
         waiting = [operator.id]
         while waiting:
@@ -93,17 +92,17 @@ class Plan:
                 waiting.extend(reversed(self.operators[identifier].inputs))
 
     def scans(self, operator: Operator) -> list[Operator]:
-        """The source operators that feed an operator, each once."""
+        """Return the source operators that feed an operator, each once."""
         return [one for one in self.upstream(operator) if one.behaviour is Behaviour.SOURCE]
 
     def between_windows(self, operator: Operator) -> bool:
-        """Whether the operator stands between two windows. The one above may need only some columns of the one below."""
+        """Return whether the operator is between two windows. The upper one may need only some columns of the lower one."""
         above = (other for other in self.operators.values() if other.behaviour is Behaviour.WINDOW and other is not operator)
         over = any(one is operator for window in above for one in self.upstream(window))
         return over and any(one.behaviour is Behaviour.WINDOW for one in self.upstream(operator) if one is not operator)
 
     def type_of(self, operator: Operator, attr: int) -> str | None:
-        """Spark's type of an attribute that is made at an operator or below it; None where it is made elsewhere."""
+        """Return Spark's type of an attribute that is made at an operator or below it, or None if it is made elsewhere."""
         for one in self.upstream(operator):
             types = {column.attr: column.type for column in one.attributes} | {made.attr: made.type for made in one.defines}
             if attr in types:
@@ -111,22 +110,25 @@ class Plan:
         return None
 
     def above(self, scans: Iterable[int]) -> frozenset[int]:
-        """The ids of the operators that some of these scans feed, and of the scans."""
+        """Return the ids of the scans and of the operators that they feed."""
         wanted = set(scans)
         return frozenset(o.id for o in self.operators.values() if any(one.id in wanted for one in self.upstream(o)))
 
     def unread(self, window: Operator) -> frozenset[int]:
-        """The windows next below, with only projections between, whose results this one does not read: they count as one with it."""
+        """Return the windows next below, with only projections in between, whose results this one does not read.
+
+        All count as one window.
+        """
         if window.id not in self._unread:
             self._unread[window.id] = frozenset(self._find_unread(window))
         return self._unread[window.id]
 
     def skippable(self, window: Operator) -> frozenset[int]:
-        """A window (or its limit) and those next below it, with only projections between."""
+        """Return a window (or its limit) and the windows next below, with only projections in between."""
         return frozenset({window.id, *(operator.id for operator in self._chain(window) if operator.behaviour is Behaviour.WINDOW)})
 
     def carried(self, operator: Operator, inputs: Needed, made: Made = ()) -> dict[int, Needed]:
-        """The columns that each operator below must give if `operator` needs the columns `inputs`, for rows that were `made` so."""
+        """Return the columns that each operator below must provide if `operator` needs `inputs`, for rows of the branches `made`."""
         key = (operator.id, inputs, made)
         if key not in self._carried:
             given: dict[int, Needed] = dict.fromkeys(operator.inputs, inputs)
@@ -151,7 +153,7 @@ class Plan:
             read = needs_of(operator, read)
 
     def _chain(self, window: Operator) -> Iterator[Operator]:
-        """The operators below a window, down to the first that is neither a window nor row by row."""
+        """Yield the operators below a window, down to the first that is neither a window nor works row by row."""
         operator = window
         while len(operator.children) == 1:
             operator = self.operators[operator.children[0]]
@@ -160,9 +162,9 @@ class Plan:
             yield operator
 
     def _inputs_first(self, root: int) -> dict[int, None]:
-        """Operators after all that feed them, so that the reverse goes from above, also where several refer to one; else in preorder.
+        """Order operators after all that feed them, otherwise in preorder. Several operators may refer to one.
 
-        Without recursion: a plan may be deeper than Python's stack.
+        The order is computed without recursion, because a plan may be deeper than Python's stack.
         """
         done: dict[int, None] = {}
         waiting = [(root, False)]
@@ -177,40 +179,42 @@ class Plan:
 
 
 def references(boundary: Boundary) -> list[Column]:
-    """The `ref` columns of a boundary, named as in the kept table."""
+    """Return the `ref` columns of a boundary, named as in the kept table."""
     named = (column for column in boundary.columns if column.role == "ref" and column.operator is not None)
     return [Column(f"r{index}", column.operator) for index, column in enumerate(named) if column.operator is not None]
 
 
 def listed(alias: str, columns: Iterable[Column]) -> str:
-    """Columns of a table with an alias, each after a comma, for a SELECT."""
+    """Return columns of a table with an alias as SQL for a SELECT, each after a comma."""
     return "".join(f", {alias}.{column.name}" for column in columns)
 
 
 def names(columns: Iterable[Column]) -> list[str]:
-    """The names of columns."""
     return [column.name for column in columns]
 
 
 def limited(boundary: Boundary) -> list[Column]:
-    """The `partition` columns of a window: its row's partition, as it was before a limit of ranks dropped rows of it."""
+    """Return the `partition` columns of a window: the partition of a row before a limit of ranks dropped rows from it."""
     named = (column.operator for column in boundary.columns if column.role == "partition")
     return [Column(f"partition{operator}", operator) for operator in named if operator is not None]
 
 
 def branches(boundary: Boundary) -> list[Column]:
-    """The `branch` columns of a boundary: by which projection of an Expand a row was made; whether it needs no match (1)."""
+    """Return the `branch` columns of a boundary: the projection of an Expand that made a row, or whether the row needs no match (1)."""
     named = (column.operator for column in boundary.columns if column.role == "branch")
     return [Column(f"branch{operator}", operator) for operator in named if operator is not None]
 
 
 def needs_of(operator: Operator, given: Needed, branch: int | None = None) -> Needed:
-    """What an operator needs of its inputs to give the attributes `given`: an Expand for rows of `branch`, a Union of input `branch`."""
+    """Return the attributes that an operator needs of its inputs to provide the attributes `given`.
+
+    `branch` restricts an Expand to the rows of one projection, and a Union to one input.
+    """
     does = operator.behaviour
     if given is None or does in _GIVING:
         return given
     if does is Behaviour.UNION and operator.defines:
-        # Its columns go by their places, and have the names of the first input's: another input may use these for other columns.
+        # Columns match by position. The names are those of the first input, and other inputs may use them for other columns.
         sides = [definition.expr.args for definition in picked(operator, given)]
         return attrs(expr for args in sides for expr in (args if branch is None else args[branch : branch + 1]))
     if does in {Behaviour.DEFINES, Behaviour.KEPT, Behaviour.BRANCHES}:
@@ -222,7 +226,7 @@ def needs_of(operator: Operator, given: Needed, branch: int | None = None) -> Ne
     if does in _CONDITIONAL:
         return given | frozenset(operator.reads) | (operator.condition.attrs if operator.condition else frozenset())
     if does is Behaviour.GROUP:
-        # The keys decide whether the group exists at all, so they are needed whatever is chosen.
+        # The keys decide whether the group exists, so they are always needed.
         return attrs(operator.keys) | attrs(d.expr for d in (operator.defines if operator.whole else picked(operator, given)))
     if does is Behaviour.WINDOW:
         chosen = picked(operator, given)
@@ -231,12 +235,11 @@ def needs_of(operator: Operator, given: Needed, branch: int | None = None) -> Ne
 
 
 def picked(operator: Operator, given: Needed) -> list[Definition]:
-    """The definitions of an operator for the attributes `given`."""
+    """Return the definitions of an operator for the attributes `given`."""
     return [definition for definition in operator.defines if given is None or definition.attr in given]
 
 
 def attrs(expressions: Iterable[Expression]) -> frozenset[int]:
-    """All attributes that expressions read."""
     return frozenset().union(*(expression.attrs for expression in expressions))
 
 
@@ -245,5 +248,5 @@ def _without_defined(operator: Operator, given: frozenset[int]) -> frozenset[int
 
 
 def window_reads(window: Operator, definitions: Iterable[Definition]) -> frozenset[int]:
-    """The attributes that a window reads for some of its results."""
+    """Return the attributes that a window reads for some of its results."""
     return attrs(d.expr for d in definitions) | attrs(window.partition) | attrs(ordering.expr for ordering in window.order)

@@ -9,6 +9,7 @@ import pytest
 
 from headwater.spark_listener.application import _obstacle
 from headwater.spark_listener.breaker import Breaker
+from headwater.spark_listener.capture import jar
 from headwater.spark_listener.settings import Settings, load_settings
 from tests.spark_listener.spark import brief, environment, logged, run, script
 
@@ -120,7 +121,10 @@ def test_records_need_a_place_that_executors_and_driver_share(master: str, optio
 
 @pytest.mark.parametrize(("version", "works"), [("3.5.9", False), ("4.0.0", True), ("4.1.0", True), ("4.2.1", False), ("5.0.0", False)])
 @pytest.mark.parametrize("mode", ["auto", "coarse"])
-def test_records_are_followed_on_lines_of_spark_where_that_is_tested(version: str, mode: str, works: bool, tmp_path: Path) -> None:
+def test_records_are_followed_on_lines_of_spark_where_that_is_tested(
+    version: str, mode: str, works: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jar, "lines", lambda: ("4.0", "4.1"))  # the jars of a wheel; a clone has the jar of its own Spark
     obstacle = _obstacle(Context("local", version), load_settings({}, home=tmp_path, mode=mode))
     assert (obstacle is None) == works
     if obstacle:

@@ -1,1 +1,1 @@
-"""Traces whose walk over kept associations runs as jobs of Spark."""
+"""Traces whose walk over kept associations runs as Spark jobs."""

@@ -1,7 +1,7 @@
-"""Spark as the database of a walk: statements that the steps of a trace write for DuckDB, run as Spark SQL.
+"""Spark as the database of a walk: runs the DuckDB statements of a trace's steps as Spark SQL.
 
-For `walking`. The statements of a walk are about columns of longs alone, and mean the same to both once sqlglot has put them into Spark's
-words. What Spark does not take is refused by name, never answered otherwise.
+For `walk`. The statements use columns of longs only, and mean the same in both once sqlglot has translated them. A statement that Spark
+does not accept is refused by name, never answered in another way.
 """
 
 from __future__ import annotations
@@ -25,79 +25,80 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _PICKING = (exp.Window, exp.Limit, exp.Fetch, exp.First, exp.Last, exp.AnyValue, exp.ArrayAgg, exp.Rand, exp.Anonymous, exp.TableSample)
-# What a cluster's own settings must not change: a table that is missing or damaged, and a number that is too large, are faults.
+# The cluster's settings must not hide faults: a missing or damaged table, a number that is too large.
 _OURS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.ansi.enforceReservedKeywords": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
-    # Else a table of a walk has as many parts as a shuffle (200), and each statement about it a task for each, however few its rows are.
+    # Otherwise each table of a walk has as many partitions as a shuffle (200), and each statement as many tasks, even for few rows.
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
-    # Spark goes by the bytes of a table as it is packed, of which a few may be millions of rows; `_known` goes by rows.
+    # Spark decides by compressed bytes, and a small file may hold millions of rows. `_known` decides by rows.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "-1",
 }
-_SMALL = 200_000  # rows of a table that the driver, and each executor, hold in memory beside another that they join it with
+_SMALL = 200_000  # rows of a table that the driver and each executor hold in memory for a join
 _HINT = "Ask for this trace without --on-spark."
 
 
 class NotOnSparkError(UnsupportedError):
-    """Something that a trace does, and that is not done on Spark; the message names it."""
+    """A part of a trace that cannot run on Spark. The message names it."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} is not done on Spark.", hint=_HINT)
 
 
 class Result:
-    """What a query gives, as far as a step of a walk asks a connection of DuckDB for it."""
+    """The result of a query, with the methods of a DuckDB connection that the steps of a walk use."""
 
     def __init__(self, frame: DataFrame) -> None:
         self._frame = frame
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """All rows: few, as a step asks."""
+        """Return all rows. The steps call this for few rows only."""
         with failing():
             return [tuple(row) for row in self._frame.collect()]
 
     def fetchone(self) -> tuple[Any, ...] | None:
-        """The first row, if there is one."""
         with failing():
             rows = self._frame.take(1)
         return tuple(rows[0]) if rows else None
 
     def fetchnumpy(self) -> dict[str, Any]:
-        """All rows, by columns of longs; a column that holds nulls is masked."""
+        """Return all rows, as columns of longs. A column with nulls is masked."""
         with failing():
             table = self._frame.toArrow()
         return {name: _longs(table.column(name)) for name in table.column_names}
 
 
 class SparkConnection:
-    """A Spark session in the place of a connection of DuckDB. `shares_files`: its executors read kept tables where this process does."""
+    """A Spark session in place of a DuckDB connection.
+
+    `shares_files`: its executors find kept tables under the same paths as this process.
+    """
 
     def __init__(self, spark: SparkSession, *, shares_files: bool = False) -> None:
-        self._spark = spark.newSession()  # whose views and settings are its own
+        self._spark = spark.newSession()  # with views and settings of its own
         for name, value in _OURS.items():
             self._spark.conf.set(name, value)
         self._shares_files = shares_files
-        self._kept: dict[str, DataFrame] = {}  # tables of which lost parts are made again
+        self._kept: dict[str, DataFrame] = {}  # tables whose lost parts Spark computes again
 
     @property
     def reads_here(self) -> bool:
-        """Whether its executors read the files of this machine: they are this process's, or share its disk."""
+        """Whether its executors read the files of this machine, because they run in this process or share its disk."""
         return self._shares_files or str(self._spark.sparkContext.master).partition("[")[0] == "local"
 
     def execute(self, query: str, parameters: Sequence[object] | None = None) -> Result:
-        """Ask a query."""
         if parameters:
             raise NotOnSparkError("Reading the values of records")
         return Result(self.frame(query))
 
     def frame(self, query: str) -> DataFrame:
-        """A query, not yet run.
+        """Return the frame of a query, without running it.
 
         Raises:
-            NotOnSparkError: Spark does not take it.
+            NotOnSparkError: Spark does not accept the query.
         """
         return self._frame(spark_sql(query))
 
@@ -108,15 +109,15 @@ class SparkConnection:
             raise NotOnSparkError(f"A step of this trace ({str(error).splitlines()[0][:200]})") from error
 
     def make(self, name: str, query: str) -> int:
-        """Make a table of a query, which the executors keep on their disks; the number of its rows.
+        """Make a table from a query, and return the number of its rows. The executors keep it on their disks.
 
-        A part of it that is lost is made again, where that gives the same rows for sure. Else the walk fails.
+        Spark computes a lost part again if the query certainly returns the same rows. Otherwise the walk fails.
         """
         text = spark_sql(query)
         frame = self._frame(text)
         with failing():
             if gives_the_same(text):
-                made = self._kept[name] = frame.persist(StorageLevel.DISK_ONLY)  # in columns, which are written and read faster
+                made = self._kept[name] = frame.persist(StorageLevel.DISK_ONLY)  # columnar, which is faster to write and read
             else:
                 made = frame.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
             count = made.count()
@@ -124,12 +125,12 @@ class SparkConnection:
         return count
 
     def register(self, name: str, columns: Mapping[str, Any]) -> None:
-        """Make columns of longs known under a name."""
+        """Register columns of longs under a name."""
         table = pa.table({column: pa.array(values, pa.int64()) for column, values in columns.items()})
         _known(self._spark.createDataFrame(table), name, table.num_rows)
 
     def register_parts(self, name: str, parts: Iterator[pa.Table]) -> int:
-        """The same of more than this process is to hold at once; the number of rows."""
+        """Register a table that is too large for this process, part by part. Return the number of rows."""
         whole: DataFrame | None = None
         count = 0
         with failing():
@@ -142,30 +143,28 @@ class SparkConnection:
         return count
 
     def read(self, name: str, uri: str) -> None:
-        """Make a kept table known under a name; pages are compared with their checksums."""
+        """Register a kept table under a name. Spark verifies the checksums of its pages."""
         with failing():
             self._spark.read.option("parquet.page.verify-checksum.enabled", "true").parquet(pattern_of_path(uri)).createOrReplaceTempView(
                 name
             )
 
     def drop(self, name: str) -> None:
-        """Forget a table."""
         self._spark.catalog.dropTempView(name)
         if (kept := self._kept.pop(name, None)) is not None:
             kept.unpersist()
 
     def interrupt(self) -> None:
-        """End the jobs at work."""
+        """Cancel the running jobs."""
         self._spark.sparkContext.cancelAllJobs()
 
 
 def _known(frame: DataFrame, name: str, rows: int) -> None:
-    """Make a table of so many rows known under a name."""
     (frame.hint("broadcast") if rows <= _SMALL else frame).createOrReplaceTempView(name)
 
 
 def spark_sql(query: str) -> str:
-    """A statement of a walk in the words of Spark."""
+    """Translate a statement of a walk to Spark SQL."""
     try:
         (tree,) = sqlglot.parse(query, read="duckdb")
         if tree is None:
@@ -176,13 +175,13 @@ def spark_sql(query: str) -> str:
 
 
 def gives_the_same(text: str) -> bool:
-    """Whether a statement in Spark's words gives the same rows each time: it numbers and picks none in an order that may change."""
+    """Return whether a Spark statement returns the same rows each time, without numbers or picks in an order that may change."""
     tree = sqlglot.parse_one(text, read="spark")
     return tree.find(*_PICKING) is None
 
 
 def _numbered(node: exp.Expression) -> exp.Expression:
-    """A number that tells rows apart, in any order: in Spark's words, which need not bring all rows to one place."""
+    """Replace a row number without an order by a Spark function that does not move all rows to one task."""
     if (
         isinstance(node, exp.Window)
         and isinstance(node.this, exp.RowNumber)
@@ -195,10 +194,10 @@ def _numbered(node: exp.Expression) -> exp.Expression:
 
 @contextmanager
 def failing() -> Iterator[None]:
-    """Say of a job that failed what Spark says.
+    """Turn the error of a failed Spark job into ours.
 
     Raises:
-        SparkJobError: it failed.
+        SparkJobError: the job failed.
     """
     from py4j.protocol import Py4JError
 

@@ -1,4 +1,4 @@
-"""What goes wrong in a cluster. Apart from what needs pyspark, so that a service which runs none can tell it from other faults."""
+"""Errors of a cluster. A service without pyspark imports this module to handle them apart from other errors."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from headwater.errors import UnavailableError
 
 
 class SparkJobError(UnavailableError):
-    """A job of Spark failed. Its message is for the operator: it may name hosts, addresses and paths of the cluster."""
+    """A Spark job failed. The message is for the operator: it may name hosts, addresses and paths of the cluster."""

@@ -1,8 +1,8 @@
-"""The walk of a trace on Spark: the steps are those of every trace, the tables of records between them are Spark's.
+"""The walk of a trace on Spark: it has the steps of every trace, but the tables between them are Spark's.
 
-For traces that are too large for one process. The records to begin with are chosen, and the values of those listed are read, in this
-process as always; from capture to capture, and within each, Spark joins tables of references with the kept tables. What needs values on the
-way (which row a `max` took) or reads sources again (what was left to be found again) is refused by name.
+For traces that are too large for one process. This process selects the records to begin with, and reads the values of the listed records.
+Spark joins tables of references with the kept tables, from capture to capture and within each. A step that needs values (the row of a
+`max`) or reads sources again (records to be recomputed) is refused by name.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from headwater.graph.duck.memory_tables import Columns, Database
 from headwater.graph.trace.on_spark.connection import NotOnSparkError, SparkConnection
 from headwater.graph.trace.session import Capture, Session
 
-_FEW = 100_000  # rows of a table that are searched here: a job of Spark takes longer to begin
-_PART = 1_000_000  # rows that are handed to Spark at once
+_FEW = 100_000  # rows of a table that are searched here, because a Spark job takes longer to start
+_PART = 1_000_000  # rows per batch to Spark
 _PLACED = "origin, file, row"
 
 
 class WalkOnSpark(Session):
-    """The session of a walk on Spark, which shares what it knows and says with the session that it comes from.
+    """The session of a walk on Spark. A walk shares the knowledge and the reports of the session that it is made from.
 
     Tables of up to `few` rows are searched in memory, as in any session.
     """
@@ -44,7 +44,7 @@ class WalkOnSpark(Session):
         self._met: set[str] = set()
 
     def take(self, local: Session, table: str) -> str:
-        """A table of places of the session that this comes from."""
+        """Copy a table of places from the session that this one is made from."""
         known = local.columns(table)
         if known is not None and local.count(table) < max(self._most, 1):
             return self.hold({name: known[name] for name in _PLACED.split(", ")})
@@ -95,12 +95,12 @@ class WalkOnSpark(Session):
         raise self.refusal(what)
 
     def refusal(self, what: str) -> NotOnSparkError:
-        """The error by which something is refused: whoever takes it for a reason to know less does not have the last word."""
+        """Make the error of a refusal. `check` raises it even if a caller handles it."""
         self._refused = NotOnSparkError(what)
         return self._refused
 
     def check(self) -> None:
-        """See that nothing was refused on the way. Raises what was."""
+        """Raise the error of a step that was refused, if there is one."""
         if self._refused is not None:
             raise self._refused
 
@@ -122,13 +122,13 @@ class WalkOnSpark(Session):
 def walking(
     connection: SparkConnection, local: Session, *, few: int = _FEW, say: Callable[[str], None] | None = None
 ) -> Iterator[WalkOnSpark]:
-    """A session on Spark for the walk of a trace; its tables are forgotten with it. `say` is told of each capture that it comes to."""
+    """Return a session on Spark for the walk of a trace, and drop its tables at the end. `say` receives a text for each capture."""
     session = WalkOnSpark(local, connection, few=few, say=say)
     try:
         yield session
         session.check()
     except UnavailableError:
-        session.check_scanned()  # a damaged table is told by its name
+        session.check_scanned()  # names a damaged table
         raise
     finally:
         session.forget(())
