@@ -32,12 +32,12 @@ _MOST_DATASETS = 20  # ends of a walk whose tables are checked
 class Holding:
     """The content of a dataset now.
 
-    files     numbers of its files
-    left_out  deleted rows, by number of the file
-    foreign   files that no known run wrote
-    moved     files that known runs wrote elsewhere, by number of the written file
-    label     the snapshot that is taken for the current one, if only the table's catalog knows the current one
-    unknown   why the content cannot be determined
+    - `files`: numbers of its files
+    - `left_out`: deleted rows, by number of the file
+    - `foreign`: files that no known run wrote
+    - `moved`: files that known runs wrote elsewhere, by number of the written file
+    - `label`: the snapshot that is taken for the current one, if only the table's catalog knows the current one
+    - `unknown`: why the content cannot be determined
     """
 
     dataset: str
