@@ -1,4 +1,4 @@
-"""Record capture and its events: the Java side installed, and its queue drained."""
+"""Record capture and its events: installs the Java side, and reads its queue."""
 
 from headwater.spark_listener.capture.bridge import Bridge
 

@@ -1,7 +1,7 @@
-"""The bridge to what runs in the JVM of the user's application: installs it, and gives out what it saw.
+"""The bridge to our classes in the JVM of the user's application: installs them, and returns their events.
 
-For the listener's daemon thread, the only one that drains. Nothing is called a task or a row from Python; installing costs the program's
-thread a few py4j calls. It never raises into a query: what goes wrong there stays in the JVM and comes out as an event.
+Only the listener's daemon thread drains it. Python is never called for a task or a row; installing costs the program's thread a few py4j
+calls. It never raises into a query: a fault there stays in the JVM and becomes an event.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from headwater.spark_listener.settings import Mode
 _log = logging.getLogger("headwater.capture")
 _FLUSH_MS = 5_000
 _ENTRY = "headwater.listen.CaptureBridge"
-PLAIN = "headwater.plain."  # the package that any Spark is given
+PLAIN = "headwater.plain."  # the package for every Spark
 
 
 class Bridge:
-    """One of a SparkContext. Made by `install`.
+    """The bridge of a SparkContext. Made by `install`.
 
-    `spark_seconds` is the time in which these calls had Spark make what the program needs itself: file systems, the state of a session.
+    `spark_seconds` is the time in which these calls made Spark create objects that the program needs anyway: file systems, session state.
     """
 
     def __init__(self, java: Any, context: Any, *, records: bool, spark_seconds: float = 0.0) -> None:
@@ -35,7 +35,7 @@ class Bridge:
         self._java = java
         self._context = context
         self._records = records
-        # Whether tasks have the classes, or need none. Those of local mode take them from the driver's class loader.
+        # Whether tasks have the classes, or need none. Local tasks use the driver's class loader.
         self._in_executors = not records or str(context.master).partition("[")[0] == "local"
 
     @classmethod
@@ -81,14 +81,13 @@ class Bridge:
         """Listen to a context, which need not have a session.
 
         `segments` is a path or Hadoop URI that driver and executors reach; each capture makes a folder there. `budget` is the number of
-        seconds that a trace may take to find the records of a group again; where it would take longer, they are written, and so
-        they are where the source lies neither on a local disk nor below a `readable` URI, or in a folder that is `overwritten`.
-        `keys` are columns by which rows of a table
-        (as the program names it) are known, where its database states no primary key. `look` is
-        the number of seconds that a query waits for what a database or a broker says of a table or a topic; 0: none is asked.
+        seconds that a trace may take to find the records of a group again. The job writes the records if a trace would take longer, if the
+        source is neither on a local disk nor below a `readable` URI, or if it is in an `overwritten` folder. `keys` are key columns of
+        tables (as the program names them) without a primary key in the database. `look` is the number of seconds that a query waits for the
+        answer of a database or broker about a table or topic; 0: none is asked.
 
         Raises:
-            CaptureUnavailableError: the JVM is not one that this can be installed in; the message says why.
+            CaptureUnavailableError: capture cannot be installed in this JVM; the message says why.
         """
         try:
             return cls._listen(context, mode, segments, budget, readable, overwritten, keys, look)
@@ -133,7 +132,7 @@ class Bridge:
         return cls(java, context, records=records, spark_seconds=spark_seconds)
 
     def adopt(self, spark: Any) -> None:
-        """Capture the queries of a session of the same context, new or cloned; rewrite them where records are captured."""
+        """Capture the queries of a new or cloned session of the same context, and rewrite them if records are captured."""
         if not self._in_executors:
             self._in_executors = True
             java_context(self._context).sc().addJar(str(jar_for(str(self._context.version))))
@@ -145,33 +144,33 @@ class Bridge:
         self._java.adopt(session)
 
     def checkpoint(self, frame: Any) -> Any | None:
-        """What to checkpoint in the place of a JVM's frame: an object with `frame()`, which may be null, and `made(frame)`; or None."""
+        """The replacement for a JVM frame in a checkpoint: an object with `frame()`, which may be null, and `made(frame)`; or None."""
         return self._java.checkpoint(frame)
 
     def handed_over(self, frame: Any) -> Any | None:
-        """What to give the program for the RDD of a JVM's frame (`HandedOver.java`), or None."""
+        """The replacement for the RDD of a JVM frame (`HandedOver.java`), or None."""
         return self._java.handedOver(frame)
 
     def parts(self, handed: Any, base: int, capture: str) -> str:
-        """What was recorded of a frame that was handed over, as JSON (`HandedParts.java`)."""
+        """The recording of a frame that was handed over, as JSON (`HandedParts.java`)."""
         return str(self._java.parts(handed, base, capture))
 
     def recorded(self, frame: Any, pairs: Any, top: int, operators: Sequence[int]) -> Any | None:
-        """The JVM's frame of `pairs` of a row and its references, in the place of one of the rows alone; None: there is none."""
+        """The JVM frame of `pairs` of a row and its references, in place of a frame of the rows; None without one."""
         return self._java.recorded(frame, pairs, top, operators)
 
     def described(self, plan: Any) -> dict[str, Any]:
-        """A plan of the JVM, as the end of a query would tell it."""
+        """The description of a JVM plan, as in the end of a query."""
         description: dict[str, Any] = json.loads(self._java.described(plan))
         return description
 
-    def files_read(self, rdd: Any, lines: bool) -> dict[str, Any]:  # the JVM takes it so
-        """The files and splits that a JVM's RDD reads, as `lines` or otherwise (`HadoopFiles.java`)."""
+    def files_read(self, rdd: Any, lines: bool) -> dict[str, Any]:  # the JVM passes them in this way
+        """The files and splits that a JVM RDD reads, as `lines` or otherwise (`HadoopFiles.java`)."""
         found: dict[str, Any] = json.loads(self._java.read(rdd, lines))
         return found
 
     def bytes_read(self, rdd: Any, most: int) -> int | None:
-        """How many bytes a JVM's RDD of files would read, `most` and one more for all that is larger; None: it is not known."""
+        """The size of a JVM RDD's files in bytes, at most `most` + 1; None if unknown."""
         size = int(self._java.bytes(rdd, most))
         return None if size < 0 else size
 
@@ -180,37 +179,37 @@ class Bridge:
         return [tuple(file) for file in json.loads(self._java.written(folder))]
 
     def drain(self, timeout_ms: int) -> list[dict[str, Any]]:
-        """Events in their order; waits for the first one at most `timeout_ms`. Their form is told in `events`."""
+        """Events in order; waits at most `timeout_ms` for the first one. `events` documents their form."""
         events: list[dict[str, Any]] = json.loads(self._java.drain(timeout_ms))
         return events
 
     def table_columns(self, jdbc: Mapping[str, Any], tables: Sequence[str], milliseconds: int) -> dict[str, list[str]]:
-        """The columns of the tables that a read by JDBC names in its text, as its database states them, of those that answer in time."""
+        """The columns of tables in the text of a JDBC read, from the database, for tables that it answers in time."""
         asked = java_list(_java_machine(self._context), tables)
         texts = [jdbc.get(member) for member in ("url", "dbtable", "query", "prepare")]
         found: dict[str, list[str]] = json.loads(self._java.columns(*texts, asked, milliseconds))
         return found
 
     def running(self, execution: int) -> dict[str, Any] | None:
-        """What a query is that runs now: its `plan` (None: not known) and `stages` so far; None once it has ended."""
+        """The `plan` (None: unknown) and `stages` of a running query; None once it has ended."""
         description = self._java.running(execution)
         return None if description is None else json.loads(description)
 
     def describing_seconds(self) -> float:
-        """The processor time that the JVM took so far to describe what was drained."""
+        """The processor time of the JVM for describing the drained events."""
         return float(self._java.describingNanos()) / 1e9
 
     def flush(self, milliseconds: int = _FLUSH_MS) -> bool:
-        """Wait, within bounds, until Spark has delivered all events that it posted; False if it has not."""
+        """Wait, within limits, until Spark has delivered all its events. Return False if it has not."""
         delivered: bool = self._java.flush(milliseconds)
         return delivered
 
     def wake(self) -> None:
-        """End a `drain` that waits."""
+        """End a waiting `drain`."""
         self._java.wake()
 
     def close(self) -> None:
-        """Stop listening and rewriting. Queries that run go on."""
+        """Stop listening and rewriting. Running queries go on."""
         self._java.close()
 
 
@@ -233,7 +232,7 @@ def java_object(context: Any, name: str, *arguments: Any, in_executors: bool) ->
 
 
 def java_list(jvm: Any, values: Sequence[Any]) -> Any:
-    """A list of the JVM's with these values."""
+    """A JVM list of these values."""
     made = jvm.java.util.ArrayList()
     for value in values:
         made.add(value)
@@ -252,15 +251,15 @@ def _java_session(spark: Any) -> Any:
 
 
 def java_context(context: Any) -> Any:
-    """The JVM's context of PySpark's."""
+    """The JVM context of PySpark's context."""
     return context._jsc  # noqa: SLF001  # nor to its context
 
 
 def _load(jvm: Any, uri: str) -> None:
     """Make the jar's classes known to the driver.
 
-    They go into the class loader that PySpark's JVM started with: it is the parent of all that sessions and tasks of local mode
-    use, so that a class is loaded once only. `ADD JAR` would bind them to one session.
+    They go into the class loader that PySpark's JVM started with. It is the parent of all loaders of sessions and local tasks, so that a
+    class is loaded once only. `ADD JAR` would bind the classes to one session.
     """
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     known = loader.getClass().getName()
@@ -272,7 +271,7 @@ def _load(jvm: Any, uri: str) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says first, of the JVM's own where it is one of its."""
+    """The first line of an error; for an error of the JVM, of the JVM's message."""
     java = getattr(error, "java_exception", None)
     text = str(java) if java is not None else f"{type(error).__name__}: {error}"
     return text.splitlines()[0].rstrip(".") if text else type(error).__name__

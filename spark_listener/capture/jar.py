@@ -13,11 +13,11 @@ from headwater.errors import CaptureUnavailableError
 
 _PACKAGE = "headwater.spark_listener"
 _NO_CLASSES = "this installation of Headwater has no Java classes"
-_PLAIN = "plain"  # the jar for every line that has none of its own
+_PLAIN = "plain"  # the jar for every other line
 
 
 def untried(spark_version: str) -> str | None:
-    """Why neither records nor columns are followed on a version of Spark; None: they are."""
+    """The reason why neither records nor columns are followed on a version of Spark; None if they are."""
     if _line(spark_version) in lines():
         return None
     lack = f"records and columns are followed on Spark {' and '.join(lines())} alone" if lines() else _NO_CLASSES
@@ -26,7 +26,7 @@ def untried(spark_version: str) -> str | None:
 
 @functools.cache
 def lines() -> tuple[str, ...]:
-    """The lines of Spark that have a jar of their own. Captures are tested on these only."""
+    """The lines of Spark with a separate jar. Captures are tested on these only."""
     try:
         names = [entry.name.removeprefix("headwater-").removesuffix(".jar") for entry in _folder().iterdir() if entry.name.endswith(".jar")]
     except OSError:

@@ -1,6 +1,6 @@
-"""Frames of Parquet files whose records tell their place, and of these files some records alone: for `headwater.lineage`.
+"""Frames of Parquet files with the place of each record, possibly of some records only: for `headwater.lineage`.
 
-What is left out is not read, where that can be known without reading it: files, row groups, columns that nobody asks for.
+Files, row groups and columns that are not needed are not read, if that is known without reading them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ENTRY = "headwater.shell.PlacedFrames"
 
 
 class PlacedFrames:
-    """Makes them in one session. Its tasks must have our classes: something was captured in it."""
+    """Makes them in one session. Its tasks must have our classes, so a capture must have run in it."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -35,11 +35,11 @@ class PlacedFrames:
         file: str,
         row: str,
     ) -> DataFrame:
-        """A frame as a reader of files gave it, behind two columns: `file`, the label of the record's file, and `row`, its number there.
+        """A frame of a file reader with two columns in front: `file`, the label of the record's file, and `row`, its number there.
 
         `labels` are by path; files without one are left out. `wanted` are the numbers of the only rows, by path: ascending, eight bytes
         each, the highest first. `states` are length and modification time (ms) of each file as the run left or read it, by path. A task
-        that meets another file fails.
+        that finds another state fails.
         """
         from pyspark.sql import DataFrame
 

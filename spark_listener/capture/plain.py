@@ -1,6 +1,6 @@
-"""The bridge in a Spark that capture is not made for: it tells queries by their datasets alone.
+"""The bridge for an unsupported Spark: it reports queries by their datasets only.
 
-For the same callers as `Bridge`, and with the same promise: nothing of it reaches the program.
+For the same callers as `Bridge`, and with the same promise: no fault reaches the program.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from headwater.spark_listener.capture.bridge import PLAIN, first_line, java_cont
 
 
 class PlainBridge:
-    """One of a SparkContext. Made by `listen`."""
+    """The bridge of a SparkContext. Made by `listen`."""
 
     spark_seconds = 0.0
 
@@ -25,7 +25,7 @@ class PlainBridge:
         """Listen to a context.
 
         Raises:
-            CaptureUnavailableError: this Spark is too different even for that; the message says why.
+            CaptureUnavailableError: even that does not work in this Spark; the message says why.
         """
         try:
             return cls(java_object(context, f"{PLAIN}PlainBridge", java_context(context).sc(), in_executors=False))
@@ -35,36 +35,35 @@ class PlainBridge:
             raise CaptureUnavailableError(f"Queries of this Spark cannot be followed: {first_line(error)}.") from error
 
     def adopt(self, spark: Any) -> None:
-        """The queries of all sessions are told already."""
+        """Do nothing: the queries of all sessions are reported already."""
 
     def checkpoint(self, frame: Any) -> None:
-        """What is checkpointed is not rewritten."""
+        """Checkpoints are not rewritten."""
 
     def running(self, execution: int) -> None:
-        """What runs is told when it has ended."""
+        """A query is reported at its end."""
 
     def table_columns(self, *_read: object) -> dict[str, list[str]]:
-        """No database is asked: its reads are not described here."""
+        """No database is asked, because its reads are not described here."""
         return {}
 
     def describing_seconds(self) -> float:
-        """It is not counted."""
+        """Not counted."""
         return 0.0
 
     def drain(self, timeout_ms: int) -> list[dict[str, Any]]:
-        """Events in their order; waits for the first one at most `timeout_ms`."""
+        """Events in order; waits at most `timeout_ms` for the first one."""
         events: list[dict[str, Any]] = json.loads(self._java.drain(timeout_ms))
         return events
 
     def flush(self, milliseconds: int = 5_000) -> bool:
-        """Wait, within bounds, until Spark has delivered all events that it posted; False if it has not."""
+        """Wait, within limits, until Spark has delivered all its events. Return False if it has not."""
         delivered: bool = self._java.flush(milliseconds)
         return delivered
 
     def wake(self) -> None:
-        """End a `drain` that waits."""
+        """End a waiting `drain`."""
         self._java.wake()
 
     def close(self) -> None:
-        """Stop listening."""
         self._java.close()

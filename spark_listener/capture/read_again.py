@@ -1,4 +1,4 @@
-"""Files that a run read, compared before and after they are read again in the same Spark: changed data is never lineage."""
+"""Compares files before and after they are read again in the same Spark: changed data is never lineage."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ _CHANGED = re.compile(r"(?<=IllegalStateException: )[^\n]* has changed since the
 
 
 class ReadAgain:
-    """Files by path, each with the length in bytes and the modification time in ms that it had when it was read."""
+    """Files by path, each with its length in bytes and its modification time in ms at the first read."""
 
     def __init__(self, context: Any, files: Mapping[str, tuple[int, int]]) -> None:
         self._java = java_object(context, _ENTRY, java_context(context), states_of(files), in_executors=True)
 
     def changed(self) -> list[str]:
-        """A message for each file that is not what it was."""
+        """A message for each changed file."""
         found: list[str] = json.loads(self._java.changed())
         return found
 
     def check(self) -> None:
-        """See that every file is what it was.
+        """Check that every file is unchanged.
 
         Raises:
-            SourceChangedError: one is not.
+            SourceChangedError: a file changed.
         """
         if changed := self.changed():
             more = f" So have {len(changed) - 1} more files." if len(changed) > 1 else ""
             raise SourceChangedError(changed[0] + more, hint="Its records are not those that the run read. Run the program again.")
 
     def guard(self, rdd: Any) -> None:
-        """Have the tasks of an RDD of Python, which is not computed yet, look at the files that they read."""
+        """Let the tasks of a Python RDD that is not computed yet check the files that they read."""
         rdd._prev_jrdd = self._java.checked(rdd._prev_jrdd.rdd())  # noqa: SLF001  # PySpark has no public way to the JVM's RDD
 
 
 def states_of(files: Mapping[str, tuple[int, int]]) -> str:
-    """Files as our Java classes take them."""
+    """Files in the form of our Java classes."""
     return json.dumps(files)
 
 
 @contextmanager
 def changes_named() -> Iterator[None]:
-    """Raise `SourceChangedError` in the place of a job's failure because of a file that has changed."""
+    """Raise `SourceChangedError` in place of a job's failure about a changed file."""
     from py4j.protocol import Py4JJavaError  # comes with PySpark
 
     try:

@@ -1,6 +1,6 @@
-"""One query of a running session, captured by itself: for `headwater.lineage`.
+"""Captures one query of a running session: for `headwater.lineage`.
 
-The session's own capture, if it has one, does not see the query: its rules are put aside meanwhile, and the query is marked as ours.
+The session's own capture, if it has one, does not see the query: its rules are removed meanwhile, and the query is marked as ours.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from headwater.spark_listener.settings import Mode
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-OURS = f"headwater.lineage {uuid4()}"  # nothing that a user writes into a description hides a query
+OURS = f"headwater.lineage {uuid4()}"  # unique, so that no description of a user hides a query
 _DESCRIPTION = "spark.job.description"
 _RULE = "headwater.rewrite.core.CaptureRule"
 _WAIT_MS = 5_000
 
 
 def captured_write(frame: DataFrame, out: Path, segments: Path) -> dict[str, Any]:
-    """Write a frame as Parquet and give the manifest of its capture, all of whose associations are written.
+    """Write a frame as Parquet, and return the manifest of its capture. All its associations are written.
 
     Raises:
-        CaptureUnavailableError: capture does not work in this session, or nothing was heard of the query.
+        CaptureUnavailableError: capture does not work in this session, or no event of the query arrived.
     """
     spark = frame.sparkSession
     context = spark.sparkContext
@@ -63,7 +63,7 @@ def captured_write(frame: DataFrame, out: Path, segments: Path) -> dict[str, Any
 
 @contextmanager
 def _alone(spark: Any, segments: Path) -> Iterator[Bridge]:
-    """Capture of our own in a session, instead of the one it has."""
+    """Our own capture in a session, in place of the existing one."""
     optimizer = spark._jsparkSession.experimental()  # noqa: SLF001  # PySpark has no public way to the JVM's session
     rules = optimizer.extraOptimizations()
     put = getattr(optimizer, "extraOptimizations_$eq")

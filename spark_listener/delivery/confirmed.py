@@ -1,8 +1,8 @@
-"""What a transport of openlineage-python does not say: that Kafka did not take an event, and what a log line must not tell.
+"""Errors that openlineage-python hides: events that Kafka did not confirm, and secrets in its log lines.
 
-Its Kafka transport takes an event for sent that no broker has confirmed, and writes the reason to a log. Here the reason becomes an error
-of the event. Its transports log addresses, settings and errors; secrets are taken out of these before anybody sees them. Its console is a
-logger, which by Python's own default shows nothing.
+Its Kafka transport treats an event without a broker's confirmation as sent, and logs the reason. Here the reason becomes an error of the
+event. Its transports log addresses, settings and errors; secrets are removed from these first. Its console is a logger, which by default
+shows nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CONSOLE = f"{_LOGGERS}.transport.console"
 
 
 class Confirmations:
-    """Of all topics that a transport writes to. `check` after each event."""
+    """The confirmations of all topics of a transport. Call `check` after each event."""
 
     def __init__(self, transport: Transport) -> None:
         self._refusals: list[str] = []
@@ -32,7 +32,7 @@ class Confirmations:
                 part.producer = _Producer(part.producer, self._refusals)
 
     def check(self) -> None:
-        """Return if all that was sent so far has been taken.
+        """Return if all messages so far were confirmed.
 
         Raises:
             ConnectionError: no broker confirmed an event.
@@ -44,14 +44,14 @@ class Confirmations:
 
 
 class _Producer:
-    """A producer of Kafka that remembers which messages were not delivered."""
+    """A Kafka producer that remembers messages that were not delivered."""
 
     def __init__(self, producer: Any, refusals: list[str]) -> None:
         self._producer = producer
         self._refusals = refusals
 
     def produce(self, **message: Any) -> None:
-        """Send a message, as the producer does. The transport's own `on_delivery` would log a refusal and go on."""
+        """Send a message like the producer. The transport's own `on_delivery` would log a refusal and go on."""
         self._producer.produce(**{**message, "on_delivery": self._delivered})
 
     def _delivered(self, error: Any, _message: Any) -> None:
@@ -63,15 +63,15 @@ class _Producer:
 
 
 class _QuietLog:
-    """A log for the Kafka library, which else writes to the program's standard error, again and again while a broker is away."""
+    """A log for the Kafka library, which otherwise writes to the program's standard error again and again while a broker is away."""
 
     def log(self, _level: int, message: str, *arguments: Any) -> None:
-        """One line of the library."""
+        """Receive one line of the library."""
         _log.debug("%s", redact(message % arguments if arguments else message))
 
 
 def quiet(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration of a transport, with a log for the Kafka library where the user has named none."""
+    """The configuration of a transport, with a log for the Kafka library if the user has named none."""
     prepared = dict(config)
     if prepared.get("type") == "kafka" and isinstance(prepared.get("config"), Mapping):
         prepared["config"] = {"logger": _QuietLog(), **prepared["config"]}
@@ -81,7 +81,7 @@ def quiet(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def prepare_logs() -> None:
-    """Let the loggers of openlineage-python tell no secrets, and the console show events where nobody has said where logs go."""
+    """Remove secrets from the loggers of openlineage-python, and let the console show events if no log handler is configured."""
     console = logging.getLogger(_CONSOLE)
     if not console.isEnabledFor(logging.INFO):
         console.setLevel(logging.INFO)
@@ -90,18 +90,18 @@ def prepare_logs() -> None:
     for name in list(logging.root.manager.loggerDict):
         if name.startswith(_LOGGERS):
             logger = logging.getLogger(name)
-            if _without_secrets not in logger.filters and name != _CONSOLE:  # events have none
+            if _without_secrets not in logger.filters and name != _CONSOLE:  # events have no secrets
                 logger.addFilter(_without_secrets)
 
 
 def _without_secrets(record: logging.LogRecord) -> bool:
     record.msg, record.args = redact(record.getMessage()), ()
-    record.exc_info, record.exc_text = None, None  # its frames and causes are the transport's own, with what it was told
+    record.exc_info, record.exc_text = None, None  # its frames and causes hold the transport's settings
     return True
 
 
 def _parts(transport: Any) -> Iterator[Any]:
-    """A transport, and those that it is made of."""
+    """A transport, and the transports in it."""
     yield transport
     inner = getattr(transport, "transports", None)
     for part in inner if isinstance(inner, list) else [getattr(transport, "transport", None)]:

@@ -1,8 +1,8 @@
-"""Delivery into the home folder itself, where no service runs: whoever asks the home first takes the spool in.
+"""Delivery into the home folder itself if no service runs: the next question to the home takes the spool in.
 
-That costs a question some tenths of a second, and a program nothing. Only when much waits does the end of a program start a process that
-takes it in. A process apart, which the program does not wait for, because the program's own may be ending (no more threads), may have
-modules of its own under our names, and is not ours to fill. The server's parts are never imported here.
+That costs a question some tenths of a second, and a program nothing. Only if much waits, the end of a program starts a process that takes
+it in. The program does not wait for that process, because the program may be ending (no new threads), may have modules with our names,
+and its memory is not ours. The server's modules are never imported here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tempfile import TemporaryFile
 
 from headwater.spark_listener.spool import SpoolFolder, applications
 
-# Taking a few small programs in costs little more than one: it is loading the server's parts that takes the time.
+# A few small programs cost little more than one, because most of the time is for loading the server's modules.
 _MANY_FOLDERS = 16
 _MANY_BYTES = 1 << 20
 
@@ -35,7 +35,7 @@ _NEEDED = ("duckdb", "fastapi", "pydantic_settings", "structlog", "tenacity")
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What became of the spool. `finished` False: it is still being taken in. `problem` says why it was not."""
+    """The result for the spool. `finished` False: it is still being taken in. `problem` is the reason why it was not."""
 
     finished: bool
     arrived: int = 0
@@ -50,12 +50,12 @@ def can_store() -> bool:
 
 
 def much_waits(spool: Path, folders: Iterable[SpoolFolder]) -> bool:
-    """Whether what waits in a spool, and in these folders of it, is too much to be left to the first question."""
+    """Whether a spool, and these folders of it, hold too much for the first question."""
     return sum(folder.waiting_bytes() for folder in folders) > _MANY_BYTES or len(applications(spool)) > _MANY_FOLDERS
 
 
 def store(home: Path, timeout: float) -> Stored:
-    """Take the home's spool in, waiting `timeout` seconds at most for it to be done; without a wait, behind everybody else's work.
+    """Take the home's spool in, and wait at most `timeout` seconds for that. Without a wait, the process has the lowest priority.
 
     Raises:
         OSError: the process cannot be started.
@@ -69,7 +69,7 @@ def store(home: Path, timeout: float) -> Stored:
         try:
             code = child.wait(timeout)
         except subprocess.TimeoutExpired:
-            child.returncode = 0  # it goes on by itself: no complaint about an unreaped child
+            child.returncode = 0  # it goes on alone: no warning about an unreaped child
             return Stored(finished=False)
         output.seek(0)
         errors.seek(0)

@@ -1,8 +1,7 @@
-"""Items of a spool to a service over HTTP: events, segments, manifests.
+"""Sends items of a spool to a service over HTTP: events, segments, manifests.
 
-For the sender's thread and for whoever sends leftovers. What is sent twice must do no harm (the service knows it by its content), so
-every doubt is resolved by sending again. An item that the service refuses for good is not sent for ever: the service keeps it as a dead
-letter.
+For the sender's thread and the delivery of leftovers. Sending twice does no harm, because the service knows an item by its content. So
+every doubt is resolved by sending again. An item that the service refuses for good is sent once; the service keeps it as a dead letter.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from headwater.spark_listener.spool import Item, ItemKind, SpoolFolder
 
 _TIMEOUT = 30.0
 _AGAIN = (408, 425, 429, 500, 502, 503, 504)
-_OBJECT_STORES = {"s3a": "s3", "s3n": "s3"}  # schemes of Hadoop that others know by another name
+_OBJECT_STORES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names of schemes with another common name
 _RETRIES = Retry(
     total=4, connect=2, read=4, backoff_factor=0.3, status_forcelist=_AGAIN, allowed_methods=["POST", "PUT"], raise_on_status=False
 )
@@ -46,8 +45,8 @@ class HttpDelivery:
 
         Raises:
             UnavailableError: the service does not answer now.
-            InvalidInputError: the service refuses this item, for good.
-            ConfigurationError: the service refuses us (the key).
+            InvalidInputError: the service refuses this item for good.
+            ConfigurationError: the service refuses our key.
         """
         self._session.headers.pop("traceparent", None)
         if folder.traceparent:
@@ -63,7 +62,6 @@ class HttpDelivery:
             raise UnavailableError(f"{self.url} does not answer: {error}.") from error
 
     def close(self) -> None:
-        """Close the connections."""
         self._session.close()
 
     def _send_capture(self, item: Item, folder: SpoolFolder) -> None:
@@ -72,7 +70,7 @@ class HttpDelivery:
         self._put_segments(manifest, names.values(), item, folder)
         response = self._post("captures", manifest)
         if response.status_code == requests.codes.conflict:
-            # Segments that came and went again (a service that lost its disk): once more, those it names.
+            # Segments that the service lost with its disk: send the ones that it names again.
             missing = _missing(response) or list(names)
             self._put_segments(manifest, [names[name] for name in missing if name in names], item, folder)
             response = self._post("captures", manifest)
@@ -93,10 +91,10 @@ class HttpDelivery:
 
 
 def open_segment(item: Item, folder: SpoolFolder, name: str) -> Any:
-    """A segment's bytes, to be read: from the spool, or from the location that the cluster shares.
+    """Open a segment for reading: in the spool, or at the cluster's shared location.
 
     Raises:
-        InvalidInputError: the segment is not there; its capture can never be delivered whole.
+        InvalidInputError: the segment is missing, so its capture can never be delivered whole.
         UnavailableError: the location cannot be read now.
     """
     capture = str(item.body["capture"])
@@ -111,7 +109,7 @@ def open_segment(item: Item, folder: SpoolFolder, name: str) -> Any:
 
 
 def _shared(location: str, name: str) -> Any:
-    """A file below a URI that is not local; endpoint and credentials are those of the environment (AWS_…)."""
+    """A file below a URI that is not local; the environment has endpoint and credentials (AWS_…)."""
     from pyarrow import ArrowException
     from pyarrow.fs import FileSystem
 

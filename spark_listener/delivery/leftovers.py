@@ -1,7 +1,7 @@
-"""What dead applications left in the spool: stated to have ended, delivered, removed.
+"""Delivers what dead applications left in the spool: states their end, delivers, removes.
 
-For the next program that starts, and for the service and commands of a home. It must leave living applications alone, must not lose what
-it cannot deliver now, and must not stop at one bad item.
+For the next program that starts, and for the service and commands of a home. It must leave living applications alone, must not lose items
+that it cannot deliver now, and must not stop at one bad item.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _MOST_REASONS, _LONGEST_REASON = 20, 500
 
 
 class Delivery(Protocol):
-    """Takes one item to its destination; returns when it is safe there. Raises as `HttpDelivery.send` says."""
+    """Takes one item to its destination; returns when it is safe there. Raises like `HttpDelivery.send`."""
 
     def send(self, item: Item, folder: SpoolFolder) -> None: ...
 
 
 @dataclass(slots=True)
 class Delivered:
-    """What became of a spool: items that arrived, items refused for good (with the reasons), lines that could not be read."""
+    """The result for a spool: delivered items, items refused for good (with the reasons), and unreadable lines."""
 
     arrived: int = 0
     refused: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Delivered:
 
 
 def note_refusals(spool: Path, refusals: Sequence[str]) -> None:
-    """Keep the reasons of refusals for the summary of the next program: the program that they are about has ended."""
+    """Keep the reasons of refusals for the summary of the next program, because the program of the items has ended."""
     if not refusals:
         return
     with suppress(OSError), (spool / _NOTE).open("a", encoding="utf-8") as file:
@@ -59,23 +59,23 @@ def note_refusals(spool: Path, refusals: Sequence[str]) -> None:
 
 
 def take_refusals(spool: Path) -> list[str]:
-    """Return the reasons that were kept, and forget them."""
+    """Return the kept reasons, and forget them."""
     mine = spool / f"{_NOTE}.{os.getpid()}"
     try:
-        (spool / _NOTE).rename(mine)  # what is noted from now on is for the next, and no other program has these
+        (spool / _NOTE).rename(mine)  # later notes are for the next program, and no other program has these
         lines = mine.read_text(encoding="utf-8", errors="replace").splitlines()
         mine.unlink()
     except OSError:
         return []
     reasons = []
     for line in lines:
-        with suppress(ValueError):  # a line that was cut
+        with suppress(ValueError):  # a torn line
             reasons.append(str(json.loads(line)))
     return reasons
 
 
 def deliver_folder(folder: SpoolFolder, delivery: Delivery) -> Delivered:
-    """Deliver all that waits in a folder; at the first item that cannot go now, raises as `HttpDelivery.send` does, and the rest stays."""
+    """Deliver all waiting items of a folder. At the first item that cannot go now, raises like `HttpDelivery.send`; the rest stays."""
     result = Delivered()
     for item in folder.pending():
         try:
@@ -91,7 +91,7 @@ def deliver_folder(folder: SpoolFolder, delivery: Delivery) -> Delivered:
 
 
 def _send_substitute(item: Item, error: InvalidInputError, folder: SpoolFolder, delivery: Delivery) -> None:
-    """State the loss at the run that the item is of. What is refused even so is kept by the service as a dead letter only."""
+    """State the loss at the run of the item. If the service refuses that too, it keeps a dead letter only."""
     smaller = substitute(item, str(error))
     if smaller is not None:
         with suppress(InvalidInputError):
@@ -99,9 +99,9 @@ def _send_substitute(item: Item, error: InvalidInputError, folder: SpoolFolder, 
 
 
 def deliver_leftovers(spool: Path, delivery: Delivery, *, patience: float = 0.0) -> Delivered:
-    """Deliver what dead applications left under `spool`, oldest first. Raises as `deliver_folder` does.
+    """Deliver what dead applications left under `spool`, oldest first. Raises like `deliver_folder`.
 
-    Another process may be delivering a folder. It is waited for, `patience` seconds at most: whoever asks next wants what is in it.
+    If another process is delivering a folder, this waits at most `patience` seconds for it, because the next question needs its content.
     """
     result = Delivered()
     deadline = time.monotonic() + patience
@@ -128,14 +128,14 @@ def deliver_leftovers(spool: Path, delivery: Delivery, *, patience: float = 0.0)
 
 
 def state_end(folder: SpoolFolder) -> None:
-    """Spool the end of an application that died without stating it, and of its queries that ran then: ABORT, at its last sign of life."""
+    """Spool the end of an application that died without one, and of its running queries: ABORT, at its last sign of life."""
     described = folder.application
     if described.get("ended"):
         return
     if "start" in described:
         last = datetime.fromtimestamp((folder.path / "log").stat().st_mtime, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
         for start in list(folder.open_runs()):
-            folder.event(start)  # again: it may not have reached the log, and what is sent twice is one
+            folder.event(start)  # again: it may not have reached the log, and sending twice does no harm
             folder.event(_abort(start, last, folder.log.damaged), durable=True)
             folder.run_ended(str(start["run"]["runId"]))
         folder.event(_abort(described["start"], last, folder.log.damaged), durable=True)
@@ -143,7 +143,7 @@ def state_end(folder: SpoolFolder) -> None:
 
 
 def _abort(start: Mapping[str, Any], at: str, damaged: int) -> dict[str, Any]:
-    """The ABORT that belongs to a START. Made from the event itself, so that whoever finds the folder needs no OpenLineage package."""
+    """The ABORT for a START, made from the event itself, so that no OpenLineage package is needed."""
     event = {**start, "eventType": "ABORT", "eventTime": at, "run": {**start["run"], "facets": dict(start["run"].get("facets", {}))}}
     facets = event["run"]["facets"]
     common = {

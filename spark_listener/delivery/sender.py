@@ -1,7 +1,7 @@
-"""The sender: one daemon thread that takes a program's items to a service as they come.
+"""The sender: a daemon thread that sends a program's items to a service as they come.
 
-For the running program, which it must never block or slow; when the service is away it waits, longer each time, and the spool keeps
-everything. It speaks up once, not with every try.
+It must never block or slow the running program. If the service is away it waits, longer each time, and the spool keeps everything. It
+reports that once, and not with every attempt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LONGEST_PAUSE = 60.0
 
 
 class Sender:
-    """Delivers the folders given to `add`, and what dead applications left under `spool`, to the service at `url`."""
+    """Delivers the folders of `add`, and leftovers of dead applications under `spool`, to the service at `url`."""
 
     def __init__(self, url: str, api_key: str | None, spool: Path) -> None:
         self.url = url
@@ -37,7 +37,7 @@ class Sender:
         self._thread.start()
 
     def add(self, folder: SpoolFolder) -> None:
-        """Deliver this folder too, now and whenever `wake` is called."""
+        """Deliver this folder too, now and at each `wake`."""
         self._folders.append(folder)
         self.wake()
 
@@ -46,7 +46,7 @@ class Sender:
         self._wake.set()
 
     def finish(self, timeout: float) -> bool:
-        """Send what is left and end, waiting `timeout` seconds at most; True if all of it arrived."""
+        """Send the rest and end within `timeout` seconds. Return whether all of it arrived."""
         self._ending = True
         self.wake()
         self._thread.join(timeout)
@@ -54,7 +54,7 @@ class Sender:
         return not self._thread.is_alive() and not any(folder.has_pending() for folder in self._folders)
 
     def _run(self) -> None:
-        from headwater.spark_listener.delivery.http import HttpDelivery  # requests loads with it, in a thread that nobody waits for
+        from headwater.spark_listener.delivery.http import HttpDelivery  # imports requests, in a thread that nobody waits for
 
         delivery = HttpDelivery(self.url, self._api_key)
         leftovers_done = False
@@ -63,7 +63,7 @@ class Sender:
             if not self._ending:
                 self._wake.wait(None if leftovers_done and not self._waiting() else pause)
             self._wake.clear()
-            ending = self._ending  # before looking: what came before the end is seen below
+            ending = self._ending  # before reading, so that the loop below sees every item before the end
             try:
                 for folder in list(self._folders):
                     self._note(deliver_folder(folder, delivery))
@@ -93,7 +93,7 @@ class Sender:
         return any(folder.has_pending() for folder in self._folders)
 
     def _sleep(self, seconds: float) -> None:
-        """Wait out a pause; the end of the program cuts it short, new items do not."""
+        """Wait for a pause to end. The end of the program cuts it short, new items do not."""
         until = time.monotonic() + seconds
         while not self._ending and (left := until - time.monotonic()) > 0:
             self._wake.wait(left)

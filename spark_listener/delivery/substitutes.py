@@ -1,7 +1,7 @@
 """A smaller document in place of one that the service refuses for good. It states the loss at the run, where people look.
 
-For delivery. A refused manifest would otherwise leave a run whose ledger promises records, and a refused event a run that nobody
-knows. The substitute names the same run, says what the service refused, and holds nothing that could be beyond a bound of the intake.
+For delivery. A refused manifest would leave a run with a ledger that promises records, and a refused event an unknown run. The substitute
+names the same run, states the refusal, and holds nothing that could exceed a limit of the intake.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KEPT_RUN_FACETS = ("parent", "nominalTime", "processing_engine")
 
 
 def substitute(item: Item, reason: str) -> Item | None:
-    """Return what to send in place of a refused item; None if the item names no run."""
+    """The document to send in place of a refused item; None if the item names no run."""
     problem = {"reason": f"the service refused it: {reason}"[:_LONGEST_REASON], "kind": "refused"}
     try:
         if item.kind is ItemKind.CAPTURE:
@@ -30,7 +30,7 @@ def substitute(item: Item, reason: str) -> Item | None:
 
 
 def _refused_manifest(manifest: Mapping[str, Any], problem: Mapping[str, str]) -> dict[str, Any]:
-    """The manifest of a capture without records: those of the segments cannot be read without it."""
+    """The manifest of a capture without records, because its segments cannot be read without the refused one."""
     body = {name: manifest[name] for name in _IDENTITY if name in manifest}
     return {**body, "status": "refused", "problems": [problem], "sources": [], "operators": [], "boundaries": [], "segments": []}
 

@@ -1,7 +1,7 @@
-"""Which further OpenLineage backend the user has set, as openlineage-python's own client takes it.
+"""The further OpenLineage backend that the user configured, in the form of openlineage-python's client.
 
-Spark's configuration has the names of OpenLineage's Java client, and the properties of Kafka's Java client: what these are called in Python
-is said here. A property that means nothing outside of Java is left out; the log says which.
+Spark's configuration has the names of OpenLineage's Java client and the properties of Kafka's Java client. This module translates them. A
+property without a meaning outside of Java is left out, and the log names it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOGIN = re.compile(r"(username|password)\s*=\s*\"((?:[^\"\\]|\\.)*)\"")
 
 
 def transport_config(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, Any] | None:
-    """What the user has set: `spark.openlineage.transport.*` (`conf`, without the prefix), else OPENLINEAGE_URL; {} means openlineage.yml.
+    """The user's configuration: `spark.openlineage.transport.*` (`conf`, without the prefix), else OPENLINEAGE_URL; {}: openlineage.yml.
 
     None: nothing is set, or OPENLINEAGE_DISABLED is.
     """
@@ -43,7 +43,7 @@ def transport_config(conf: Mapping[str, str], environ: Mapping[str, str]) -> dic
 
 
 def _from_spark(given: Mapping[str, str]) -> dict[str, Any]:
-    """`auth.type`, `properties.bootstrap.servers`, `transports.a.type`: nested as the client has them."""
+    """`auth.type`, `properties.bootstrap.servers`, `transports.a.type`: nested like in the client."""
     config: dict[str, Any] = {}
     for key, text in given.items():
         head, *rest = key.split(".")
@@ -57,7 +57,7 @@ def _from_spark(given: Mapping[str, str]) -> dict[str, Any]:
             name = _PYTHON_NAMES.get(key, key)
             config[name] = _value(name, text)
     if config.get("type") == "file":
-        config["append"] = True  # as the Java client writes it: a line an event
+        config["append"] = True  # like the Java client: one line for each event
     if config.get("type") == "kafka" and "config" in config:
         config["config"] = _of_kafka(config["config"])
     if "transports" in config:
@@ -78,7 +78,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def _of_kafka(properties: Mapping[str, str]) -> dict[str, str]:
-    """Kafka's properties as its C library has them, which the Python client uses: no serializers, and a login in two properties."""
+    """Kafka's properties in the names of its C library, which the Python client uses: no serializers, and a login in two properties."""
     known = {name: value for name, value in properties.items() if not name.endswith(".serializer")}
     login = dict(_LOGIN.findall(known.pop("sasl.jaas.config", "")))
     for name, value in login.items():

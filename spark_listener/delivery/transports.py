@@ -1,7 +1,7 @@
-"""Events to further OpenLineage backends (Marquez, DataHub, Kafka, a file), by openlineage-python's transports, beside our own delivery.
+"""Sends events to further OpenLineage backends (Marquez, DataHub, Kafka, a file) with openlineage-python's transports.
 
-Each backend has a thread of its own with a bounded queue: one that is slow or away costs its own events, which are counted and told, and
-nothing else. Records never go this way. What a transport says may hold its address and key, and is redacted before it is told.
+Each backend has a separate thread with a bounded queue. A slow or unreachable backend loses only its own events, which are counted and
+reported. Records never go this way. A transport's messages may hold its address and key, and are redacted first.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from openlineage.client.transport import Transport
 
 _log = logging.getLogger("headwater.delivery")
-_MOST = 10_000  # events that wait
+_MOST = 10_000  # waiting events
 _LONGEST = 300  # characters of a problem
-_FAILURES = 5  # in a row, after which events are dropped for a while: a backend that hangs must not hold up the end of the program
+_FAILURES = 5  # failures in a row before events are dropped for a while: a hanging backend must not delay the end of the program
 _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 3600.0
 
 
 class Transports:
-    """Sends what `put` is given, in order. `finish` once. A composite that sends to all of its parts is a backend for each."""
+    """Sends the events of `put` in order. Call `finish` once. A composite that sends to all its parts is one backend for each part."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._parts: list[_Backend] = []
@@ -35,17 +35,17 @@ class Transports:
 
     @property
     def sent(self) -> int:
-        """How many events the backend took; of several, the one that took the fewest."""
+        """Number of delivered events; with several backends, the lowest."""
         return min(backend.sent for backend in self._backends)
 
     @property
     def dropped(self) -> int:
-        """How many events the backend did not get; of several, the one that lacks most."""
+        """Number of dropped events; with several backends, the highest."""
         return max(backend.dropped for backend in self._backends)
 
     @property
     def problem(self) -> str | None:
-        """Why events were dropped, as far as that is known."""
+        """The reason why events were dropped, if it is known."""
         return next((backend.problem for backend in self._backends if backend.problem), None)
 
     def put(self, event: Mapping[str, Any]) -> None:
@@ -53,17 +53,17 @@ class Transports:
         self._whole.put(event)
 
     def finish(self, timeout: float) -> None:
-        """Send what is left, for `timeout` seconds at most; what has not gone then is dropped, and counted."""
+        """Send the rest within `timeout` seconds. Later events are dropped and counted."""
         until = time.monotonic() + timeout
         self._whole.end(until)
-        self._whole.join()  # it has handed everything on
+        self._whole.join()  # it has passed everything on
         for part in self._parts:
             part.end(until)
         for part in self._parts:
             part.join()
 
     def summary(self) -> str:
-        """What became of the events, for the end of the run."""
+        """The result, for the end of the run."""
         return "; ".join(backend.summary() for backend in self._backends)
 
     @property
@@ -71,7 +71,7 @@ class Transports:
         return self._parts or [self._whole]
 
     def _divide(self, transport: Transport) -> Sequence[_Backend]:
-        """The backends that a transport hands everything on to; none where it sends by itself, or to one in the place of another."""
+        """The backends of a composite transport; empty for a transport that sends itself, or to only one of several."""
         from openlineage.client.transport.composite import CompositeTransport
 
         if not isinstance(transport, CompositeTransport):
@@ -80,12 +80,12 @@ class Transports:
             return ()
         for part in transport.transports:
             name = " ".join(dict.fromkeys(filter(None, (part.name, part.kind))))
-            self._parts.append(_Backend(name, lambda part=part: part, lambda _: ()))  # type: ignore[misc]  # mypy takes no defaults of a lambda
+            self._parts.append(_Backend(name, lambda part=part: part, lambda _: ()))  # type: ignore[misc]  # mypy does not support defaults of a lambda
         return self._parts
 
 
 class _Backend:
-    """One backend. `make` makes its transport, in its thread; `divide` gives the backends to hand everything on to, if there are any."""
+    """One backend. `make` makes its transport, in its thread; `divide` returns the backends that it passes everything on to, if any."""
 
     def __init__(self, kind: str, make: Callable[[], Transport], divide: Callable[[Transport], Sequence[_Backend]]) -> None:
         self.kind = kind
@@ -104,16 +104,16 @@ class _Backend:
     def put(self, event: Mapping[str, Any]) -> None:
         """Send an event soon. Never waits."""
         self._given += 1
-        if self._queue.qsize() < _MOST:  # else it is counted at the end: it was given and not sent
+        if self._queue.qsize() < _MOST:  # otherwise it is counted at the end as not sent
             self._queue.put(event)
 
     def end(self, until: float) -> None:
-        """Nothing more comes; what has not gone by then is dropped."""
+        """No more events follow. Events still in the queue after the time limit are dropped."""
         self._until = until
-        self._queue.put(None)  # however many wait before it: else the thread would wait for more once it is through them
+        self._queue.put(None)  # even with a full queue: otherwise the thread would wait for more events
 
     def join(self) -> None:
-        """Wait until the end that was asked for, and count what was dropped."""
+        """Wait until the requested end, and count the dropped events."""
         self._thread.join(max(0.0, self._until - time.monotonic()))
         self.dropped = self._given - self.sent
         if self._thread.is_alive():
@@ -181,7 +181,7 @@ def _transport(config: Mapping[str, Any]) -> Transport:
 
 
 def _as_event(event: Mapping[str, Any]) -> RunEvent:
-    """The event as openlineage's own class: a Kafka transport takes its key from it."""
+    """The event as openlineage's own class, because a Kafka transport reads its key from it."""
     from openlineage.client.generated import base, parent_run
 
     facets = dict(event["run"]["facets"])

@@ -1,4 +1,4 @@
-"""The program's pandas and Arrow functions of groups, in the worker: each of their rows says of which group it was made.
+"""The program's grouped pandas and Arrow functions in the worker: each of their rows carries its group.
 
-`commands` is of the driver: what the JVM puts around a pickled function. `grouped` is what then runs in the worker.
+`commands` is for the driver: the code that the JVM puts around a pickled function. `grouped` runs in the worker.
 """

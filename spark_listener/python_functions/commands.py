@@ -1,7 +1,7 @@
 """The pickles that the JVM puts around pickled functions of the program.
 
-A worker that loads one calls `grouped.enclosed` with the kind of the function, of what its key is, whether columns are found by name,
-and the function's own pickle. The JVM has only to append the last three arguments: what comes before them is made here, once.
+A worker that loads one calls `grouped.enclosed` with the kind of the function, the types of its key, whether columns are found by name, and
+the function's own pickle. The JVM only appends the last three arguments: everything before them is made here, once.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from collections.abc import Mapping
 
 
 def enclosing_pickles() -> Mapping[int, bytes]:
-    """By the eval type of PySpark's: a pickle without its last three arguments and its end."""
+    """By PySpark's eval type: a pickle without its last three arguments and its end."""
     from pyspark import cloudpickle
     from pyspark.util import PythonEvalType
 
     from headwater.spark_listener.python_functions import grouped, key_hash
 
     for module in (grouped, key_hash):
-        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # as PySpark ships it
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # untyped in PySpark
     loads = b"\x80\x04cpickle\nloads\n" + _bytes(cloudpickle.dumps(grouped.enclosed)) + b"\x85R("  # type: ignore[no-untyped-call]
     known = {name: getattr(PythonEvalType, name, None) for name in grouped.KINDS}
     return {number: loads + _text(name) for name, number in known.items() if number is not None}
 
 
 def _bytes(value: bytes) -> bytes:
-    """Bytes, pickled, without the end."""
+    """Pickled bytes, without the end."""
     return b"\x8e" + len(value).to_bytes(8, "little") + value
 
 

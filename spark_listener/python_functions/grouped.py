@@ -1,9 +1,9 @@
-"""What stands around a function of groups in a Python worker. Shipped by value to workers without Headwater.
+"""The wrapper around a function of groups in a Python worker. Shipped by value to workers without Headwater.
 
-Each row that the function gives gets the reference of its group, in a hidden column after all others. It is made of the group's key
-where that is of types that `key_hash` knows. Else the JVM adds it as a hidden column after all columns of the rows of a group, and it is
-taken off here before the program's function sees the group. The function runs as often, on the same columns and rows, as without us; its
-exceptions pass. Where no reference is known it is null, which the JVM reports.
+Each result row gets the reference of its group, in a hidden column after all others. It is made of the group's key if `key_hash` supports
+its types. Otherwise the JVM adds it as a hidden column to the rows of a group, and it is removed here before the program's function runs.
+The function runs as often, on the same columns and rows, as without us; its exceptions pass. An unknown reference is null, which the JVM
+reports.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Function = Callable[..., Any]
 
 
 def enclosed(kind: str, keys: str | None, by_name: bool, command: bytes) -> tuple[Function, Any]:  # called by a pickle that the JVM makes
-    """The program's function, unpickled and enclosed, and its return type with the hidden column.
+    """The program's function, unpickled and wrapped, and its return type with the hidden column.
 
-    `kind` is a name of `KINDS`; `keys`: of what the key is, for `key_hash`, or None: groups have a hidden column; `by_name`: whether
-    Spark finds the columns of a result by their names.
+    `kind` is a name of `KINDS`. `keys` are the types of the key for `key_hash`, or None if groups have a hidden column. `by_name`: Spark
+    finds the columns of a result by their names.
     """
     import inspect
     import pickle
@@ -38,7 +38,7 @@ def enclosed(kind: str, keys: str | None, by_name: bool, command: bytes) -> tupl
     function, returned = loaded
     result = _Result(returned, by_name)
     extended = StructType([*returned.fields, StructField(result.hidden, LongType(), nullable=True)])
-    arguments = len(inspect.getfullargspec(function).args)  # by which the worker tells whether the function wants the key
+    arguments = len(inspect.getfullargspec(function).args)  # tells the worker whether the function takes the key
     known = KINDS[kind]
     if arguments not in (known.frames, known.frames + 1):
         return function, extended  # the worker cannot call it
@@ -48,25 +48,25 @@ def enclosed(kind: str, keys: str | None, by_name: bool, command: bytes) -> tupl
 
 
 class _Result:
-    """What the program's function must give."""
+    """The required result of the program's function."""
 
     def __init__(self, returned: Any, by_name: bool) -> None:  # see above
         self.type = returned
         self.names = [field.name for field in returned.fields]
         self.by_name = by_name
-        self.hidden = _other_than(self.names)  # of the hidden column: the JVM takes it by its place, whatever it is called
+        self.hidden = _other_than(self.names)  # name of the hidden column; the JVM finds it by its position
         self._columns: Any = None
 
     @property
     def columns(self) -> Any:
-        """The names of a frame, as pandas has them; made once, since it is slow."""
+        """The names of a frame in pandas' form; made once, because that is slow."""
         if self._columns is None:
             self._columns = sys.modules["pandas"].Index([*self.names, self.hidden])
         return self._columns
 
 
 def _other_than(names: Iterable[Any]) -> str:
-    """A name for the hidden column that none of the program's columns has."""
+    """A name for the hidden column that no column of the program has."""
     taken, name = set(names), HIDDEN
     while name in taken:
         name += "_"
@@ -74,7 +74,7 @@ def _other_than(names: Iterable[Any]) -> str:
 
 
 def _of_keys(kind: _Kind, function: Function, arguments: int, result: _Result, keys: str) -> Function:
-    """A function that asks for the key, whether or not the program's does: the reference is made of it."""
+    """A function that takes the key, even if the program's does not, because the reference is made of it."""
     wanted = arguments > kind.frames
     if kind.frames == 1:
 
@@ -90,7 +90,7 @@ def _of_keys(kind: _Kind, function: Function, arguments: int, result: _Result, k
 
 
 def _enclosing(kind: _Kind, function: Function, arguments: int, result: _Result) -> Function:
-    """A function with as many arguments as the program's: frames alone, or the key before them."""
+    """A function with as many arguments as the program's: frames only, or the key before them."""
     frames = kind.frames
     if frames == 1 and arguments == 2:  # key and frame
 
@@ -136,10 +136,10 @@ def _split_frame(frame: Any) -> tuple[Any, list[Any]]:
 
 
 def _joined_frame(frame: Any, references: Sequence[Any], result: _Result) -> Any:
-    """What the function gave, with the hidden column; the program may still hold the frame, which stays as it is."""
+    """The function's result with the hidden column. The program may still hold the frame, which stays unchanged."""
     pd = sys.modules["pandas"]  # the worker has made the group with it
     if not isinstance(frame, pd.DataFrame):
-        return frame  # the worker says what is wrong with that
+        return frame  # the worker reports the error
     names = list(frame.columns)
     reference = references[0] if references else None
     if names == result.names:
@@ -151,7 +151,7 @@ def _joined_frame(frame: Any, references: Sequence[Any], result: _Result) -> Any
     if not names:
         if not len(frame):
             return frame
-        nulls = pd.DataFrame(None, index=frame.index, columns=result.names, dtype=object)  # what rows without columns stand for
+        nulls = pd.DataFrame(None, index=frame.index, columns=result.names, dtype=object)  # rows without columns
         return _with_column(nulls, result.hidden, reference)
     if result.by_name and result.hidden in names:  # a column that the program did not state, but for its name ours
         _refuse(frame, result)
@@ -197,10 +197,10 @@ def _joined_table(table: Any, references: Sequence[Any], result: _Result) -> Any
     import pyarrow as pa
 
     if not isinstance(table, (pa.Table, pa.RecordBatch)):
-        return table  # the worker says what is wrong with that
+        return table  # the worker reports the error
     columns, place = table.num_columns, len(result.names)
     if (columns == 0 and table.num_rows == 0) or (columns < place and not result.by_name):
-        return table  # nothing in it; or Spark fails for the column that it lacks
+        return table  # empty; or Spark fails for the missing column
     reference = pa.scalar(references[0] if references else None, pa.int64())
     name = _other_than((*result.names, *table.schema.names))  # another than `result.hidden` only where Spark fails for a column too many
     return table.add_column(min(columns, place), pa.field(name, pa.int64()), pa.repeat(reference, table.num_rows))
@@ -210,7 +210,7 @@ def _joined_table(table: Any, references: Sequence[Any], result: _Result) -> Any
 
 
 def _split_each(split: Function) -> Function:
-    """Of an iterator: PySpark has read the first part already, for the key, so that looking at it takes nothing from what is to come."""
+    """For an iterator: PySpark has already read the first part, for the key, so looking at it consumes nothing."""
 
     def parts(group: Iterable[Any]) -> tuple[Iterator[Any], list[Any]]:
         rest = iter(group)
@@ -229,7 +229,7 @@ def _joined_each(joined: Function) -> Function:
 
 
 class _Kind:
-    """How a group of a kind is taken apart, and its result put together. `frames`: how many of them the function gets."""
+    """Takes a group of a kind apart, and joins its result. `frames`: the number of frames for the function."""
 
     def __init__(self, split: Function, joined: Function, frames: int = 1) -> None:
         self.split, self.joined, self.frames = split, joined, frames

@@ -1,7 +1,7 @@
-"""The reference of a group, made of its key in a Python worker: the number that the JVM has for it (rewrite/keys/KeyHash.java).
+"""The reference of a group from its key, computed in a Python worker: the same number as in the JVM (rewrite/keys/KeyHash.java).
 
-`kinds` has a letter for each part of the key: `n`, a whole number that is the only part and stands for itself; else `i` and `l`, numbers
-of up to 32 bits and of 64; `b`, truth values; `d`, dates; `s`, text. Without parts there is one group.
+`kinds` has a letter for each part of the key: `n`, a whole number that is the only part and its own reference; else `i` and `l`, numbers of
+up to 32 and 64 bits; `b`, booleans; `d`, dates; `s`, text. Without parts there is one group.
 
 Shipped by value to workers that may lack Headwater: standard library only.
 """
@@ -12,7 +12,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-_NULL = 0x5DEECE66D1CE4E5B  # stands for a number that is null, as in tap/AmbiguousKeys.java
+_NULL = 0x5DEECE66D1CE4E5B  # replaces a null number, as in tap/AmbiguousKeys.java
 _MIXED = 0x3C6EF37200000000  # likewise
 _SEED = 42
 _ALL = (1 << 64) - 1
@@ -21,7 +21,7 @@ _EPOCH = dt.date(1970, 1, 1)
 
 
 def reference_of(kinds: str, key: Sequence[Any]) -> int | None:
-    """The reference. None where it cannot be told, which the JVM reports; never raises."""
+    """The reference. None if it cannot be computed, which the JVM reports; never raises."""
     try:
         if not kinds:
             return 0
@@ -40,12 +40,12 @@ def reference_of(kinds: str, key: Sequence[Any]) -> int | None:
 
 
 def _plain(kind: str, value: Any) -> Any:
-    """A part of a key without Arrow and numpy. Where pandas shows a null as NaN, or as its own NA, it is None."""
+    """A part of a key without Arrow and numpy types. A null that pandas shows as NaN or NA becomes None."""
     if hasattr(value, "as_py"):
         if kind == "s":
-            return bytes(value.as_buffer()) if value.is_valid else None  # Spark has text that is no UTF-8
+            return bytes(value.as_buffer()) if value.is_valid else None  # Spark's text may be invalid UTF-8
         if kind == "d":
-            return value.value  # and years that Python has not
+            return value.value  # and years that Python lacks
         value = value.as_py()
     if value is None or (kind != "s" and str(value) in ("nan", "<NA>", "NaT")):
         return None
@@ -83,7 +83,7 @@ def _of_long(value: int, seed: int) -> int:
 
 
 def _of_text(value: bytes, seed: int) -> int:
-    """XXH64, as Spark has it."""
+    """Spark's XXH64."""
     words = [int.from_bytes(value[place : place + 8], "little") for place in range(0, len(value) - 7, 8)]
     striped = len(words) & ~3
     if striped:

@@ -1,8 +1,8 @@
-"""Lets `spark.headwater.enabled` in Spark's configuration switch capture on, in programs that nobody starts by `headwater run`.
+"""Lets `spark.headwater.enabled` in Spark's configuration turn capture on, in programs that `headwater run` does not start.
 
-The folder of this file, which `python -m headwater.spark_listener --site` prints, goes onto PYTHONPATH in `conf/spark-env.sh`.
-Python imports it when it starts. It must not fail, and costs a program without Spark a few milliseconds; another `sitecustomize` of the
-environment is run after it, as without it.
+`python -m headwater.spark_listener --site` prints the folder of this file, which goes onto PYTHONPATH in `conf/spark-env.sh`. Python
+imports this file when it starts. The import must not fail, and takes a few milliseconds in a program without Spark. Another `sitecustomize`
+of the environment runs after it.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import sys
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 
-if not any(part.startswith("pyspark.") for part in sys.orig_argv[1:3]):  # the workers of Spark's tasks start no Spark
+if not any(part.startswith("pyspark.") for part in sys.orig_argv[1:3]):  # workers of Spark's tasks start no Spark
     with contextlib.suppress(Exception):
         from headwater.spark_listener.switch import watch
 

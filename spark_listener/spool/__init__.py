@@ -1,4 +1,4 @@
-"""The spool: what an application wrote and nobody acknowledged yet. Bounded, on disk, checksummed, resent by whoever comes next."""
+"""The spool: items of an application that nobody has acknowledged yet. Bounded, on disk, checksummed, delivered again after a failure."""
 
 from headwater.spark_listener.spool.folder import SpoolFolder, applications, has_ended
 from headwater.spark_listener.spool.log import Item, ItemKind, SpoolLog

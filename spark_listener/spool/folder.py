@@ -1,13 +1,13 @@
-"""The spool folder of one application: log, segments, what the application is, and whether it lives.
+"""The spool folder of one application: its log, its segments, its description, and a lock while it lives.
 
-For the application itself, and for whoever delivers what a dead one left. Only one process may hold a folder at a time: the lock
-is the operating system's, so that it ends with the process, whatever way that ends. A forked child never holds it.
+For the application itself, and for the delivery of a dead application's items. Only one process may hold a folder at a time. The lock is
+the operating system's, so that it ends with the process in any case. A forked child never holds it.
 
-    spool/<application>/application.json   who wrote here: the application's OpenLineage run, and whether its end was stated
+    spool/<application>/application.json   the application's OpenLineage run, and whether its end was stated
                         lock               held by the living
                         log, acknowledged  see `log`
                         segments/<capture>/*.seg
-                        runs/<run>.json        the START of a query that lasts, until it ends
+                        runs/<run>.json        the START of a long query, until it ends
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from typing import Any
 from headwater.spark_listener.spool.log import Item, ItemKind, SpoolLog
 
 TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")  # W3C's Trace Context, version 00
-_MOST_OPEN = 1000  # runs at once that are kept for whoever finds the folder
-_UNBOUNDED = 1 << 62  # whoever clears up what is left adds no more than a statement of the end
+_MOST_OPEN = 1000  # open runs that are kept for a later reader
+_UNBOUNDED = 1 << 62  # delivery of leftovers only adds a statement of the end
 _MINE: set[Path] = set()  # POSIX locks do not exclude their own process
 
 
@@ -48,19 +48,19 @@ class SpoolFolder:
             OSError: it cannot be made.
         """
         path = spool / re.sub(r"[^\w.\-]", "_", application)
-        spool.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # the home, where this is its first program
+        spool.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # the home, if this is its first program
         (path / "segments").mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = _hold(path)
         if lock is None:
             raise FileExistsError(f"{path} belongs to another process")
         folder = cls(path, lock, limit=limit)
         if TRACEPARENT.fullmatch(trace := os.environ.get("TRACEPARENT", "")):
-            folder.describe(traceparent=trace)  # who delivers it may be another program, of another trace
+            folder.describe(traceparent=trace)  # another program with another trace may deliver it
         return folder
 
     @classmethod
     def take(cls, path: Path) -> SpoolFolder | None:
-        """The folder that a dead application left; None if the application lives, or someone else took it."""
+        """The folder of a dead application; None if the application lives, or another process took it."""
         if not path.is_dir():
             return None
         try:
@@ -78,28 +78,28 @@ class SpoolFolder:
 
     @cached_property
     def traceparent(self) -> str | None:
-        """The trace that the application ran in, as W3C's header has it: what its environment said (`TRACEPARENT`)."""
+        """The trace of the application as a W3C header, from its environment (`TRACEPARENT`)."""
         stated = self.application.get("traceparent")
         return stated if isinstance(stated, str) and TRACEPARENT.fullmatch(stated) else None
 
     @property
     def segments(self) -> Path:
-        """Where this application's segments are, a folder a capture."""
+        """The application's segments, one folder for each capture."""
         return self.path / "segments"
 
     @property
     def application(self) -> dict[str, Any]:
-        """What `describe` wrote last; empty if it never did."""
+        """The last value of `describe`; empty without one."""
         return _description(self.path)
 
     def describe(self, **facts: Any) -> None:
-        """Write down who writes here, for the one who finds the folder later."""
+        """Write the application's description, for later readers of the folder."""
         temporary = self.path / "application.json.tmp"
         temporary.write_text(json.dumps({**self.application, **facts}), encoding="utf-8")
         os.replace(temporary, self.path / "application.json")
 
     def run_began(self, run_id: str, start: Mapping[str, Any]) -> None:
-        """Keep the START of a run until it ends, for whoever finds the folder: delivery may have taken the event out of the log."""
+        """Keep the START of a run until it ends, because delivery may have removed the event from the log."""
         path = self._run_file(run_id)
         if path is not None and sum(1 for _ in self.open_runs()) < _MOST_OPEN:
             path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -114,29 +114,29 @@ class SpoolFolder:
             path.unlink(missing_ok=True)
 
     def open_runs(self) -> Iterator[dict[str, Any]]:
-        """The STARTs of runs whose end is not in the log."""
+        """The STARTs of runs without an end in the log."""
         for path in sorted((self.path / "runs").glob("*.json")):
             try:
                 yield json.loads(path.read_text(encoding="utf-8"))
             except (OSError, ValueError):
-                continue  # torn by the crash that ended the run: its START stands in the log alone
+                continue  # torn by the crash that ended the run: its START is only in the log
 
     def _run_file(self, run_id: str) -> Path | None:
         return self.path / "runs" / f"{run_id}.json" if re.fullmatch(r"[\w\-]+", run_id) else None
 
     def event(self, body: Mapping[str, Any], *, durable: bool = False) -> bool:
-        """Spool an event; False if there was no room (it is counted in `dropped`)."""
+        """Spool an event. Return False if there was no room (it is counted in `dropped`)."""
         return self._add(ItemKind.EVENT, body, None, durable=durable)
 
     def last_event(self, body: Mapping[str, Any]) -> bool:
-        """Spool the end of the application, which tells what was dropped, and so goes in even where nothing else fits."""
+        """Spool the end of the application, which reports drops, so the limit does not apply to it."""
         added = self._add(ItemKind.EVENT, body, None, durable=False, bounded=False)
         with suppress(OSError):
             self.log.sync()  # nobody waits for a thread any more
         return added
 
     def capture(self, manifest: Mapping[str, Any], *, segments: str | None = None) -> bool:
-        """Spool a manifest, whose segments are in place. False if the bound is reached: then the segments are deleted."""
+        """Spool a manifest with its existing segments. Return False if the limit is reached; the segments are then deleted."""
         size = _segment_bytes(manifest) if segments is None else 0
         self.log.reserved += size
         if self._add(ItemKind.CAPTURE, manifest, segments, durable=True):
@@ -146,7 +146,7 @@ class SpoolFolder:
         return False
 
     def drops_stated(self, dropped: Mapping[str, int]) -> None:
-        """An event that got through said so: these drops are accounted for."""
+        """A delivered event reported these drops."""
         for kind, count in dropped.items():
             left = self.dropped.get(kind, 0) - count
             self.dropped.pop(kind, None)
@@ -154,7 +154,7 @@ class SpoolFolder:
                 self.dropped[kind] = left
 
     def pending(self) -> Iterator[Item]:
-        """What waits for delivery, in order."""
+        """The items that wait for delivery, in order."""
         return self.log.pending()
 
     def has_pending(self) -> bool:
@@ -162,11 +162,11 @@ class SpoolFolder:
         return self.log.has_pending()
 
     def waiting_bytes(self) -> int:
-        """What the folder holds on disk, about: the log and the spool's own segments."""
+        """The approximate size of the folder on disk: the log and the spool's own segments."""
         return self.log.reserved + self.log.size()
 
     def acknowledge(self, item: Item) -> None:
-        """The item, and all before it, arrived. The spool's own copy of a capture's segments goes."""
+        """The item and all before it arrived. The spool's copy of a capture's segments is removed."""
         self.log.acknowledge(item.seq)
         if item.kind is ItemKind.CAPTURE:
             self._delete_segments(str(item.body["capture"]), item.segments)
@@ -174,7 +174,7 @@ class SpoolFolder:
                 self.log.reserved -= _segment_bytes(item.body)
 
     def close(self, *, remove_if_done: bool = True) -> bool:
-        """Let go of the folder; True if it was removed, because everything in it had arrived and its application had ended."""
+        """Release the folder. Return True if it was removed, because everything arrived and its application had ended."""
         done = remove_if_done and self.application.get("ended", False) and not self.has_pending()
         self.log.close()
         if done:
@@ -209,7 +209,7 @@ def applications(spool: Path) -> list[Path]:
 
 
 def has_ended(path: Path) -> bool:
-    """Whether the application of a folder has stated its end: whoever holds the folder then delivers it."""
+    """Whether the application of a folder has stated its end. The holder of the folder then delivers it."""
     return bool(_description(path).get("ended"))
 
 

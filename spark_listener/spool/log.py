@@ -1,13 +1,13 @@
 r"""The log of one application's spool: an append-only file of framed JSON lines.
 
-For the listener's thread (which appends) and delivery (which reads and acknowledges), in one process or in two, one after the
-other. It must survive a crash at any byte: a line that is torn or damaged is skipped and counted, never guessed at. It must stay
-within its bound: what does not fit is refused and counted, and the job goes on.
+For the listener's thread (which appends) and delivery (which reads and acknowledges), in one process or in two, one after the other. It
+must survive a crash at any byte: a torn or damaged line is skipped and counted, never guessed at. It must stay within its limit: an item
+beyond it is refused and counted, and the job goes on.
 
 A line is `crc32 json\n`: eight hexadecimal digits over the JSON, which is `{"seq", "kind", "body", "segments"?}`. Every append reaches the
-operating system at once, so that the death of the process loses nothing; `durable` appends (ends of runs, captures) also go to the disk
-at once, by a thread of their own: a busy disk may take half a second, in which further queries end. So the death of the machine loses
-at most what ran since the disk was last done. `sync` and `close` wait for the disk.
+operating system at once, so that the death of the process loses nothing. A separate thread syncs `durable` appends (ends of runs, captures)
+to the disk at once, because a busy disk may take half a second. The death of the machine loses at most the items since the last sync.
+`sync` and `close` wait for the disk.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PATIENCE = 10.0  # seconds that closing waits for the disk
 
 
 class ItemKind(StrEnum):
-    """What is to be delivered: an OpenLineage event, or the manifest of a capture with its segments."""
+    """The kind of an item: an OpenLineage event, or the manifest of a capture with its segments."""
 
     EVENT = "event"
     CAPTURE = "capture"
@@ -36,7 +36,7 @@ class ItemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing to deliver. `segments` is the folder (or URI) that holds a capture's segments; none: the spool's own."""
+    """One item to deliver. `segments` is the folder (or URI) of a capture's segments; None: the spool's own."""
 
     seq: int
     kind: ItemKind
@@ -45,12 +45,12 @@ class Item:
 
 
 class SpoolLog:
-    """The file and the mark up to which it was acknowledged (`acknowledged`, beside it). Thread-safe."""
+    """The log file, and the mark of the last acknowledged item (`acknowledged`, next to it). Thread-safe."""
 
     def __init__(self, path: Path, *, limit: int) -> None:
         self.path = path
         self.limit = limit
-        self.reserved = 0  # bytes of the bound that segments take up
+        self.reserved = 0  # bytes of the limit that segments occupy
         self.damaged = 0
         self._mark = path.with_name("acknowledged")
         self._lock = Lock()
@@ -59,7 +59,7 @@ class SpoolLog:
         greatest = max((item.seq for item in self._scan()), default=None)
         self.acknowledged = self._read_mark()
         if greatest is not None and self.acknowledged > greatest:
-            self.acknowledged = 0  # more than was ever there: a damaged mark, by which items would be left out
+            self.acknowledged = 0  # beyond the last item: a damaged mark, which would skip items
         self._next = 1 + (self.acknowledged if greatest is None else greatest)
         self._next = max(self._next, self.acknowledged + 1)
         self._end_torn_line()
@@ -67,7 +67,7 @@ class SpoolLog:
     def append(
         self, kind: ItemKind, body: Mapping[str, Any], *, segments: str | None = None, durable: bool = False, bounded: bool = True
     ) -> Item | None:
-        """Add an item; None if it does not fit any more. One that is not `bounded` always fits. `durable`: it goes to the disk at once.
+        """Add an item; None if it does not fit. An item that is not `bounded` always fits. `durable`: it is synced at once.
 
         Raises:
             OSError: the disk refuses.
@@ -84,7 +84,7 @@ class SpoolLog:
         return item
 
     def sync(self) -> None:
-        """Wait until all that was added is on the disk.
+        """Wait until all added items are on the disk.
 
         Raises:
             OSError: the disk refuses.
@@ -92,7 +92,7 @@ class SpoolLog:
         os.fsync(self._file)
 
     def pending(self) -> Iterator[Item]:
-        """Items that were not acknowledged, in order, as the file is now. `damaged` counts the lines that could not be read."""
+        """Items that were not acknowledged, in the order of the file. `damaged` counts unreadable lines."""
         mark = self.acknowledged
         return (item for item in self._scan() if item.seq > mark)
 
@@ -105,7 +105,7 @@ class SpoolLog:
         return os.fstat(self._file).st_size
 
     def acknowledge(self, seq: int) -> None:
-        """Everything up to `seq` has arrived. What is acknowledged leaves the file when that is cheap."""
+        """Everything up to `seq` has arrived. Acknowledged items leave the file when that is cheap."""
         with self._lock:
             self.acknowledged = max(self.acknowledged, seq)
             temporary = self._mark.with_suffix(".tmp")
@@ -115,10 +115,10 @@ class SpoolLog:
                 os.ftruncate(self._file, 0)
 
     def close(self) -> None:
-        """Give the file back. What was appended stays."""
+        """Close the file. Its contents stay."""
         done = self._disk.finish()
         with self._lock:
-            if self._file >= 0 and done:  # a disk that hangs keeps the file, not the program
+            if self._file >= 0 and done:  # a hanging disk keeps the file, not the program
                 os.close(self._file)
                 self._file = -1
 
@@ -150,7 +150,7 @@ class SpoolLog:
 
 
 class _Disk:
-    """Brings a file to the disk when asked, in a thread that starts with the first time. What is asked while it is at it is done once."""
+    """Syncs a file on request, in a thread that starts with the first request. Requests during a sync are served together."""
 
     def __init__(self, file: int) -> None:
         self._file = file
@@ -159,14 +159,14 @@ class _Disk:
         self._thread: Thread | None = None
 
     def ask(self) -> None:
-        """Bring what the file holds now to the disk, soon."""
+        """Sync the present content of the file soon."""
         self._asked.set()
         if self._thread is None and not self._ending:
             self._thread = Thread(target=self._run, name="headwater-spool", daemon=True)
             self._thread.start()
 
     def finish(self) -> bool:
-        """Do what was asked, and end; False where the disk is not done in time."""
+        """Serve all requests, and end. Return False if the disk does not finish in time."""
         self._ending = True
         self._asked.set()
         if self._thread is None:
@@ -179,14 +179,14 @@ class _Disk:
             self._asked.wait()
             self._asked.clear()
             ending = self._ending
-            with suppress(OSError):  # the operating system has it; a disk that refuses may take it later
+            with suppress(OSError):  # the operating system has it, and may write it later
                 os.fsync(self._file)
             if ending:
                 return
 
 
 def _mark_of(number: int) -> str:
-    """The content of the mark. A part of it is no greater number."""
+    """The content of the mark, in a form that a truncated copy cannot imitate."""
     return f"{number} {crc32(b'%d' % number):08x}"
 
 
