@@ -1,1 +1,1 @@
-"""The web face of the service: endpoints, credentials, guards, metrics."""
+"""The HTTP interface of the service: endpoints, credentials, guards, metrics."""

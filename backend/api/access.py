@@ -1,7 +1,7 @@
-"""Which endpoint needs what: one table of all of them, for the guard.
+"""The rule of each endpoint: one table, for the guard.
 
-An endpoint that the table does not name does not exist for anybody, whatever routes the application has: one that is added later is closed
-until somebody writes down who may call it. What a mutation of GraphQL needs stands in `headwater.graphql.authorization`.
+An endpoint without a rule does not exist for any caller, even if the application has a route for it. A new endpoint stays closed until
+somebody decides who may call it. `headwater.graphql.authorization` has the scopes of GraphQL's mutations.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from headwater.graph.prov import NOTATIONS
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What one endpoint needs. `scope` None leaves it to anyone; `operation` is its name in the audit log.
+    """The requirements of one endpoint. `scope` None opens it to everyone; `operation` is its name in the audit log.
 
-    `accepts` are the media types that a body may be stated to have; where there are none, the endpoint itself looks. `streamed`: a body
-    goes to the disk piece by piece, so none is in memory as a whole. `linked`: a page of another site may lead a browser to it. `within` is
-    what it has for a caller who has the scope in some namespaces alone: where nothing is stated, it is refused to him.
+    `accepts` are the allowed media types of a body; without any, the endpoint itself checks. `streamed`: a body goes to the disk piece by
+    piece, so it is never in memory as a whole. `linked`: a page of another site may link to it. `within` is its answer for callers with the
+    scope in some namespaces only; by default it refuses them.
     """
 
     scope: Scope | None
@@ -51,13 +51,13 @@ _MARQUEZ = tuple(
     )
 )  # fmt: skip
 
-# What its page searches by, where its advanced search is on.
+# The search of its page, with its advanced search on.
 _MARQUEZ_BETA = (("GET", "/api/v2beta/search/jobs"), ("GET", "/api/v2beta/search/datasets"))
 
-# What answers from the log, in which an event stands as it was sent: with all that it names.
+# Answers from the log, which holds each event as sent, with everything that it names.
 _MARQUEZ_EVENTS = tuple(("GET", f"/api/v1/{path}") for path in ("events/lineage", "events", "stats/lineage-events"))
 
-# What it has to give tags and take them back.
+# Its endpoints to add and remove tags.
 _MARQUEZ_TAGS = tuple(
     (method, f"/api/v1/namespaces/{{namespace}}/{path}/tags/{{tag}}")
     for path in ("datasets/{dataset}", "datasets/{dataset}/fields/{field}", "jobs/{job}")
@@ -102,7 +102,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("GET", "/api/v1/audit"): Rule(Scope.AUDIT, "audit.read"),
     **dict.fromkeys((*_MARQUEZ, *_MARQUEZ_BETA), Rule(Scope.READ, "marquez", within=_FILTERED)),
     **dict.fromkeys(_MARQUEZ_EVENTS, Rule(Scope.READ, "marquez")),
-    ("PUT", "/api/v1/tags/{tag}"): Rule(Scope.DECLARE, "declare", _JSON),  # what is said of a tag is said to all namespaces
+    ("PUT", "/api/v1/tags/{tag}"): Rule(Scope.DECLARE, "declare", _JSON),  # a tag's description concerns all namespaces
     **dict.fromkeys(_MARQUEZ_TAGS, Rule(Scope.DECLARE, "declare", _JSON, within=_FILTERED)),
     **dict.fromkeys((*_CDAP, _CDAP_PATHS, *_CDAP_SEARCH), Rule(Scope.READ, "cdap", within=_FILTERED)),
     _CDAP_RECORDER: Rule(Scope.DECLARE, "declare", _JSON),
@@ -118,7 +118,7 @@ _PATHS = frozenset(path for _, path in RULES)
 
 
 def rule_of(method: str, path: str) -> Rule | None:
-    """The rule of a request; None where nobody named it."""
+    """The rule of a request; None without one."""
     named = named_path(path)
     if named is not None:
         return RULES.get((method, named))
@@ -127,10 +127,10 @@ def rule_of(method: str, path: str) -> Rule | None:
 
 
 def named_path(path: str) -> str | None:
-    """The path of the table that a request's path is one of."""
+    """The path in the table that matches a request's path."""
     return path if path in _PATHS else next((name for pattern, name in _PATTERNS if pattern.match(path)), None)
 
 
 def methods_of(named: str) -> list[str]:
-    """The methods that the table names for one of its paths."""
+    """The methods in the table for one of its paths."""
     return sorted(method for method, path in RULES if path == named)

@@ -1,7 +1,7 @@
-"""Keys, tenants and grants of one caller: of his tenant, or of all where the home's own key asks.
+"""Keys, tenants and grants of one caller: of one tenant, or of all tenants for the home's own key.
 
-Whoever administers a tenant may give any right of it, to himself too: the scope `admin` stands for all of them. He learns nothing of other
-tenants, not even that a name is taken there. What only the file system of the home gives (its own key, `people.toml`) stays there.
+An administrator of a tenant may grant any right of it, even to himself, because the scope `admin` includes all of them. He learns nothing
+about other tenants, not even that a name is used there. Only the file system of the home grants the rest: its own key, and `people.toml`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class PermittedAdministration:
 
     def __init__(self, parts: Service, who: Principal, *, clock: Callable[[], float] = time.time) -> None:
         self._who = who
-        self._tenant = who.tenant if who.key else None  # None: all
+        self._tenant = who.tenant if who.key else None  # None: all tenants
         self._clock = clock
         self._ring = parts.credentials.named or ring_of(parts.settings)
         self._administered = Administered(parts.settings, self._ring, self._tenant, clock=clock)

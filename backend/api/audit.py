@@ -1,4 +1,4 @@
-"""The auditor of one request: adds who asks, from where and under which request id to what is written.
+"""The auditor of one request: adds the caller, the address and the request id to each audit line.
 
 It must never write a key, a ticket, a predicate or a value of a record.
 """
@@ -19,7 +19,7 @@ from headwater.backend.audit.log import AuditLog
 from headwater.errors import UnavailableError
 from headwater.graphql.audit import Act, Decision, decision_on
 
-_NOTES = "audit_notes"  # of a request's state
+_NOTES = "audit_notes"  # key in a request's state
 _MOST_SUBJECTS = 50
 _LONGEST = 500
 
@@ -40,7 +40,7 @@ class RequestAuditor:
         }
 
     async def write(self, act: Act, reason: str = "") -> None:
-        """Write what was allowed.
+        """Write an allowed operation.
 
         Raises:
             UnavailableError: it cannot be written.
@@ -48,7 +48,7 @@ class RequestAuditor:
         await self._log.write(self._entry(act, Decision.ALLOWED) | ({"reason": reason[:_LONGEST]} if reason else {}))
 
     def note(self, act: Act, decision: Decision, reason: str) -> None:
-        """Write what was refused or failed. The head of the answer waits for the line (`notes_written`)."""
+        """Write a refused or failed operation. The head of the answer waits for the line (`notes_written`)."""
         written = self._log.note(self._entry(act, decision) | {"reason": reason[:_LONGEST]}, known=self._known)
         if written is not None:
             self._state.setdefault(_NOTES, []).append(written)
@@ -64,7 +64,7 @@ class RequestAuditor:
 
 
 async def notes_written(scope: Scope) -> None:
-    """Wait until what was noted for a request is written, or cannot be: whoever is refused learns it all the same."""
+    """Wait until the notes of a request are written, or cannot be. A refused caller gets the refusal in both cases."""
     for written in scope.get("state", {}).pop(_NOTES, ()):
         with suppress(UnavailableError):
             await asyncio.wrap_future(written)
@@ -83,7 +83,7 @@ async def auditor(request: HTTPConnection) -> RequestAuditor:
 
 
 async def logged(chunks: AsyncIterator[bytes], log: RequestAuditor, act: Act) -> AsyncIterator[bytes]:
-    """The chunks; how they ended is in the audit log."""
+    """Pass on chunks, and write the outcome to the audit log."""
     try:
         async for chunk in chunks:
             yield chunk

@@ -1,4 +1,4 @@
-"""`/api/v1/audit`: who asked the service what, as lines of JSON; whoever reads it stands in it too."""
+"""`/api/v1/audit`: the audit log as lines of JSON. Reading it is audited, too."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def get_audit(
     until: Annotated[datetime | None, Query(description="An instant (ISO 8601); UTC where it names no zone.")] = None,
     last: Annotated[int, Query(ge=1, le=10_000, description="How many entries, at most.")] = 100,
 ) -> StreamingResponse:
-    """The latest entries of the audit log that fit, earliest first. A named key is told of its own tenant alone, the home's key of all."""
+    """The latest matching entries of the audit log, earliest first. A named key sees its own tenant only, the home's key all."""
     wanted = Wanted(by, dataset, decision, _zoned(since), _zoned(until), tenant=tenant_of(who))
     async with audited(log, "audit.read", *filter(None, (by, dataset))):
         found = await asyncio.to_thread(parts.audit_lines.latest, wanted, last, quickly=True)

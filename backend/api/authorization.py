@@ -1,7 +1,7 @@
-"""What of records a caller is told: one place for all questions about them, whichever endpoint they come by.
+"""The records that a caller may see: one place for all questions about records, for every endpoint.
 
-Whoever has the scope `read` alone learns which records of which files a record came from, but not what they hold, nor may he select by it:
-that is the scope `records`. Values of masked columns are for the scope `unmasked`.
+With the scope `read` alone, a caller sees the files and numbers of records, but not their values, and may not select by values. The scope
+`records` allows that. Values of masked columns need the scope `unmasked`.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def questions_of(parts: Service, who: Principal) -> PermittedQuestions:
 
 
 def tells_values(parts: Service, who: Principal) -> bool:
-    """Whether a caller may know what any column holds: for what tells values and does not say of which columns."""
+    """Whether a caller may see the values of every column: for answers with values that do not name their columns."""
     if Scope.RECORDS in who.within and who.within[Scope.RECORDS] != who.within.get(Scope.READ):
-        return False  # of some of what he reads he may not
+        return False  # he may not for a part of the namespaces that he reads
     return Scope.RECORDS in who.scopes and (Scope.UNMASKED in who.scopes or not parts.masks.of(who.tenant))
 
 
 class PermittedQuestions:
-    """The `Questions` of one caller. All methods raise `ForbiddenError` where they need a scope that the caller has not."""
+    """The `Questions` of one caller. All methods raise `ForbiddenError` if the caller lacks a scope."""
 
     def __init__(self, parts: Service, questions: CallersQuestions, who: Principal) -> None:
         self._parts = parts
@@ -88,7 +88,7 @@ class PermittedQuestions:
 
 
 def _require_trace(who: Principal, request: TraceRequest) -> None:
-    """Check that a caller may ask for a trace. Its walk goes where records came from, whichever namespace that is in."""
+    """Check that a caller may ask for a trace. Its walk may enter any namespace."""
     who.require_whole(Scope.READ)
     if request.where is not None or request.values or request.selected_values:
         who.require(Scope.RECORDS)
@@ -96,7 +96,7 @@ def _require_trace(who: Principal, request: TraceRequest) -> None:
 
 
 class PermittedTraceJobs:
-    """The `TraceJobService` of one caller, to whom alone it tells of the jobs that the caller started."""
+    """The `TraceJobService` of one caller, limited to the caller's own jobs."""
 
     def __init__(self, jobs: TraceJobs, parts: Service, who: Principal) -> None:
         self._jobs = jobs
@@ -110,14 +110,14 @@ class PermittedTraceJobs:
         return self._jobs.start(self._who.holder, tenant, request, self._masks)
 
     async def get(self, tenant: str, identifier: str) -> TraceJobView | None:
-        """See `TraceJobService`. What the caller may see is looked at again: it may be less than when the job was started."""
+        """See `TraceJobService`. The caller's rights are checked again: they may be less than at the start of the job."""
         found = self._jobs.get(self._who.holder, tenant, identifier)
         if found is not None:
             self._require(found.request)
             if found.answer is not None and self._masks:
                 if tuple(found.masks) != self._masks:
                     raise ForbiddenError("Other columns are masked now than when this trace was started.", hint="Start it again.")
-                if any(mask.tag is not None for mask in self._masks):  # columns may have been tagged since
+                if any(mask.tag is not None for mask in self._masks):  # columns may have new tags
                     return replace(found, answer=await self._questions.masked_again(tenant, found.request, found.answer))
         return found
 
@@ -131,7 +131,7 @@ class PermittedTraceJobs:
 
 
 class PermittedDeclarations:
-    """The `DeclarationService` of one caller: a tag that masks a column is taken back by those alone who may see what it masks."""
+    """The `DeclarationService` of one caller. Only callers who may see a masked column may remove its tag."""
 
     def __init__(self, declarations: DeclarationIntake, parts: Service, who: Principal) -> None:
         self._declarations = declarations
@@ -139,7 +139,10 @@ class PermittedDeclarations:
         self._who = who
 
     async def declare(self, tenant: str, document: Mapping[str, Any], checked: CheckedDeclaration | None = None) -> int:
-        """See `DeclarationIntake`. Who declares in some namespaces alone speaks of what lies in them: the intake knows nothing else."""
+        """See `DeclarationIntake`.
+
+        A caller restricted to namespaces may only declare things in them, because the intake does not know the caller.
+        """
         if self._who.is_restricted(Scope.DECLARE) and (where := _of_no_namespace(document)):
             raise ForbiddenError(f"{where} is of no namespace, and this key declares in some alone.", hint="Leave it out.")
         rules = self._masks.of(tenant)
@@ -150,7 +153,7 @@ class PermittedDeclarations:
 
 
 def _of_no_namespace(document: Mapping[str, Any]) -> str | None:
-    """The path of the first that is stated of what lies in no namespace."""
+    """The path of the first statement about something without a namespace."""
     for part in ("types", "instances"):
         if document.get(part):
             return f"$.{part}"
@@ -182,13 +185,13 @@ class _ReplayTold:
 
 
 class PermittedRegistrations:
-    """The `RegistrationService` of one caller: programs are those of the home, so of the default tenant alone."""
+    """The `RegistrationService` of one caller. Programs belong to the home, so to the default tenant only."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
 
     async def programs(self, tenant: str) -> Sequence[RegistrationView]:
-        """See `RegistrationService`. Of how a program is started it tells the name of the script alone."""
+        """See `RegistrationService`. Of a start command, only the name of the script is shown."""
         if tenant != DEFAULT_TENANT:
             return []
         return await asyncio.to_thread(self._list)
@@ -220,7 +223,7 @@ class _RecaptureTold:
 
 
 class PermittedRecaptures:
-    """The `RecaptureService` of one caller: what runs are programs of the home, so of the default tenant alone."""
+    """The `RecaptureService` of one caller. A recapture runs programs of the home, so of the default tenant only."""
 
     def __init__(self, recaptures: RecaptureService, parts: Service, who: Principal) -> None:
         self._recaptures = recaptures
@@ -258,13 +261,13 @@ class PermittedRecaptures:
 
 
 def _without_values(error: str) -> str:
-    """Why a program of the home failed, without what it said, and what a fault of ours holds: that may be values."""
+    """The reason of a failure, without the program's output and the details of our faults, because these may hold values."""
     first = error.partition("\n")[0].partition(FAULT)
     return "A fault of ours." if first[1] else first[0].rstrip(": ")
 
 
 class PermittedReplays:
-    """The `ReplayService` of one caller: what a replay runs are programs of the home, so of the default tenant alone."""
+    """The `ReplayService` of one caller. A replay runs programs of the home, so of the default tenant only."""
 
     def __init__(self, replays: Replays, parts: Service, who: Principal) -> None:
         self._replays = replays
@@ -330,7 +333,7 @@ class PermittedReplays:
             self._require_values()
 
     def _require_values(self) -> None:
-        """What a replay changed are whole rows: they are for those who may see every column."""
+        """Check for the right to see every column, because the differences of a replay are whole rows."""
         self._who.require(Scope.RECORDS)
         self._who.require_whole(Scope.RECORDS)
         if self._is_masked:

@@ -1,4 +1,4 @@
-"""The body of a request, read apart from the event loop, unless it is so small that it takes next to no time."""
+"""The body of a request, read outside of the event loop, unless it is very small."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from headwater.backend.ingest.intake.bodies import unpack
 from headwater.backend.process.turns import Caller
 from headwater.errors import InvalidInputError
 
-SMALL = 4 * 1024  # bytes of a body that is read at once: a millisecond
+SMALL = 4 * 1024  # bytes of a body to read at once, in a millisecond
 T = TypeVar("T")
 
 
 async def read_body(
     request: Request, parts: Service, who: Principal, read: Callable[..., T], *arguments: object, limit: int | None = None, inline: int = 0
 ) -> T:
-    """What `read` makes of a body. It is given the bytes, their content encoding, how many they may unpack to, and the `arguments`.
+    """The result of `read` for a body. `read` gets the bytes, their content encoding, the limit of the unpacked size, and the `arguments`.
 
-    A body of less than `inline` bytes, unpacked, is read at once, unless those of the tenant take long. Raises as `Readers.read` does.
+    A body of less than `inline` bytes, unpacked, is read at once, unless bodies of the tenant take long. Raises like `Readers.read`.
     """
     body = await request.body()
     encoding = request.headers.get("content-encoding")
@@ -34,7 +34,7 @@ async def read_body(
 
 
 def small_body(body: bytes, encoding: str | None, inline: int) -> bytes | None:
-    """Return a body of less than `inline` bytes, unpacked; None of any other, and of one that is not what its encoding says."""
+    """A body of less than `inline` bytes, unpacked. None for a larger one, or if its encoding is wrong."""
     if encoding is None:
         return body if len(body) < inline else None
     try:

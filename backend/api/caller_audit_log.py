@@ -1,4 +1,4 @@
-"""The audit log for one caller: a named key is told of its own tenant, the home's key of all."""
+"""The audit log for one caller: a named key sees its own tenant, the home's key all tenants."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from headwater.backend.audit.reader import AuditLines
 from headwater.errors import UnavailableError
 from headwater.graphql.audit_log import AuditBreak, AuditChain, AuditEntry, AuditPage, AuditQuestion, AuditVerification
 
-_verifying = Lock()  # it takes seconds of the processor: one at a time
+_verifying = Lock()  # takes seconds of processor time: one at a time
 
 
 def tenant_of(who: Principal) -> str | None:
-    """Whose entries a caller is told; None: everybody's."""
+    """The tenant with entries for the caller; None: all tenants."""
     return who.tenant if who.key else None
 
 

@@ -1,11 +1,11 @@
-"""Questions end when nobody waits for them: at their deadline, and when the client goes. They begin by turns.
+"""Ends questions that nobody waits for: at their deadline, and when the client goes. Questions begin in turns.
 
-Starlette lets a handler run on after its client has gone. What asks (GraphQL, and every GET below `/api` and `/v3`) is cancelled instead,
-and has until the deadline to begin its answer; its client has ten times as long to take each piece of it. What brings data is left
-alone: its acknowledgement is the sender's to ask for again.
+Starlette lets a handler run on after its client has gone. Questions (GraphQL, and every GET below `/api` and `/v3`) are cancelled instead.
+An answer must begin before the deadline, and the client has ten times as long to take each piece of it. Requests that bring data are left
+alone, because the sender needs their acknowledgement.
 
-One event loop answers all. A caller has some questions at work at a time, until their answers begin; the others wait, tenants and callers
-take turns, and a question whose client goes before its turn is never begun.
+One event loop answers all. A caller has a limited number of unanswered questions at work; the others wait, tenants and callers take turns,
+and a question with a gone client is never begun.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from headwater.backend.process.child_errors import QuestionEndedError
 from headwater.backend.process.turns import Caller, Turns
 from headwater.errors import HeadwaterError
 
-_AT_WORK, _OF_ONE = 48, 16  # questions whose answers have not begun: of all callers, and of one
-_WAITING = 512  # of one caller
-_AFTER = 0.5  # seconds: a question that is ended by itself says better why
-_TAKEN = 10  # times the deadline for each piece of an answer: people look through an export page by page
+_AT_WORK, _OF_ONE = 48, 16  # unanswered questions: of all callers, and of one
+_WAITING = 512  # waiting questions of one caller
+_AFTER = 0.5  # seconds: a question that ends itself gives a better reason
+_TAKEN = 10  # multiple of the deadline for each piece of an answer: people read an export page by page
 
 
 class Attended:
-    """ASGI middleware. An answer begins within `seconds`, and each piece of it is taken soon, or the request is ended."""
+    """ASGI middleware. A request is ended if its answer does not begin within `seconds`, or if the client does not take a piece soon."""
 
     def __init__(self, app: ASGIApp, *, seconds: float) -> None:
         self._app = app
@@ -76,7 +76,7 @@ class Attended:
 
 
 class _Client:
-    """The client's side of a request, which hears when the client goes: once the whole body is here, nothing else can come."""
+    """The client's side of a request. It notices that the client goes, once the whole body is here."""
 
     def __init__(self, receive: Receive, send: Send, seconds: float) -> None:
         self._receive = receive
@@ -89,7 +89,7 @@ class _Client:
         self.on_begin: Callable[[], None] | None = None
 
     async def begin(self) -> None:
-        """Take the first of the body, which is all of most: an endpoint that asks for none would never learn that the client goes."""
+        """Take the first part of the body, usually all of it. An endpoint without a body would never notice that the client goes."""
         self._first = await self._taken()
 
     async def receive(self) -> Message:
@@ -121,7 +121,7 @@ class _Client:
         try:
             async with asyncio.timeout(self._seconds):
                 await self._send(message)
-        except TimeoutError:  # whoever does not read would keep his question's place for ever
+        except TimeoutError:  # a client that does not read would keep its place for ever
             raise ClientDisconnect from None
 
     async def gone(self) -> None:
@@ -137,7 +137,7 @@ def _asks(method: str, path: str) -> bool:
 
 
 async def _ended(work: asyncio.Future[None]) -> None:
-    """Cancel what is at work, and wait for it. What it raises was told or is the cancellation."""
+    """Cancel a task, and wait for it. Its exception was reported already, or is the cancellation."""
     work.cancel()
     await asyncio.wait({work})
     if not work.cancelled():

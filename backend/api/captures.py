@@ -1,4 +1,4 @@
-"""The capture intake: segments by `PUT`, then the manifest by `POST`. Each answer comes after what it acknowledges is on the disk."""
+"""The capture intake: segments by `PUT`, then the manifest by `POST`. Each answer follows the sync to the disk."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def put_segment(
 async def post_manifest(
     request: Request, who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]
 ) -> Response:
-    """Take the manifest of a capture whose segments are here."""
+    """Take the manifest of a capture. Its segments must be here."""
     captures = parts.workspace.captures
     read = await read_body(request, parts, who, read_packed_manifest, inline=SMALL)
     if isinstance(read, Refused):

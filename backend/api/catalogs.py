@@ -1,4 +1,4 @@
-"""`/api/v1/export/datahub` and `/api/v1/export/openmetadata`: what the graph knows, for other catalogs, as a stream."""
+"""`/api/v1/export/datahub` and `/api/v1/export/openmetadata`: the contents of the graph for other catalogs, as a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/api/v1/columns/…`: who touched a column, what it is made of, and which tags reach it."""
+"""`/api/v1/columns/…`: the jobs that used a column, its sources, and the tags that reach it."""
 
 from __future__ import annotations
 
@@ -53,6 +53,6 @@ async def get_lineage(
 async def get_tags(
     column: Column, owner: Annotated[str, Depends(tenant)], seen: Annotated[GraphStore, Depends(graph)]
 ) -> list[dict[str, Any]]:
-    """The tags that a column bears, and those that reach it along its lineage: `{tag, origin, distance, way}`."""
+    """The tags of a column, and tags that reach it along its lineage: `{tag, origin, distance, way}`."""
     found = await reaching_tags(seen, owner, column)
     return [{**asdict(tag), "way": tag.way.name.lower()} for tag in found]

@@ -1,6 +1,6 @@
-"""What an endpoint may ask for: the parts of the service, and whom the request is from.
+"""The dependencies of endpoints: the parts of the service, and the caller.
 
-All of it is at hand, so the functions are coroutines: FastAPI would hand plain ones to a thread, which costs more than the work.
+The functions are coroutines, because FastAPI would run plain ones in a thread, which costs more than their work.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class Service:
 
 
 async def service(request: Request) -> Service:
-    """The service that the request came to."""
+    """The service of the request."""
     parts: Service = request.app.state.service
     return parts
 
 
 async def principal(request: HTTPConnection) -> Principal:
-    """Whom the request is from. The guard refuses those without a credential; this is the second look."""
+    """The caller. The guard refuses callers without a credential; this is a second check."""
     found: Principal | None = getattr(request.state, "principal", None)
     if found is None:
         raise KeyRequiredError("This needs the service's key.", hint="Send it as `Authorization: Bearer KEY`.")
@@ -66,13 +66,13 @@ async def principal(request: HTTPConnection) -> Principal:
 
 
 def graph_of(parts: Service, who: Principal, *scopes: Scope) -> GraphStore:
-    """The graph as a caller sees it: all of it, or what is of the namespaces in which he has `read` and the other scopes."""
+    """The graph for a caller: all of it, or the namespaces in which he has `read` and the other scopes."""
     permitted = [who.within[scope] for scope in dict.fromkeys((Scope.READ, *scopes)) if scope in who.within]
     return StoreWithin(parts.workspace.graph, who.tenant, permitted) if permitted else parts.workspace.graph
 
 
 async def graph(who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]) -> GraphStore:
-    """The graph as the caller sees it."""
+    """The graph for the caller."""
     return graph_of(parts, who)
 
 

@@ -1,11 +1,10 @@
-"""Who asks and what they may: keys and tokens for programs, a ticket or a sign-in and a cookie for the page.
+"""Callers and their rights: keys and tokens for programs; a ticket or a sign-in, then a cookie, for the page.
 
-For the guard of every request. The home's key may do everything, a named key what it was made for, whoever an OpenID Connect issuer vouches
-for what `people.toml` grants. A key must never reach a browser:
-`headwater serve` prints a link with a ticket that works once, the ticket becomes a signed cookie that no script can read and no other site
-can send, and that is forgotten with the key or when its holder signs out. A session may read. It may declare, start replays or administer
-only where its link was made for that, and only when the request carries the session's token, which no page but ours can learn. The tenant
-comes from here and nowhere else.
+For the guard of every request. The home's key may do everything, a named key what it was made for, and a person of an OpenID Connect issuer
+what `people.toml` grants. A key must never reach a browser: `headwater serve` prints a link with a ticket that works once. The ticket
+becomes a signed cookie, which no script can read and no other site can send. It ends with the key, or when its holder signs out. A session
+may read. It may declare, start replays or administer only if its link was made for that, and only if the request carries the session's
+token, which no other page can learn. The tenant comes from here and nowhere else.
 """
 
 from __future__ import annotations
@@ -40,25 +39,25 @@ READING = frozenset({Scope.READ, Scope.RECORDS, Scope.UNMASKED, Scope.EXPORT})
 WRITING = READING | {Scope.DECLARE, Scope.REPLAY}
 ADMINISTERING = READING | {Scope.AUDIT, Scope.ADMIN}
 SESSION_SCOPES = WRITING | ADMINISTERING
-_UNCONFIRMED = READING | {Scope.AUDIT}  # what changes nothing
+_UNCONFIRMED = READING | {Scope.AUDIT}  # scopes that change nothing
 _KEY_SCOPES = frozenset(Scope)
-_TELLING = frozenset(Scope) - {Scope.INTAKE}  # scopes of what answers, or refuses, by what is in the graph
-_MOST_RIGHTS = 2_000  # letters of a cookie that say in which namespaces somebody may what
-_PERSON = "@"  # what no key's id begins with
+_TELLING = frozenset(Scope) - {Scope.INTAKE}  # scopes with answers or refusals that depend on the graph
+_MOST_RIGHTS = 2_000  # letters for rights in a cookie
+_PERSON = "@"  # no key's id begins so
 _TICKET_SECONDS = 24 * 3600
 _SESSION_SECONDS = 7 * 24 * 3600
-_PERSON_SECONDS = 8 * 3600  # after which somebody signs in once more
+_PERSON_SECONDS = 8 * 3600  # until a person must sign in again
 _SIGN_IN_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Whom a request is from: `tenant` owns what it sees and writes; `method` is `key` or `session`.
+    """A caller. `tenant` owns everything that it sees and writes; `method` is `key` or `session`.
 
-    `name` stands for the caller in logs and gives nothing away. `key` is the id of the named key that was shown, or that the session was
-    opened with; empty for the home's, `@…` for a person. `holder` is the same for all that one key or person
-    does, by whichever session: who takes turns with others. `within` are the namespaces of those of its scopes that are restricted.
-    `token` is what a session must show to change anything; `confirmed`: this request shows it.
+    `name` stands for the caller in logs and reveals nothing. `key` is the id of the named key that was used, directly or to open the
+    session; empty for the home's, `@…` for a person. `holder` is the same for all sessions of one key or person, and takes turns with
+    others. `within` are the namespaces of its restricted scopes. `token` is the value that a session must send to change anything;
+    `confirmed`: this request has it.
     """
 
     tenant: str
@@ -73,27 +72,27 @@ class Principal:
 
     @property
     def is_person(self) -> bool:
-        """Whether an issuer vouches for the caller, by a token or a session."""
+        """Whether the caller is a person of an issuer, by a token or a session."""
         return self.key.startswith(_PERSON)
 
     def is_restricted(self, scope: Scope) -> bool:
-        """Whether the caller has a scope in some namespaces alone, or what it shows is of what he may read in some alone."""
+        """Whether the caller has the scope in some namespaces only, or reads only some."""
         return scope in self.within or (scope in _TELLING and Scope.READ in self.within)
 
     def require_whole(self, scope: Scope) -> None:
-        """Check that the caller has a scope everywhere, for what has no part that is of some namespaces alone.
+        """Check that the caller has a scope everywhere, for operations that cannot be restricted to namespaces.
 
         Raises:
-            ForbiddenError: he has it in some namespaces alone.
+            ForbiddenError: he has it in some namespaces only.
         """
         if self.is_restricted(scope):
             raise ForbiddenError(NOT_OPEN, hint="Ask who runs the service for a key that may do this everywhere.")
 
     def require(self, scope: Scope) -> None:
-        """Check that the caller may do something.
+        """Check that the caller has a scope.
 
         Raises:
-            ForbiddenError: the key or the session was not made for it, or the request does not come from the page itself.
+            ForbiddenError: the key or the session lacks it, or the request does not come from the page itself.
         """
         if scope not in SESSION_SCOPES and self.method != "key":
             raise ForbiddenError(f"This needs the service's key ({scope}); a session of the page will not do.", hint=_SEND_KEY)
@@ -122,9 +121,9 @@ class Credentials:
         self, key: str, *, tenant: str, named: KeyRing | None = None, people: People | None = None, ended: EndedSessions | None = None,
         tickets: Tickets | None = None, clock: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
-        """`key` is the home's, of `tenant`; `named` are the others; `people` sign in elsewhere; `ended` has who signed out.
+        """`key` is the home's, of `tenant`; `named` are the others; `people` sign in at an issuer; `ended` has ended sessions.
 
-        `tickets` are its own unless given.
+        `tickets` are new unless given.
         """
         self._key = key.encode("utf-8")
         self._digest = sha256(self._key).digest()
@@ -139,12 +138,12 @@ class Credentials:
         self._holder = Principal(tenant, "key", f"key:{self._sign('name', '')[:12]}")
 
     async def identify(self, headers: Mapping[str, str]) -> Principal | None:
-        """As `principal`; where a token is shown, its issuer may be asked for its keys first.
+        """Like `principal`, but for a token its issuer may be asked for its keys first.
 
         Raises:
-            TokenError: a token is shown that is not to be believed.
-            ForbiddenError: it is, and nothing is granted to whom it names.
-            UnavailableError: the issuer cannot be asked, or the rules for people or the named keys cannot be read.
+            TokenError: the token is invalid.
+            ForbiddenError: the token is valid, and its person has no rights.
+            UnavailableError: the issuer does not answer, or the rules for people or the named keys cannot be read.
         """
         shown = _shown_key(headers) or ""
         if is_token(shown) and (issuer := self._issuer()) is not None:
@@ -154,10 +153,10 @@ class Credentials:
         return self.principal(headers)
 
     def known(self, headers: Mapping[str, str]) -> Principal | None:
-        """As `identify`; None also where the issuer would have to be asked for its keys.
+        """Like `identify`; None also if the issuer would have to be asked.
 
         Raises:
-            TokenError, ForbiddenError, UnavailableError: as there.
+            TokenError, ForbiddenError, UnavailableError: see there.
         """
         shown = _shown_key(headers) or ""
         if is_token(shown) and (issuer := self._issuer()) is not None:
@@ -165,10 +164,10 @@ class Credentials:
         return self.principal(headers)
 
     def principal(self, headers: Mapping[str, str]) -> Principal | None:
-        """The caller, by `Authorization: Bearer`, `X-Api-Key` or the cookie; None where nothing valid is shown.
+        """The caller, by `Authorization: Bearer`, `X-Api-Key` or the cookie; None without a valid credential.
 
         Raises:
-            UnavailableError: the named keys, or the sessions that were ended, cannot be read.
+            UnavailableError: the named keys, or the ended sessions, cannot be read.
         """
         shown = _shown_key(headers)
         if shown is not None:
@@ -180,14 +179,14 @@ class Credentials:
         return self._session(session, headers.get(_TOKEN, "")) if session else None
 
     def people_sign_in(self) -> bool:
-        """Whether people may sign in elsewhere. Never raises."""
+        """Whether people may sign in at an issuer. Never raises."""
         return self._people is not None and self._people.are_known()
 
     def issuer(self) -> Issuer:
-        """Where people sign in.
+        """The issuer for people.
 
         Raises:
-            NotFoundError: nowhere.
+            NotFoundError: there is none.
             UnavailableError: the rules for people cannot be read.
         """
         found = self._issuer()
@@ -200,30 +199,30 @@ class Credentials:
     def _issuer(self) -> Issuer | None:
         try:
             return self._people.issuer() if self._people is not None else None
-        except ConfigurationError:  # what is wrong with the operator's file is nothing for strangers
+        except ConfigurationError:  # strangers must not see faults of the operator's file
             raise UnavailableError("Nobody can sign in: the rules for people cannot be used.", hint="The service's log says why.") from None
 
     def ticket(self, scopes: Collection[Scope] = READING, *, of: Principal | None = None) -> str:
-        """A ticket for the page's link. It works once, within a day; its session may read, and what else is asked for.
+        """A ticket for the page's link. It works once, within a day. Its session may read, and has the other requested scopes.
 
-        `of` is whom the session stands for, who has no less than it: the home's owner unless given.
+        `of` is the session's principal, by default the home's owner. It must have these scopes.
         """
         owner = of or self._holder
         now = self._clock()
         return self._tickets.add(Ticket(now + _TICKET_SECONDS, SESSION_SCOPES & READING.union(scopes) & owner.scopes, owner.key), now=now)
 
     def redeem(self, ticket: str, *, secure: bool = False) -> str | None:
-        """The `Set-Cookie` value that a ticket buys; None if it is unknown, used or too old. `secure`: for TLS alone."""
+        """The `Set-Cookie` value for a ticket; None if the ticket is unknown, used or too old. `secure`: for TLS only."""
         bought = self._tickets.take(ticket)
         if bought is None or bought.ends <= self._clock():
             return None
         return self._cookie_of(bought.scopes, bought.owner, _SESSION_SECONDS, secure=secure)
 
     def sign_in(self, rules: Rules, person: Person, *, secure: bool = False) -> str:
-        """The `Set-Cookie` value of a session of somebody for whom the issuer vouches; it ends when the rules change.
+        """The `Set-Cookie` value for the session of a person; it ends when the rules change.
 
         Raises:
-            ForbiddenError: what is granted is for programs alone.
+            ForbiddenError: the granted rights are for programs only.
         """
         if Scope.READ not in person.scopes:
             raise ForbiddenError(
@@ -240,10 +239,10 @@ class Credentials:
         return self._cookie_of(SESSION_SCOPES & person.scopes, key, _PERSON_SECONDS, secure=secure)
 
     def sign_out(self, header: str) -> str:
-        """End the session that a browser's cookies hold; the `Set-Cookie` value that makes the browser forget it.
+        """End the session in a browser's cookies. Return the `Set-Cookie` value that removes it.
 
         Raises:
-            UnavailableError: it cannot be written down that it is ended.
+            UnavailableError: the end cannot be written.
         """
         session = _cookie(header, self.cookie) or ""
         if self._ended is not None and self._session(session, "") is not None:
@@ -252,13 +251,13 @@ class Credentials:
         return f"{self.cookie}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
 
     def sealed(self, *parts: str) -> str:
-        """The `Set-Cookie` value by which a browser shows that a sign-in was begun there. `parts` are of letters, digits, `-` and `_`."""
+        """The `Set-Cookie` value with which a browser proves that it began a sign-in. `parts` are of letters, digits, `-` and `_`."""
         stated = ".".join((str(int(self._clock()) + _SIGN_IN_SECONDS), *parts))
         lasts = f"Path=/login; Max-Age={_SIGN_IN_SECONDS}; HttpOnly; SameSite=Lax"
         return f"{self.cookie}_login={stated}.{self._sign('login', stated)}; {lasts}"
 
     def opened(self, header: str) -> list[str] | None:
-        """The parts that were sealed, by the cookies that a browser sent; None where there are none, or they are too old."""
+        """The sealed parts in the cookies of a browser; None without any, or if they are too old."""
         stated, _, signature = (_cookie(header, f"{self.cookie}_login") or "").rpartition(".")
         if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign("login", stated).encode("ascii")):
             return None
@@ -310,10 +309,10 @@ class Credentials:
 
 
 def granted(rules: Rules, claims: Mapping[str, Any]) -> Person:
-    """What somebody may for whom the issuer vouches.
+    """The rights of a person of the issuer.
 
     Raises:
-        ForbiddenError: nothing, or what is granted is of several tenants.
+        ForbiddenError: there are none, or they are in several tenants.
     """
     try:
         person = rules.person(claims)
@@ -348,5 +347,5 @@ def _cookie(header: str, name: str) -> str | None:
     try:
         morsel = SimpleCookie(header).get(name)
     except CookieError:
-        return None  # what cannot be parsed holds no session
+        return None  # unparsable cookies hold no session
     return morsel.value if morsel else None

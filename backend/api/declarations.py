@@ -1,4 +1,4 @@
-"""`/api/v1/declarations`, `/api/v1/descriptions`: what people state of data and work, and what describes a node now."""
+"""`/api/v1/declarations`, `/api/v1/descriptions`: statements of people about data and work, and the present description of a node."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def post_declaration(
     parts: Annotated[Service, Depends(service)],
     log: Annotated[RequestAuditor, Depends(auditor)],
 ) -> Response:
-    """State types, instances, containment, links and descriptions: owners, tags, terms, retention, legal hold, and their removal."""
+    """State types, instances, containment, links and descriptions (owners, tags, terms, retention, legal hold), or their removal."""
     read = await read_body(request, parts, who, read_packed_declaration, limit=DECLARATION.size, inline=SMALL)
     document = read.document
     async with audited(log, "declare", *subjects_of(document), changes=True):
@@ -53,7 +53,7 @@ async def get_descriptions(
     owner: Annotated[str, Depends(tenant)],
     seen: Annotated[GraphStore, Depends(graph)],
 ) -> dict[str, Any]:
-    """What describes a node now: `{owners, stewards, tags, terms, description, retention, legal_hold, tag_values}`."""
+    """The description of a node: `{owners, stewards, tags, terms, description, retention, legal_hold, tag_values}`."""
     found = await seen.get(owner, [node])
     if not found:
         raise NotFoundError(f"Nothing is known of {node}.", hint="Search for its name, or see what a container holds.")

@@ -1,10 +1,10 @@
-"""Small bodies of OpenLineage events, taken where they arrive and without ASGI.
+"""Small bodies of OpenLineage events, handled at the connection and without ASGI.
 
-What a producer sends is mostly one event of a few kilobytes, and a service gets thousands of them a second. To make a task of each, to hand
-it through every layer of the application and its answer back takes longer than to check it. So the connection offers it here first: with
-the guard's checks, the check, the log and the answers of `lineage`, and the line and the measures of `requests`. Whatever is unusual (a
-refusal, a session, a token whose issuer must be asked, a packed body, a sender for some namespaces alone, a tenant whose bodies take
-long, traces of the service) is left to the application, before anything is done.
+Producers mostly send one event of a few kilobytes, and a service gets thousands a second. Checking one takes less time than making a task
+of it and passing it through every layer of the application. So the connection offers it here first. The guard's checks, the check of the
+event, the log and the answers are those of `lineage`; the log line and the measures are those of `requests`. Unusual requests go to the
+application before anything is done: a refusal, a session, a token with keys still to fetch, a packed body, a sender restricted to
+namespaces, a tenant with slow bodies, or a service with tracing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from headwater.backend.process.tracing.spans import is_on
 from headwater.errors import HeadwaterError
 from headwater.graph.access.scopes import Scope as Right
 
-_SMALL = 8 * 1024  # bytes: checked in half a millisecond; in 50 ms at most, where a text is made of names of secrets
+_SMALL = 8 * 1024  # bytes: checked in half a millisecond; in at most 50 ms for a text full of names of secrets
 _PATHS = frozenset({"/api/v1/lineage", "/api/v1/lineage/batch"})
 _ALWAYS = b"".join(b"%s: %s\r\n" % header for header in RESPONSE_HEADERS)
 _TAKEN = b"HTTP/1.1 201 Created\r\ncontent-type: application/json\r\n" + _ALWAYS
@@ -60,7 +60,7 @@ class DirectEvents:
         return True
 
     def _taken(self, scope: Scope, body: bytes) -> tuple[Future[Sequence[Receipt]], BodyShare] | None:
-        """A body on its way to the disk, and its share of the memory; None, and nothing done, where it is not for here."""
+        """A body on its way to the disk, and its share of the memory; None, with nothing done, if it is not for here."""
         if (admitted := self._guard.admitted(scope, len(body))) is None:
             return None
         who, share = admitted

@@ -1,4 +1,4 @@
-"""How errors leave the service: a status, and a JSON object that names what was wrong, where, and what to do."""
+"""Errors as answers of the service: a status, and a JSON object with the fault, its place, and a hint."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from headwater.errors import (
 )
 
 _REFUSED = frozenset({401, 403, 413, 429})
-_CLIENT_GONE = 499  # for the log alone, as proxies write it: nobody is there to read it
-_LONGEST = 2_000  # characters of a message: it may quote what was sent
+_CLIENT_GONE = 499  # for the log only, like in proxies: nobody reads the answer
+_LONGEST = 2_000  # characters of a message, which may quote the request
 _log = structlog.get_logger("headwater.api")
 
 
 class ForbiddenError(HeadwaterError):
-    """The caller may not do this: a foreign name or page, or a session that was not opened for it."""
+    """The caller may not do this: a foreign name or page, or a session without the scope."""
 
     is_refusal = True
 
 
 class MethodNotAllowedError(HeadwaterError):
-    """The endpoint does not take this method."""
+    """The endpoint does not support this method."""
 
 
 class HeadTooLargeError(InvalidInputError):
@@ -50,18 +50,18 @@ class HeadTooLargeError(InvalidInputError):
 
 
 class UnsupportedMediaTypeError(InvalidInputError):
-    """The body is stated to be of a type that the endpoint does not take."""
+    """The endpoint does not support the body's media type."""
 
 
 class AmbiguousLengthError(InvalidInputError):
-    """A request that says in two ways where its body ends."""
+    """A request that states the end of its body twice."""
 
 
 class NotAcceptableError(InvalidInputError):
-    """None of the media types that the caller accepts is one that there is."""
+    """None of the media types that the caller accepts exists."""
 
 
-# The first that fits counts: the special before the general.
+# The first match counts: special errors before general ones.
 _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
     (BodyTooLargeError, 413),
     (MissingSegmentsError, 409),
@@ -86,12 +86,12 @@ _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
 
 
 def status_of(error: HeadwaterError) -> int:
-    """The status of HTTP that stands for an error of ours."""
+    """The HTTP status of an error."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
 def error_response(error: HeadwaterError) -> Response:
-    """The answer that stands for an error of ours."""
+    """The answer for an error."""
     status = status_of(error)
     content: dict[str, Any] = {
         "error": type(error).__name__.removesuffix("Error"),
@@ -109,7 +109,7 @@ def error_response(error: HeadwaterError) -> Response:
 
 
 def install(app: FastAPI, *, refused: Callable[[Request, str], None]) -> None:
-    """Give every error this form; what is not ours is logged whole and told as one sentence. `refused` audits a refusal."""
+    """Give every error this form. A fault of ours is logged completely, and the caller gets one sentence. `refused` audits a refusal."""
 
     async def ours(request: Request, error: HeadwaterError) -> Response:
         response = error_response(error)

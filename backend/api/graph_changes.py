@@ -1,11 +1,10 @@
-"""What happens in the graph, told to those who follow it: which runs were written since, by whichever process.
+"""News of the graph for its followers: the runs that any process has written since.
 
-For subscriptions. One task asks the store what its last transactions touched, while somebody follows, and hands each follower the ids that
-are new to him; what happened to one run several times meanwhile is one piece of news. It must never hold more for a slow follower than a
-bounded number of ids, nor leave anything out silently: who cannot be told all is told so, and ends.
+For subscriptions. While there are followers, one task asks the store for the effects of its last transactions, and gives each follower the
+new ids. Several changes of one run in that time are one piece of news. It must hold a bounded number of ids for a slow follower, and leave
+nothing out silently: a follower that misses some gets an error.
 
-A store tells of all tenants together. Ids are handed to everybody who follows; each asks the store for those of his own tenant, and looks
-whether they say anything new.
+A store reports all tenants together. All followers get all ids; each asks the store for those of its own tenant, and checks for news.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from headwater.errors import HeadwaterError, UnavailableError
 from headwater.graph.model import NodeKind
 from headwater.graph.stores.indexable import IndexableStore
 
-_PAUSE = 0.5  # seconds between two looks
-_MOST = 5_000  # runs that wait for one follower
-_NEVER = 1 << 62  # a revision that no store comes to: asked after it, a store says its own and reads nothing
+_PAUSE = 0.5  # seconds between two questions to the store
+_MOST = 5_000  # pending runs of one follower
+_NEVER = 1 << 62  # beyond every revision: the store returns its own revision and reads nothing
 _RUN = f"{NodeKind.RUN}:"
 _log = logging.getLogger("headwater.live")
 
 
 class _Follower:
-    """Somebody who follows, and what he has not been told yet."""
+    """A follower, and its pending ids."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, None] = {}
@@ -46,10 +45,10 @@ class Live:
         self._begun = False
 
     async def runs(self) -> AsyncGenerator[list[str], None]:
-        """First nothing, once what is written from then on will be told; then ids of runs that were written, each time that there are some.
+        """Yield nothing first, when later writes are certain to be reported; then ids of written runs, at each change.
 
         Raises:
-            UnavailableError: there was more than can be followed, or the store is away. Asking again helps.
+            UnavailableError: there was too much news, or the store is away. Asking again helps.
         """
         follower = _Follower()
         self._followers.add(follower)

@@ -1,7 +1,7 @@
 """The headers of a request, read once.
 
-For what stands in front of the application and looks for a dozen of them in each request: to go through the list each time, and to raise an
-error for each that is not there, takes longer than to check an event.
+For code in front of the application, which looks up a dozen headers in each request. A search of the list, and an error for each missing
+header, would take longer than the check of an event.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Head(Headers):
-    """As Starlette's headers: names in any case, and of several values the first."""
+    """Like Starlette's headers: names in any case, and the first of several values."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scope=scope)
@@ -29,8 +29,8 @@ class Head(Headers):
     def __contains__(self, key: Any) -> bool:
         return key.lower() in self._first
 
-    def get(self, key: str, default: T = None) -> str | T:  # type: ignore[assignment]  # as a mapping's
-        """The first value of a header; `default` where there is none."""
+    def get(self, key: str, default: T = None) -> str | T:  # type: ignore[assignment]  # like a mapping's
+        """The first value of a header; `default` without one."""
         return self._first.get(key.lower(), default)
 
 

@@ -1,4 +1,4 @@
-"""Whether the service lives, whether it can work, and how it does. These three say nothing of anybody's data and need no key."""
+"""Whether the service lives, can work, and how it performs. These endpoints show nothing of anybody's data and need no key."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def healthz() -> dict[str, str]:
 
 @router.get("/readyz", responses={503: {"description": "A part cannot work; `checks` says which."}})
 async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
-    """Log, graph store, projector, catalog, key and disk can work. Of damaged captures it tells, and is ready all the same."""
+    """Log, graph store, projector, catalog, key and disk can work. Damaged captures are reported, and leave the service ready."""
     home = parts.settings.folder.path
     checks = {"log": "ok", "graph": "ok", "projector": parts.worker.state, "catalog": "ok", "key": "ok", "disk": "ok"}
     checks |= {"associations": "ok", "segments": "ok"}
@@ -61,7 +61,7 @@ async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
 
 
 async def _quarantine(parts: Service) -> str:
-    """Whether entries are set aside, of any tenant."""
+    """Whether entries of any tenant are set aside."""
     try:
         number = await asyncio.to_thread(parts.workspace.log.buried, Stage.QUARANTINE)
     except HeadwaterError as error:
@@ -81,14 +81,14 @@ async def metrics(parts: Annotated[Service, Depends(service)]) -> Response:
     """Measures for Prometheus, of all tenants together."""
     log, projector = parts.workspace.log, parts.workspace.projector
     parts.metrics.dead_letters.set(await asyncio.to_thread(log.buried))
-    # Without the store nobody knows how much waits: the last number stays, and the state of the service is /readyz's to tell.
+    # Without the store the number is unknown: the last one stays, and /readyz reports the state of the service.
     with suppress(HeadwaterError):
         parts.metrics.pending.set(await pending_of_all(projector, {*await asyncio.to_thread(log.tenants), DEFAULT_TENANT}))
     return Response(parts.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
 
 
 async def pending_of_all(projector: Projector, tenants: Collection[str]) -> int:
-    """Entries of some tenants that wait. One of which the log has lost entries is left out: its damage must not hide that others wait.
+    """Number of waiting entries of some tenants. A tenant with lost log entries is left out, so that it does not hide the others.
 
     Raises:
         UnavailableError: a store does not answer.

@@ -17,7 +17,7 @@ from headwater.backend.ingest.intake.receive import Refused, Submission, read_pa
 from headwater.backend.ingest.log.loop_futures import on_loop
 from headwater.graph.access.scopes import Scope
 
-_INLINE, ARRAY_INLINE = 16 * 1024, 4 * 1024  # smaller bodies are read on the event loop: in 50 ms, where a text is made of names of secrets
+_INLINE, ARRAY_INLINE = 16 * 1024, 4 * 1024  # smaller bodies are read on the event loop: in 50 ms for a text full of names of secrets
 
 router = APIRouter(prefix="/api/v1", tags=["intake"])
 
@@ -45,7 +45,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 async def post_lineage(
     request: Request, who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]
 ) -> Response:
-    """Take OpenLineage events. The answer comes after they are on the disk."""
+    """Take OpenLineage events. The answer follows the sync to the disk."""
     events = parts.workspace.events
     # An array may hold thousands of documents in a few kilobytes.
     small = small_body(await request.body(), request.headers.get("content-encoding"), _INLINE)
@@ -63,16 +63,16 @@ async def post_lineage(
         await on_loop(events.bury(who.tenant, read.letter))
         parts.metrics.events.labels("rejected").inc()
         raise read.error
-    if "content-encoding" in request.headers:  # what it unpacked to is in memory until it is durable
+    if "content-encoding" in request.headers:  # the unpacked body is in memory until it is durable
         request.state.body.take(sum(len(draft.body) for draft in read.drafts))
     return await answer_to(parts, events.keep(who.tenant, read))
 
 
 async def answer_to(parts: Service, submission: Submission) -> Response:
-    """The answer to what was submitted, once it is durable."""
+    """The answer to a durable submission."""
     report = await submission.durable()
     parts.metrics.taken(report.accepted - report.duplicates, report.duplicates, len(report.rejected) + report.more_rejected)
-    if not report.rejected:  # as almost always; to make the text of three members by the library takes ten times as long
+    if not report.rejected:  # the usual case; the library takes ten times as long to write three members
         taken = f'{{"accepted":{report.accepted},"duplicates":{report.duplicates},"rejected":[]}}'
         return Response(taken, 201, media_type="application/json")
     return JSONResponse(_content(asdict(report)), 422)

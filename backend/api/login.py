@@ -1,7 +1,7 @@
-"""`/login`: a person signs in at the OpenID Connect issuer and comes back with a session of the page.
+"""`/login`: a person signs in at the OpenID Connect issuer and returns with a session of the page.
 
-The authorization code flow with PKCE (OpenID Connect Core 1.0, 3.1; RFC 7636; RFC 9700). What the service must remember between the two
-requests is in a cookie that it signed, so that any replica can go on, and only the browser that began can end it.
+The authorization code flow with PKCE (OpenID Connect Core 1.0, 3.1; RFC 7636; RFC 9700). A signed cookie holds the state between the two
+requests, so that any replica can go on, and only the browser that began can finish.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from headwater.graphql.audit import Act, Decision
 router = APIRouter(include_in_schema=False)
 Answer = TypeVar("Answer")
 
-_AT_ONCE = 32  # sign-ins for which the issuer is asked
-_OF_ONE = 4  # of them, from one address
+_AT_ONCE = 32  # sign-ins at the issuer at the same time
+_OF_ONE = 4  # of these from one address
 _asking: Counter[str] = Counter()  # by address
 _threads = ThreadPoolExecutor(_AT_ONCE, "headwater-sign-in")
-_LONGEST = 2_000  # of where somebody wants to go
+_LONGEST = 2_000  # characters of the next page
 _ONCE_MORE = '<a href="/login">Sign in once more.</a>'
 
 
 @router.get("/login")
 async def login(request: Request, parts: Annotated[Service, Depends(service)]) -> Response:
-    """Send the browser to the issuer. `next` is where it goes afterwards, on this service."""
+    """Send the browser to the issuer. `next` is the page of this service to show afterwards."""
     try:
         issuer = parts.credentials.issuer()
         address = await _asked(request, partial(issuer.address, "authorization_endpoint"))
@@ -69,7 +69,7 @@ async def login(request: Request, parts: Annotated[Service, Depends(service)]) -
 
 @router.get("/login/callback")
 async def callback(request: Request, parts: Annotated[Service, Depends(service)]) -> Response:
-    """Take the browser back from the issuer: exchange the code, look what is granted, open a session."""
+    """Receive the browser from the issuer: exchange the code, look up the rights, open a session."""
     try:
         began = parts.credentials.opened(request.headers.get("cookie", ""))
         given = request.query_params
@@ -87,7 +87,7 @@ async def callback(request: Request, parts: Annotated[Service, Depends(service)]
         await RequestAuditor(parts.audit, request.scope, opened).write(Act("session.open"))
     except HeadwaterError as error:
         return _refused(request, parts, error)
-    # A redirect would still be the other site's doing, and the browser would keep the new cookie from it.
+    # After a redirect, the other site would still be the origin, and the browser would not send the new cookie.
     target = escape(_local(urlsafe_b64decode(wanted + "==").decode("utf-8")))
     response = notice(
         f'You are signed in as {escape(person.name)}. <a href="{target}">Go on.</a>', 200,
@@ -99,17 +99,17 @@ async def callback(request: Request, parts: Annotated[Service, Depends(service)]
 
 
 async def sign_out_address(request: Request, parts: Service, who: Principal) -> str | None:
-    """Where somebody's browser ends its session at the issuer; None where no issuer vouches for him, or it cannot be asked."""
+    """The issuer's address that ends a person's session there; None without an issuer, or if it does not answer."""
     if not who.is_person:
         return None
     try:
         return await _asked(request, parts.credentials.issuer().sign_out_address)
     except HeadwaterError:
-        return None  # he is signed out here, which is what was asked for
+        return None  # the person is signed out here, as requested
 
 
 async def _asked(request: Request, ask: Callable[[], Answer]) -> Answer:
-    """What the issuer says, asked on a thread of its own kind. One address takes no more than its share of them."""
+    """The issuer's answer, fetched on a separate kind of thread. One address gets a limited share of them."""
     client = request.client.host if request.client else ""
     if _asking[client] >= _OF_ONE or _asking.total() >= _AT_ONCE:
         raise UnavailableError("Too many people sign in at once.", hint="Try again in a moment.")
@@ -129,12 +129,12 @@ def _refused(request: Request, parts: Service, error: HeadwaterError) -> Respons
 
 
 def _back(request: Request, rules: Rules) -> str:
-    """Where the issuer sends the browser back to; it is registered there."""
+    """The address to which the issuer sends the browser back; it is registered there."""
     return f"{rules.url or str(request.base_url).rstrip('/')}/login/callback"
 
 
 def _local(wanted: str) -> str:
-    """A path of this service, whatever was asked for: a name of another host begins with two slashes, or what a browser takes for them."""
+    """A path of this service for any request. Browsers treat two leading slashes, and some other characters, as the name of a host."""
     is_local = wanted.startswith("/") and len(wanted) <= _LONGEST and wanted.isprintable() and "\\" not in wanted
     return wanted if is_local and not wanted.startswith("//") else "/"
 

@@ -1,7 +1,7 @@
-"""The built page, and how a browser comes to see it: a link with a ticket, once, then a cookie.
+"""The built page, and its credentials: a link with a ticket, once, then a cookie.
 
-The page's own files hold no data and are open; the page itself is only shown to who came by the link, so that a stranger sees a
-sentence and not an application that fails. Unknown paths lead to the page.
+The page's files hold no data and are open. The page itself is shown after the link only, so that a stranger sees a sentence and not a
+broken application. Unknown paths lead to the page.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NOT_BUILT = "The service runs, and its page has not been built (or not yet). Ru
 
 
 def build_router(page: Path = PAGE) -> APIRouter:
-    """The routes of the page; to be mounted last, since it takes every path that is left."""
+    """The routes of the page; mounted last, because they match every remaining path."""
     router = APIRouter(include_in_schema=False)
     root = page.resolve()
 
@@ -68,7 +68,7 @@ async def _index(root: Path, request: Request) -> Response:
             return notice(_SIGN_IN.format(escape(urlencode({"next": wanted}))), 401)
         return notice(_NO_SESSION, 401)
     path = request.url.path.removeprefix("/")
-    if path not in {"", "index.html"}:  # the page finds its files beside it, and all that it shows stands in the query
+    if path not in {"", "index.html"}:  # the page's files are next to it, and the query describes the view
         home = "../" * path.count("/") or "./"
         return RedirectResponse(f"{home}?{request.url.query}" if request.url.query else home, 303, headers={"Cache-Control": "no-store"})
     index = root / "index.html"
@@ -78,18 +78,18 @@ async def _index(root: Path, request: Request) -> Response:
 
 
 def notice(html: str, status: int, *, head: str = "") -> HTMLResponse:
-    """A page of one sentence. `html` and `head` are written as they are: what came from outside must be escaped in them."""
+    """A page of one sentence. `html` and `head` are written unescaped: outside text in them must be escaped already."""
     return HTMLResponse(_NOTICE.format(text=html, head=head), status, headers={"Cache-Control": "no-store"})
 
 
 def by_tls(request: Request) -> bool:
-    """Whether the browser came by TLS, to us or to a proxy in front. Who forges the header only makes the own cookie stricter."""
+    """Whether the browser used TLS, to us or to a proxy in front. A forged header only makes the forger's own cookie stricter."""
     stated = request.headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower()
     return request.url.scheme == "https" or stated == "https"
 
 
 def _without_ticket(request: Request, cookie: str | None) -> Response:
-    """The same page, with the ticket out of the address bar and the history."""
+    """The same page, with the ticket removed from the address bar and the history."""
     rest = [(name, value) for name, value in request.query_params.multi_items() if name != "ticket"]
     # One leading slash: two would name another host.
     target = "/" + request.url.path.lstrip("/") + (f"?{urlencode(rest)}" if rest else "")

@@ -1,4 +1,4 @@
-"""`/api/v1/prov`: provenance in the notation that the caller accepts, as a stream; and documents of others, taken in."""
+"""`/api/v1/prov`: exports provenance in the notation that the caller accepts, as a stream; imports documents of others."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ async def get_prov(
     ] = None,
     accept: Annotated[str, Header()] = "*/*",
 ) -> Response:
-    """Provenance (W3C PROV) of a run, a dataset with all that is upstream of it, a column, records, or a view.
+    """Provenance (W3C PROV) of a run, a dataset with everything upstream of it, a column, records, or a view.
 
-    A parameter of a view asks for the view around `target`, which may be several then.
+    With a parameter of a view, the export is the view around `target`, which may then have several values.
     """
     chosen = notation or negotiated(accept)
     if options.given and where is None:
@@ -78,7 +78,7 @@ async def get_prov(
                 first = await anext(records)
             return StreamingResponse(logged(_after(first, records), log, ended), media_type=NOTATIONS[chosen].media_type)
     stack = AsyncExitStack()
-    # Opened, and audited, before the answer begins, so that what is refused is refused with a status.
+    # Opened and audited before the answer begins, so that a refusal has a status.
     async with audited(log, "export.prov", *(target or ())):
         seen = graph_of(parts, who, Scope.EXPORT)
         export = await stack.enter_async_context(open_export(seen, parts.workspace.records, who.tenant, request))
@@ -101,7 +101,7 @@ def _unmixed(trace: TraceRequest, options: ViewOptions) -> TraceRequest:
 
 
 def negotiated(accept: str) -> ProvFormat:
-    """The notation that an `Accept` header prefers (RFC 9110, 12.5.1).
+    """The preferred notation of an `Accept` header (RFC 9110, 12.5.1).
 
     Raises:
         NotAcceptableError: it accepts none.
@@ -136,11 +136,11 @@ async def post_prov(
     parts: Annotated[Service, Depends(service)],
     notation: Annotated[ProvFormat | None, Query(alias="format", description="The notation; else that of Content-Type.")] = None,
 ) -> Response:
-    """Take a PROV document as lineage. The answer comes after it is on the disk."""
+    """Take a PROV document as lineage. The answer follows the sync to the disk."""
     stated = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     chosen = notation or next((name for name, known in NOTATIONS.items() if known.media_type == stated), None)
     if notation is None and chosen is ProvFormat.JSON:
-        chosen = None  # application/json is JSON-LD's too: the document itself tells
+        chosen = None  # application/json may also be JSON-LD: the document shows it
     read = await read_body(request, parts, who, read_packed_provenance, chosen)
     intake = parts.workspace.prov
     if isinstance(read, Refused):

@@ -1,7 +1,7 @@
-"""Every request gets an id, a log line and a place in the measures.
+"""Gives every request an id, a log line and its measures.
 
-An id that the caller sends in `X-Request-Id` is kept if it is harmless; the answer carries it. The line never holds a query string, a
-header or a body: secrets travel there.
+An id in `X-Request-Id` is kept if it is harmless; the answer carries it. The line never holds a query string, a header or a body, because
+secrets are in these.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headwater.backend.process.tracing import request_span
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
-_CLIENT_GONE = 499  # as proxies write it: no answer began, since nobody is there to read it
+_CLIENT_GONE = 499  # like in proxies: no answer began, because nobody reads it
 _ids = Random()  # noqa: S311 - they tell requests apart and open nothing; the system's own randomness takes a call of it each time
 _log = structlog.get_logger(REQUESTS)
 
@@ -62,7 +62,7 @@ class RequestLog:
                 status = 500 if status == _CLIENT_GONE else status
                 raise
             finally:
-                # The route's pattern, not the path: a label a path would grow without bound, and a span's name would tell it.
+                # The route's pattern, not the path: labels of paths would grow without limit, and a span would reveal the path.
                 route = getattr(scope.get("route"), "path", None) or ("/graphql" if scope["path"] == "/graphql" else "other")
                 if answered is not None:
                     answered(route, status)
@@ -70,13 +70,13 @@ class RequestLog:
 
 
 def request_id_of(scope: Scope) -> str:
-    """The id that the caller states, if it is harmless; else a new one."""
+    """The caller's id, if it is harmless; else a new one."""
     stated = head_of(scope).get("x-request-id", "")
     return stated if _ID.fullmatch(stated) else f"{_ids.getrandbits(128):032x}"
 
 
 def note_request(metrics: Metrics, scope: Scope, request_id: str, status: int, seconds: float, *, route: str) -> None:
-    """The place of a request in the measures, and its line."""
+    """Count a request in the measures, and write its line."""
     method, path = scope["method"], scope["path"]
     metrics.answered(method if method in _METHODS else "other", route, status, seconds)
     level = "debug" if path in _QUIET else "error" if status >= 500 else "info"

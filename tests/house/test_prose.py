@@ -12,7 +12,7 @@ GOALS = {"python": 6, "java": 6, "typescript": 6, "markdown": 10}  # percent
 # Folders that are not rewritten yet, with their present share in percent. Lower a number after a rewrite; never raise one.
 PRESENT = {
     ("backend/access", "python"): 7,
-    ("backend/api", "python"): 25,
+    ("backend/api", "python"): 8,
     ("backend/cli", "python"): 16,
     ("backend/compat", "python"): 20,
     ("backend/home", "python"): 16,
