@@ -1,4 +1,4 @@
-"""A file of a home that is not what it should be."""
+"""A damaged file of a home."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A file that is not what it should be. `part` is one of those that `store` names."""
+    """A damaged file. `part` is a part of the home, in the words of `store`."""
 
     part: str
     path: Path

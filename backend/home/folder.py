@@ -1,8 +1,8 @@
-"""The home folder: where one user's state lives, and who may read it.
+"""The home folder: the state of one user, readable by nobody else.
 
-For the service, the command line and the launcher, which share one home at once. It must never be readable by other users
-(the key and record identities are in it), must never hand out two keys to two processes that start together, and must never
-name a service as running that has died. Standard library only: the light install uses it too.
+For the service, the command line and the launcher, which share one home. Other users must never be able to read it (it holds the key and
+the identities of records). Two processes that start together must get the same key, and a dead service must never count as running.
+Standard library only, because the light install uses it too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DEFAULT = "~/.headwater"
 
 @dataclass(frozen=True, slots=True)
 class ServiceRecord:
-    """What `service.json` says: where a service answers, and which process it is. `born` tells a process id that was given again."""
+    """The contents of `service.json`: the address of a service, and its process. `born` detects a reused process id."""
 
     url: str
     pid: int
@@ -116,7 +116,7 @@ class Home:
         return self.path / "trial.note"
 
     def create(self) -> Home:
-        """Make the folder and its parts, for this user alone. An existing folder keeps its modes.
+        """Make the folder and its parts, for this user only. An existing folder keeps its modes.
 
         Raises:
             ConfigurationError: it cannot be made or written.
@@ -136,7 +136,7 @@ class Home:
         """The API key, made on the first call, mode 0600. Processes that start together get the same one.
 
         Raises:
-            ConfigurationError: what the file holds is no key.
+            ConfigurationError: the file does not hold a key.
         """
         if not self.key_file.exists():
             self._write_once(self.key_file, "hw_" + secrets.token_urlsafe(32) + "\n")
@@ -146,10 +146,10 @@ class Home:
 
     @staticmethod
     def read_key(path: Path) -> str:
-        """The key that a file holds.
+        """The key in a file.
 
         Raises:
-            ConfigurationError: it is too short for a key, or no text that a request could carry.
+            ConfigurationError: it is too short for a key, or a request cannot carry the text.
         """
         hint = "Stop the service and run `headwater store repair`; it makes a new key. Who shows the old one needs the new one."
         try:
@@ -178,7 +178,7 @@ class Home:
             self.service_file.unlink(missing_ok=True)
 
     def service(self) -> ServiceRecord | None:
-        """The running service of this home; None if there is none, or only what a dead one left."""
+        """The running service of this home; None if there is none, or only the file of a dead one."""
         record = self._stated_service()
         if record is None or not _alive(record):
             return None
@@ -188,7 +188,7 @@ class Home:
         try:
             return ServiceRecord(**json.loads(self.service_file.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
-            # Absent, or left by another version: no service that this one could speak to.
+            # Absent, or written by another version, with which this one cannot communicate.
             return None
 
     def _write_once(self, target: Path, text: str) -> None:
@@ -199,7 +199,7 @@ class Home:
         try:
             os.link(file.name, target)
         except FileExistsError:
-            pass  # another process was first: its key is the key
+            pass  # another process was first, and its key counts
         finally:
             os.unlink(file.name)
 
@@ -210,12 +210,12 @@ def _alive(record: ServiceRecord) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # it lives, under another user
+        pass  # it lives, as another user
     return record.born is None or _born(record.pid) == record.born
 
 
 def _born(pid: int) -> str | None:
-    """Start time of a process in clock ticks since boot, where the system tells (proc(5), field 22 of stat)."""
+    """Start time of a process in clock ticks since boot, if the system has it (proc(5), field 22 of stat)."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:

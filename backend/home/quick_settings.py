@@ -1,7 +1,6 @@
-"""The settings by which a home is opened, without pydantic where the environment sets none of them.
+"""The settings for opening a home, without pydantic if the environment sets none of them.
 
-For short commands: to load what reads and checks every setting takes a quarter of their time. A test compares the defaults here with those
-of `Settings`.
+For short commands: loading the full settings takes a quarter of their time. A test compares the defaults here with those of `Settings`.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
 
 DEFAULT_TENANT = "default"
 _PREFIX = "HEADWATER_"
-_NOT_HERE = frozenset({"HEADWATER_HOME", "HEADWATER_DEBUG", "HEADWATER_URL"})  # no settings, or read here
+_NOT_HERE = frozenset({"HEADWATER_HOME", "HEADWATER_DEBUG", "HEADWATER_URL"})  # not settings, or read here
 
 
 @dataclass(frozen=True)
 class DefaultSettings:
-    """The settings of a home where the environment sets none."""
+    """The settings of a home without any in the environment."""
 
     folder: Home
     store_user: None = None
@@ -55,12 +54,12 @@ HomeSettings: TypeAlias = "DefaultSettings | Settings"
 
 
 def settings_of(home: str | os.PathLike[str] | None) -> HomeSettings:
-    """Return the settings of a home, by default that of the environment.
+    """The settings of a home, by default of the home in the environment.
 
     Raises:
-        ConfigurationError: a variable has a value that cannot be used; the message names it.
+        ConfigurationError: a variable has an invalid value; the message names it.
     """
-    stated = {name for name in os.environ if name.upper().startswith(_PREFIX)} - _NOT_HERE  # a variable's name may be of any case
+    stated = {name for name in os.environ if name.upper().startswith(_PREFIX)} - _NOT_HERE  # a variable's name may be in any case
     if not stated and (home is not None or os.environ.get("HEADWATER_HOME") != ""):
         return DefaultSettings(Home.at(home))
     from headwater.backend.home.settings import load_settings

@@ -1,8 +1,8 @@
-"""What several replicas of a service must share or have alike, checked before one starts.
+"""Checks before a replica starts: everything that replicas of a service must share, or have alike.
 
-With a shared log (`HEADWATER_INGEST_LOG`), what a replica alone has would be lost with it or answered by it alone. So a replica does not
-start where the graph, the associations or the key are its own. Files of the operator (`masks.toml`, `people.toml`) must be alike: they are
-compared by digest while replicas run (`ingest_log.postgres.presence`).
+With a shared log (`HEADWATER_INGEST_LOG`), state of one replica would be lost with it, or only this replica would answer from it. So a
+replica does not start with its own graph, associations or key. Files of the operator (`masks.toml`, `people.toml`) must be alike: running
+replicas compare their digests (`ingest.log.postgres.presence`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WHAT = {
 
 
 def require_shared(settings: Settings) -> None:
-    """Check that nothing that replicas must share is in one home alone.
+    """Check that nothing that replicas must share is in one home only.
 
     Raises:
         ConfigurationError: something is; the message names all of it.
@@ -41,7 +41,7 @@ def require_shared(settings: Settings) -> None:
 
 
 def alike(settings: Settings) -> dict[str, str]:
-    """Digests of what all replicas must have alike, by its name. They tell nothing of it to whoever has no key."""
+    """Digests of everything that must be alike, by name. They reveal nothing without the key."""
     key = settings.api_key.get_secret_value().encode() if settings.api_key else b""
     home = settings.folder
 

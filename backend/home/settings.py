@@ -164,14 +164,14 @@ class Settings(BaseSettings):
     @field_validator("data_roots")
     @classmethod
     def _whole(cls, roots: tuple[Path, ...] | None) -> tuple[Path, ...] | None:
-        """The roots, if each says where it is from wherever the service is started."""
+        """The roots, if each is valid for every working folder of the service."""
         if odd := next((root for root in roots or () if not root.expanduser().is_absolute()), None):
             raise ValueError(f"{odd} is no whole path: begin with / or ~")
         return roots
 
     @property
     def folder(self) -> Home:
-        """The home folder, as something to ask for its parts."""
+        """The home folder."""
         return Home.at(self.home)
 
     @property
@@ -185,10 +185,10 @@ class Settings(BaseSettings):
 
 
 def load_settings(**options: Any) -> Settings:
-    """Settings from the environment, overruled by the options that are not None.
+    """Settings from the environment, overruled by options that are not None.
 
     Raises:
-        ConfigurationError: a variable or option has a value that cannot be used; the message names it.
+        ConfigurationError: a variable or option has an invalid value; the message names it.
     """
     try:
         return Settings(**{name: value for name, value in options.items() if value is not None})

@@ -1,4 +1,4 @@
-"""Reading a SQLite file that may be damaged, in use by others, or on a disk that takes nothing."""
+"""Reads a SQLite file that may be damaged, used by others, or on a read-only disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """A reader that others may write beside; on a disk that takes no file, one that needs none."""
+    """A reader next to which others may write; on a read-only disk, one that needs no extra files."""
     address = f"file:{quote(str(path))}"
     database = sqlite3.connect(f"{address}?mode=ro", uri=True, timeout=5, isolation_level=None)
     try:

@@ -1,7 +1,7 @@
-"""The application on an event loop of its own, apart from the one that has the connections.
+"""The application on a separate event loop, apart from the loop of the connections.
 
-Answers are put together in Python, and a large one takes seconds in which its loop does nothing else. On a loop apart it holds up other
-answers at most: connections are accepted, guarded and timed meanwhile, and whoever asks whether the process lives hears so.
+Answers are made in Python, and a large one blocks its loop for seconds. On a separate loop it only delays other answers: meanwhile
+connections are accepted, guarded and timed, and health checks are answered.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.errors import UnavailableError
 
-_SMALL = 64 * 1024  # bytes of a body whose first piece is taken before the loops are changed, to change them once less
+_SMALL = 64 * 1024  # bytes of a body with a first piece read before the change of loops, which saves one change
 
 
 class ServiceEndingError(UnavailableError):
@@ -27,10 +27,9 @@ class ServiceEndingError(UnavailableError):
 
 
 class OwnLoop:
-    """ASGI middleware: what is inside runs on a loop of its own between start-up and shut-down, but for the paths `here`.
+    """ASGI middleware. The inner application runs on a separate loop between start-up and shut-down, except for the paths `here`.
 
-    A server cancels requests only when it ends. A request that has no answer by then raises `ServiceEndingError`; one whose answer has
-    begun ends without the rest of it.
+    A server cancels requests only when it ends. A request without an answer then raises `ServiceEndingError`; a begun answer ends early.
     """
 
     def __init__(self, app: ASGIApp, *, here: Collection[str]) -> None:
@@ -80,7 +79,7 @@ class OwnLoop:
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             await asyncio.to_thread(thread.join)
-        for message in last:  # once it is sent, the server ends whatever still runs
+        for message in last:  # after sending it, the server ends everything that still runs
             await send(message)
 
     async def _there(self, scope: Scope, receive: Receive, send: Send, received: Sequence[Message] = ()) -> None:
@@ -94,7 +93,7 @@ class OwnLoop:
 
         async def send_there(message: Message) -> None:
             begun.append(message)
-            if message["type"] != "http.response.start":  # which goes with the first piece of the body
+            if message["type"] != "http.response.start":  # sent with the first piece of the body
                 messages = [*begun]
                 begun.clear()
                 await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_sent(send, messages), loop))

@@ -1,15 +1,15 @@
-"""A transport that writes what belongs together in one call of the system. For the connections of the service."""
+"""A transport that joins small writes into one system call. For the connections of the service."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-_GATHERED_BYTES = 4096  # of a piece that may wait for the next
+_GATHERED_BYTES = 4096  # largest piece that may wait for the next
 
 
 class Gathering:
-    """A transport that writes the head of an answer together with the first piece behind it. `inner` is the one that it stands before."""
+    """A transport that writes the head of an answer together with the first piece after it. `inner` is the real transport."""
 
     def __init__(self, inner: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self.inner = inner
@@ -20,7 +20,7 @@ class Gathering:
         return getattr(self.inner, name)
 
     def write(self, data: bytes) -> None:
-        """Write soon: with what is written next, or once whoever writes has paused."""
+        """Write soon: with the next write, or after a pause."""
         if self._unwritten or len(data) > _GATHERED_BYTES:
             self.write_at_once(data)
         else:
@@ -28,12 +28,12 @@ class Gathering:
             self._loop.call_soon(self._write_rest)
 
     def write_at_once(self, data: bytes) -> None:
-        """Write now, behind what waited: nothing comes that it could be written with."""
+        """Write now, after the waiting bytes."""
         self.inner.write(self._unwritten + data)
         self._unwritten = b""
 
     def close(self) -> None:
-        """Close when all is written."""
+        """Close when everything is written."""
         self._write_rest()
         self.inner.close()
 

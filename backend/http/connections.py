@@ -1,15 +1,15 @@
-"""Connections of the service, each bounded in time and all of them in number.
+"""Connections of the service, limited in time and in number.
 
-For uvicorn, which has a timer for the pause between two requests and none for a request that never ends. A client that opens
-connections and sends nothing, or a byte now and then, or does not read its answer, must cost the service no more than a socket for a
-short while. It must never keep another client out: beyond the largest number, the connection that has waited longest makes room.
+For uvicorn, which has a timer for the pause between two requests and none for a request that never ends. A client that opens connections
+and sends nothing, or a byte now and then, or does not read its answer, must cost no more than a socket for a short while. It must never
+keep another client out: beyond the limit, the connection that has waited longest is closed.
 
-Small requests that come by the thousand need not go through ASGI, which takes longer than to do what they ask for: a request that is
-whole is offered to `Direct` first.
+Small requests that come by the thousand need not pass ASGI, which takes longer than their work. A complete request is offered to `Direct`
+first.
 
-llhttp, in C, reads the requests. It is strict about what stands in a head. What it leaves to whoever uses it is here: how large a head is,
-how many requests may wait for the answer to one, whether a request says once, and in one way, whom it is for and where it ends, and that
-nothing behind a body counts as a header.
+llhttp, in C, parses requests, and is strict about heads. Its users must check the rest, and do so here: the size of a head, the number of
+requests behind an unanswered one, that a request states its host and its end once and in one way, and that nothing behind a body counts as
+a header.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from headwater.backend.http.buffered_transport import Gathering
 
 HEAD_BYTES = 16 * 1024
-_WAITING = 8  # requests that wait for the answer to one before them: with the last of them the connection ends
+_WAITING = 8  # requests behind an unanswered one: the connection ends with the last of them
 _VERSIONS = frozenset({"1.0", "1.1"})
 
 Answered = Callable[[bytes, bytes], None]
@@ -40,13 +40,13 @@ Direct = Callable[[MutableMapping[str, Any], bytes, Answered], bool]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one connection may take. `rate` is the least number of bytes a second of a body, and of an answer that the client reads."""
+    """The limits of one connection. `rate` is the least number of bytes a second, for a body and for the reading of an answer."""
 
     connections: int = 512
     head_seconds: float = 10.0
-    window_seconds: float = 10.0  # over which the rate of a body is counted
-    read_seconds: float = 60.0  # over which the rate of an answer is counted
-    linger_seconds: float = 5.0  # for the rest of a body whose request has been answered
+    window_seconds: float = 10.0  # window for the rate of a body
+    read_seconds: float = 60.0  # window for the rate of an answer
+    linger_seconds: float = 5.0  # for the rest of a body after the answer
     rate: int = 1024
 
 
@@ -59,7 +59,7 @@ class Waiting:
 
 
 class _Place(Enum):
-    """How much of a request has come."""
+    """The received part of a request."""
 
     BEFORE = auto()
     HEAD = auto()
@@ -67,7 +67,7 @@ class _Place(Enum):
 
 
 class _RefusedError(Exception):
-    """A request that is no request, or not one that has one meaning."""
+    """A malformed or ambiguous request."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -80,27 +80,27 @@ class _EnoughError(Exception):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with the bounds of `Limits`. `bounded_by` makes the class that uvicorn is given."""
+    """uvicorn's protocol with the limits of `Limits`. `bounded_by` makes the class for uvicorn."""
 
     shared: Waiting
     direct: Direct | None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait for a request, or refuse where all connections are at work."""
-        super().connection_made(transport)  # type: ignore[arg-type]  # asyncio's own base class says less than what it hands over
+        """Wait for a request, or refuse if all connections are at work."""
+        super().connection_made(transport)  # type: ignore[arg-type]  # asyncio's base class declares less than it passes
         self.parser.set_dangerous_leniencies(lenient_data_after_close=False)
         self.flow = _OneAtATime(self)
         self._gathering = Gathering(self.transport, self.loop)
-        self.transport = self._gathering  # type: ignore[assignment]  # it has all else of the other
+        self.transport = self._gathering  # type: ignore[assignment]  # it has all other methods of the real one
         self._limits = self.shared.limits
         self._place = _Place.BEFORE
         self._received = 0
-        self._head_bytes = 0  # of a head that came in several pieces, without the first
+        self._head_bytes = 0  # bytes of a head in several pieces, without the first piece
         self._is_deaf = False
         self._is_reading = False
-        self._is_plain = False  # the head at hand asks for a protocol that is not spoken here
+        self._is_plain = False  # the head asks for an unsupported protocol
         self._answered: RequestResponseCycle | None = None
-        self._begun: tuple[RequestResponseCycle, Any] | None = None  # a request that is begun once all is read that has come
+        self._begun: tuple[RequestResponseCycle, Any] | None = None  # a request to begin after reading all received bytes
         self._refused: _RefusedError | None = None
         self._head_timer: asyncio.TimerHandle | None = None
         self._body_timer: asyncio.TimerHandle | None = None
@@ -116,12 +116,12 @@ class BoundedProtocol(HttpToolsProtocol):
         self._cancel("_head_timer", "_body_timer", "_read_timer")
         self.pipeline.clear()
         super().connection_lost(exc)
-        if self._answered is not None and not self._answered.response_complete:  # uvicorn tells the last request that was read
+        if self._answered is not None and not self._answered.response_complete:  # uvicorn notifies the last parsed request
             self._answered.disconnected = True
             self._answered.message_event.set()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes, and look how far the request is."""
+        """Take bytes, and update the progress of the request."""
         if self.transport.is_closing() or self._is_deaf:
             return
         self._received += len(data)
@@ -136,7 +136,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._fault(error)
         else:
             if self._place is not _Place.HEAD or before is not _Place.HEAD:
-                self._head_bytes = 0  # a head that began within these bytes has its size when it is whole
+                self._head_bytes = 0  # the size of a head that began within these bytes is known at its end
             elif self._head_bytes > HEAD_BYTES:
                 self._refuse(431, f"The request's head is larger than {HEAD_BYTES} bytes.")
         self._is_reading = False
@@ -146,7 +146,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._look()
 
     def _read(self, data: bytes) -> bytes:
-        """Read bytes; those of them that are to be read anew."""
+        """Parse bytes, and return those to parse again."""
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -159,7 +159,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return b""
 
     def _without_upgrade(self) -> bytes:
-        """The head at hand without the wish for another protocol, which may be left unheard; llhttp would not read its body."""
+        """The head without its wish for another protocol, which may be ignored. llhttp would not read its body otherwise."""
         self._is_plain = False
         lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode("ascii"))]
         for name, value in self.headers:
@@ -181,12 +181,12 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header. What stands behind a body in pieces is none: whoever stands in front has not looked at it."""
+        """Take a header. A line behind a chunked body is not a header, because a proxy in front has not checked it."""
         if self._place is _Place.HEAD:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Answer, where the head says once whom the request is for and where it ends."""
+        """Answer, if the head states its host and its end once."""
         self._refused = _fault_of(self.parser.get_method(), self.parser.get_http_version(), self.url, self.headers)
         if self._refused is not None:
             raise self._refused
@@ -196,7 +196,7 @@ class BoundedProtocol(HttpToolsProtocol):
             super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The request is whole."""
+        """The request is complete."""
         if not self._is_plain:
             self._place = _Place.BEFORE
             super().on_message_complete()
@@ -206,7 +206,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.direct is None:
             super()._start_asgi_task(cycle, app)
         elif self._is_reading:
-            self._begun = (cycle, app)  # its body may be among what is read
+            self._begun = (cycle, app)  # its body may be in the same bytes
         else:
             self._begin(cycle, app)
 
@@ -234,7 +234,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.on_response_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        """Give the connection to uvicorn's protocol of WebSockets, which pings its client and ends what does not answer."""
+        """Pass the connection to uvicorn's WebSocket protocol, which pings its client and ends dead connections."""
         self.shared.waiting.pop(self, None)
         self._cancel("_head_timer", "_body_timer", "_read_timer")
         self._unset_keepalive_if_required()
@@ -242,17 +242,17 @@ class BoundedProtocol(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, or a little for the rest of this one."""
+        """Wait for the next request, or shortly for the rest of this one."""
         super().on_response_complete()
         if self.transport.is_closing():
             return
-        self.flow.resume_reading()  # where no other request waits any more
+        self.flow.resume_reading()  # if no other request waits
         self._look()
         if self._place is _Place.BODY and self.cycle.response_complete:
             self.loop.call_later(self._limits.linger_seconds, self._end_body, self.cycle)
 
     def pause_writing(self) -> None:
-        """Watch that a client which is behind goes on to read."""
+        """Watch that a slow client goes on reading."""
         super().pause_writing()
         self._watch_reader()
 
@@ -262,23 +262,23 @@ class BoundedProtocol(HttpToolsProtocol):
         self._cancel("_read_timer")
 
     def _is_idle_before_this(self) -> bool:
-        cycle: RequestResponseCycle | None = self.cycle  # none before the first request, whatever uvicorn says of its type
+        cycle: RequestResponseCycle | None = self.cycle  # None before the first request, despite uvicorn's annotation
         return cycle is None or (cycle.response_complete and not self.pipeline)
 
     def _fault(self, error: httptools.HttpParserError) -> None:
-        """What came is no request. Where an answer is on its way to one before it, that is the last one."""
+        """The bytes are not a request. An earlier answer that is under way is the last one."""
         if self._is_deaf:
             return
         refused = self._refused or _RefusedError(400, f"This is no request of HTTP/1.1: {_reason(error)}.")
         if self._place is _Place.BODY and not self.cycle.response_started and not self.pipeline:
-            self._refuse(refused.status, refused.message)  # the body of the only request there is
+            self._refuse(refused.status, refused.message)  # the body of the only request
         elif self._is_idle_before_this():
             self._refuse(refused.status, refused.message)
         else:
             self._end_with_last()
 
     def _end_with_last(self) -> None:
-        """Read no more: the connection ends with the answer to the last request that was read."""
+        """Stop reading. The connection ends with the answer to the last complete request."""
         self._is_deaf = True
         if self.cycle.response_complete:
             self.end()
@@ -286,7 +286,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def _look(self) -> None:
-        """Set the timers to what the connection waits for now."""
+        """Set the timers for the present state of the connection."""
         if self.transport.is_closing():
             return
         waits = self._place is not _Place.BODY and self._is_idle_before_this()
@@ -294,7 +294,7 @@ class BoundedProtocol(HttpToolsProtocol):
             if self._head_timer is not None:
                 self._cancel("_head_timer")
             self.shared.waiting.pop(self, None)
-        elif self.timeout_keep_alive_task is None:  # else uvicorn's own timer ends the pause between two requests
+        elif self.timeout_keep_alive_task is None:  # otherwise uvicorn's timer ends the pause between two requests
             self._wait()
         else:
             self.shared.waiting.setdefault(self)
@@ -321,7 +321,7 @@ class BoundedProtocol(HttpToolsProtocol):
         def look() -> None:
             self._body_timer = None
             expected = self._limits.rate * self._limits.window_seconds
-            # Where the application does not ask for more, the client cannot send it.
+            # The client cannot send more if the application does not read.
             excused = self.flow.read_paused or self.cycle.waiting_for_100_continue
             if not excused and self._received - before < expected:
                 self.end()
@@ -348,18 +348,18 @@ class BoundedProtocol(HttpToolsProtocol):
         self._read_timer = self.loop.call_later(self._limits.read_seconds, look)
 
     def _make_room(self) -> bool:
-        """Close the connection that has waited longest for its client; whether there was one."""
+        """Close the connection that has waited longest for its client. Return whether there was one."""
         for other in self.shared.waiting:
             other.end()
             return True
         return False
 
     def _refuse(self, status: int, message: str) -> None:
-        """Answer in the place of the application, and close."""
+        """Answer in place of the application, and close."""
         self._is_deaf = True
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is not None and not cycle.response_complete:
-            cycle.disconnected = True  # what the application may still answer goes nowhere
+            cycle.disconnected = True  # later parts of the answer go nowhere
             cycle.message_event.set()
         head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: text/plain; charset=utf-8\r\n"
         self.transport.write(f"{head}content-length: {len(message)}\r\nconnection: close\r\n\r\n{message}".encode("ascii"))
@@ -369,7 +369,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Close the connection."""
         self.shared.waiting.pop(self, None)
         self.transport.close()
-        self.loop.call_later(self._limits.linger_seconds, self.transport.abort)  # where the client does not read the rest
+        self.loop.call_later(self._limits.linger_seconds, self.transport.abort)  # if the client does not read the rest
 
     def _cancel(self, *timers: str) -> None:
         for name in timers:
@@ -380,20 +380,20 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 class _OneAtATime(FlowControl):
-    """Reads on only while no request waits for the answer to another: else what waits would grow with each answer."""
+    """Reads on only if no request waits behind an unanswered one. Otherwise the queue would grow with each answer."""
 
     def __init__(self, protocol: BoundedProtocol) -> None:
         super().__init__(protocol.transport)
         self._protocol = protocol
 
     def resume_reading(self) -> None:
-        """Read on, where nothing waits."""
+        """Read on, if nothing waits."""
         if not self._protocol.pipeline:
             super().resume_reading()
 
 
 def _fault_of(method: bytes, version: str, target: bytes, headers: list[tuple[bytes, bytes]]) -> _RefusedError | None:
-    """What is wrong with a head, of what llhttp lets pass; whoever stands in front may have read such a request otherwise."""
+    """The fault of a head that llhttp accepts. A proxy in front may have parsed such a request otherwise."""
     if version not in _VERSIONS:
         return _RefusedError(505, "Only versions 1.0 and 1.1 of HTTP are spoken here.")
     if method == b"CONNECT" or not target.startswith(b"/"):
@@ -412,11 +412,11 @@ def _fault_of(method: bytes, version: str, target: bytes, headers: list[tuple[by
 
 
 def _reason(error: httptools.HttpParserError) -> str:
-    """What llhttp says, which quotes nothing of what was sent."""
+    """The message of llhttp, which quotes nothing of the request."""
     return str(error)[:100].encode("ascii", "replace").decode("ascii").rstrip(".")
 
 
 def bounded_by(limits: Limits, direct: Direct | None = None) -> type[BoundedProtocol]:
-    """The protocol class of one service. `direct` answers what it can without ASGI."""
+    """The protocol class of one service. `direct` answers some requests without ASGI."""
     members: dict[str, Any] = {"shared": Waiting(limits), "direct": staticmethod(direct) if direct is not None else None}
     return type("Bounded", (BoundedProtocol,), members)

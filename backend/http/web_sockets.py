@@ -1,6 +1,6 @@
-"""WebSockets of the service, of which no message holds up the others, and none that is bad costs more than a line of the log.
+"""WebSockets of the service. No message delays the others, and a bad message costs no more than a line of the log.
 
-For uvicorn, whose protocol reads all frames at once that have come, however many, and logs a traceback where a text is not UTF-8.
+For uvicorn. Its protocol reads all received frames at once, and logs a traceback if a text is not UTF-8.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ import logging
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
 
-_PIECE = 4 * 1024  # bytes that are read before others have their turn: at most seven hundred frames
+_PIECE = 4 * 1024  # bytes to read before others have their turn: at most seven hundred frames
 _MOST_FRAMES = 1_024  # of one message
 _log = logging.getLogger("headwater.api")
 
 
 class BoundedSocket(WebSocketsSansIOProtocol):
-    """uvicorn's protocol with these bounds."""
+    """uvicorn's protocol with these limits."""
 
     _unread: bytes = b""
     _is_reading = False
     _frames = 0
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes, and read them piece by piece."""
+        """Take bytes, and parse them piece by piece."""
         self._unread += data
         if not self._is_reading:
             self._read_piece()
@@ -39,7 +39,7 @@ class BoundedSocket(WebSocketsSansIOProtocol):
         super().handle_bytes(event)
 
     def handle_cont(self, event: Frame) -> None:
-        """Go on with a message, which may not have any number of frames."""
+        """Continue a message, which has a limited number of frames."""
         self._frames += 1
         if self._frames > _MOST_FRAMES:
             self._refuse(CloseCode.POLICY_VIOLATION, f"a message has more than {_MOST_FRAMES} frames")
@@ -47,7 +47,7 @@ class BoundedSocket(WebSocketsSansIOProtocol):
             super().handle_cont(event)
 
     def send_receive_event_to_app(self) -> None:
-        """Hand a whole message over, if it is what it says."""
+        """Pass on a complete message if it is valid."""
         if self.curr_msg_data_type == "text":
             try:
                 b"".join(self.frames).decode()

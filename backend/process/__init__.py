@@ -1,1 +1,1 @@
-"""Work in processes that can be ended: by a deadline, by the caller's leaving, by too much memory."""
+"""Child processes that can be ended: at a deadline, when the caller leaves, or at a memory limit; and logs, measures and traces."""

@@ -1,4 +1,4 @@
-"""Why a question got no answer."""
+"""Reasons why a question has no answer."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from headwater.errors import HeadwaterError
 
 
 class QuestionEndedError(HeadwaterError):
-    """A question that took longer than its deadline, or more memory than it may have, and was ended."""
+    """The question was ended because it exceeded its deadline or its memory limit."""
 
 
 class TooManyQuestionsError(HeadwaterError):
-    """A caller has more questions waiting than one caller may."""
+    """A caller has too many waiting questions."""
 
     transient = True

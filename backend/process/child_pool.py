@@ -1,8 +1,8 @@
-"""A few processes, and whose turn it is to have one.
+"""A few processes, and the turns of their users.
 
-For questions and for bodies. Work ends by its reply, at its deadline, or when its caller leaves; then its process is asked to give up, and
-is ended and replaced where it does not within a second. Processes start when they are needed and stay warm. The first that is free is
-used, so that one caller at a time meets one warm process. All methods are for the service's event loop.
+For questions and for bodies. Work ends with its reply, at its deadline, or when its caller leaves. Its process is then asked to give up,
+and is ended and replaced if it does not within a second. Processes start on demand and stay warm. The first free one is used, so that a
+single caller meets the same warm process. All methods are for the service's event loop.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ class ProcessPool(Generic[P]):
         self._is_closed = False
 
     def warm(self, count: int = 1) -> None:
-        """Start the first processes, so that those that need one first need not wait for it."""
+        """Start the first processes, so that the first callers need not wait for them."""
         for place in range(count):
             self._later(self._process(place))
 
     def warm_next(self) -> None:
-        """Start the process of the place that the next caller gets, where there is none yet."""
+        """Start the process of the next caller's place, if there is none."""
         if (place := self.turns.next_place) is not None and self._processes[place] is None and place not in self._starts:
             self._later(self._process(place))
 
     @property
     def pids(self) -> list[int]:
-        """The processes that there are."""
+        """The ids of the processes."""
         return [process.pid for process in self._processes if process is not None]
 
     async def started(self, caller: Caller, place: int) -> P:
-        """The process of a place that a caller has. Where there is none, the place is given back."""
+        """The process of a caller's place. If it cannot start, the place is given back."""
         try:
             return await self._process(place)
         except BaseException:
@@ -57,12 +57,12 @@ class ProcessPool(Generic[P]):
             raise
 
     def leave(self, caller: Caller, place: int, process: P, reply: Reply | None) -> None:
-        """Give a place back: at once where the work had its reply, else when its process can be asked again."""
+        """Give a place back: at once after a reply, else when its process can take work again."""
         if self._is_closed:
             return
         if reply is None:
             self._later(self._give_up(caller, place, process))
-        elif isinstance(reply.error, QuestionEndedError):  # of memory: nobody knows what it still holds
+        elif isinstance(reply.error, QuestionEndedError):  # a memory limit: the state of the process is unknown
             self._later(self._replace(caller, place, process))
         else:
             self.turns.give_back(caller, place)
@@ -85,7 +85,7 @@ class ProcessPool(Generic[P]):
         if (start := self._starts.get(place)) is None:
             start = self._starts[place] = asyncio.ensure_future(self._start_at(place))
             start.add_done_callback(partial(self._started, place))
-        return await asyncio.shield(start)  # whoever leaves meanwhile does not end it: others may wait for it, or will
+        return await asyncio.shield(start)  # a caller that leaves does not end it: others may wait for it
 
     async def _start_at(self, place: int) -> P:
         self._processes[place] = None
@@ -95,7 +95,7 @@ class ProcessPool(Generic[P]):
     def _started(self, place: int, start: asyncio.Task[P]) -> None:
         del self._starts[place]
         if not start.cancelled():
-            start.exception()  # whoever waits for it has it, too
+            start.exception()  # every waiting caller has it, too
 
     async def _give_up(self, caller: Caller, place: int, process: P) -> None:
         if await process.give_up():

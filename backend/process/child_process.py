@@ -1,7 +1,4 @@
-"""A process that does one thing after the other, as the service holds it.
-
-For questions, jobs and bodies. Requests and answers are messages of `backend.process.messages`; each answer ends with a `Reply`.
-"""
+"""A child process that does one piece of work at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from headwater.backend.process.child_errors import QuestionEndedError
 from headwater.backend.process.messages import LENGTH, packed, unpacked
 
 _START_SECONDS = 60.0
-_INLINE = 1 << 20  # bytes of a reply that are unpacked at once; a larger one is unpacked in a thread
+_INLINE = 1 << 20  # bytes of a reply to unpack at once; a larger one is unpacked in a thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The end of a piece of work: its answer, or the error. `wanted` are tables that the process had to find again at length."""
+    """The end of a piece of work: its answer, or the error. `wanted` are tables that took the process long to find again."""
 
     number: int
     answer: Any = None
@@ -41,7 +38,7 @@ class Reply:
 
 
 class ChildProcess(ABC):
-    """One process. It has one piece of work at a time; its pool sees to that."""
+    """One process. Its pool gives it one piece of work at a time."""
 
     patience = 1.0
     """Seconds in which it leaves what it is at, or it is replaced."""
@@ -52,7 +49,7 @@ class ChildProcess(ABC):
     @classmethod
     async def start(cls, module: str, first: object, *arguments: str) -> Self:
         """Start a module as a process, send it the first message, and wait until it can work."""
-        # A session of its own: the interrupt of a terminal is for the service, which then ends this.
+        # A separate session: a terminal's interrupt goes to the service, which then ends this process.
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", module, *arguments,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
@@ -74,16 +71,16 @@ class ChildProcess(ABC):
 
     @property
     def is_alive(self) -> bool:
-        """Whether it is there to be asked: the machine ends it first where it has no more memory."""
+        """Whether it can take work. The machine ends it first if memory runs out."""
         assert self._process.stdout is not None  # noqa: S101 - it was made with a pipe
         return self._process.returncode is None and not self._process.stdout.at_eof()
 
     @abstractmethod
     async def interrupt(self) -> None:
-        """Ask it to leave what it is at."""
+        """Ask it to leave its work."""
 
     async def give_up(self) -> bool:
-        """Have it leave what it is at; whether it can be asked the next."""
+        """Let it leave its work. Return whether it can take the next."""
         try:
             async with asyncio.timeout(self.patience):
                 await self.interrupt()
@@ -93,7 +90,7 @@ class ChildProcess(ABC):
         return True
 
     def signal(self, number: int) -> None:
-        """Send it a signal, if it is there."""
+        """Send it a signal, if it lives."""
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 self._process.send_signal(number)
@@ -104,12 +101,12 @@ class ChildProcess(ABC):
             self._process.kill()
 
     async def close(self) -> None:
-        """End it, and wait until it is gone and its pipes are closed."""
+        """End it, and wait until its pipes are closed."""
         self.kill()
         assert self._process.stdin is not None  # noqa: S101 - it was made with pipes
         assert self._process.stdout is not None  # noqa: S101
         self._process.stdin.close()
-        with suppress(RuntimeError):  # somebody else reads to its end
+        with suppress(RuntimeError):  # another task reads to its end
             await self._process.stdout.read()
         await self._process.wait()
 
@@ -127,7 +124,7 @@ class ChildProcess(ABC):
             raise _ended() from error
 
     async def reply(self) -> Reply:
-        """The reply to what it is at, without the parts before it. Raises as `message` does."""
+        """The reply to its work, without the parts before it. Raises like `message`."""
         while isinstance(message := await self.message(), Part):
             pass
         return message
@@ -136,7 +133,7 @@ class ChildProcess(ABC):
         """The next message.
 
         Raises:
-            QuestionEndedError: the process ended before it had one.
+            QuestionEndedError: the process ended without one.
         """
         assert self._process.stdout is not None  # noqa: S101 - it was made with a pipe
         try:
@@ -149,15 +146,15 @@ class ChildProcess(ABC):
 
 
 def give_way(more: int) -> None:
-    """Let the service go first, where both want the processor."""
+    """Let the service run first if both want the processor."""
     with suppress(OSError):
         os.nice(more)
-        # Linux may weigh sessions first, and processes within theirs alone; this one has a session of its own.
+        # Linux may compare sessions first, and processes only within a session; this one has a separate session.
         Path("/proc/self/autogroup").write_text(str(os.nice(0)), encoding="ascii")
 
 
 def limit_memory(more: int) -> None:
-    """Let this process take `more` bytes of address space beside what it has now, and be the first to go where the machine has no more."""
+    """Limit the address space of this process to `more` bytes above the present, and let the machine end it first if memory runs out."""
     import resource
 
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])

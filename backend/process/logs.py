@@ -1,7 +1,7 @@
-"""The service's log lines: structured, on standard error, with the id of the request that they belong to.
+"""The service's log lines: structured, on standard error, with their request id.
 
-A line costs a call of the system; where hundreds of requests a second have one each, that is a good part of their time. So lines are
-written together, those of some milliseconds at a time; a warning, or what is worse, at once, with all before it.
+Each line costs a system call, and hundreds of requests a second have one each. So the lines of some milliseconds are written together. A
+warning or error is written at once, with all lines before it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import Any, TextIO
 import structlog
 
 REQUESTS = "headwater.request"  # the logger of the lines of requests
-_PLAIN_PATH = re.compile(r"[A-Za-z0-9/_.~%-]*")  # of which no letter is written otherwise than it is
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9/_.~%-]*")  # all letters are written unchanged
 _GATHERED = 0.02  # seconds
 _configured: tuple[str, str] | None = None
 _request_line: Callable[[str, str, str, int, float], None] | None = None
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and ends of lines
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all except tabs and line ends
 
 
 def configure(level: str, form: str) -> None:
-    """Send the lines of structlog and of the standard library (uvicorn, GraphQL) one way. `form` is `console` or `json`."""
+    """Send the lines of structlog and of the standard library (uvicorn, GraphQL) to one place. `form` is `console` or `json`."""
     global _configured  # noqa: PLW0603 - the set-up is the process's, as that of the standard library is
     _configured = (level, form)
     shared: list[Any] = [
@@ -66,12 +66,12 @@ def configure(level: str, form: str) -> None:
 
 
 def configured() -> tuple[str, str] | None:
-    """Level and form of the lines, where they were set up: for processes that write beside this one."""
+    """The configured level and form, for child processes that log next to this one."""
     return _configured
 
 
 def write_request(request_id: str, method: str, path: str, status: int, milliseconds: float) -> bool:
-    """Write the line of a request, in the form that structlog gives it and in a fifth of the time; False where that must do it."""
+    """Write the line of a request like structlog, in a fifth of the time. Return False if structlog must do it."""
     if _request_line is None or _PLAIN_PATH.fullmatch(path) is None:
         return False
     _request_line(request_id, method, path, status, milliseconds)
@@ -103,7 +103,7 @@ class _Gathered(logging.StreamHandler[TextIO]):
         Thread(target=self._run, name="headwater-log-lines", daemon=True).start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take a line. Whoever calls holds the handler's lock."""
+        """Take a line. The caller holds the handler's lock."""
         try:
             self.write(self.format(record))
             if record.levelno >= logging.WARNING:
@@ -120,7 +120,7 @@ class _Gathered(logging.StreamHandler[TextIO]):
             self._waiting.set()
 
     def flush(self) -> None:
-        """Write what waits; also called at the end of the process."""
+        """Write the waiting lines; also called at the end of the process."""
         with self.lock or nullcontext():
             lines, self._lines = self._lines, []
             if lines:
@@ -137,7 +137,7 @@ class _Gathered(logging.StreamHandler[TextIO]):
 
 
 def _harmless(_logger: Any, _method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Write control characters out: a path that somebody asked for must not control the terminal of whoever reads the log."""
+    """Remove control characters: a requested path must not control the terminal of a reader."""
     for name, value in entry.items():
         if isinstance(value, str):
             entry[name] = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", value)

@@ -1,6 +1,6 @@
-"""Messages between the service and the processes that it starts: a length of eight bytes, then a pickle.
+"""Messages between the service and its child processes: a length of eight bytes, then a pickle.
 
-Both ends are this program, over a pipe that nobody else holds. Nothing that came over the network is ever unpickled.
+Both ends are this program, over a private pipe. Network input is never unpickled.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the service measures of itself, for Prometheus. Labels hold routes and reasons, never names of users' things."""
+"""Measures of the service for Prometheus. Labels hold routes and reasons, never names of users' things."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Metrics:
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
         )  # fmt: skip
 
-        self._kinds: dict[tuple[str, str, int], Histogram] = {}  # to find one by its labels takes longer than to count
+        self._kinds: dict[tuple[str, str, int], Histogram] = {}  # a lookup by labels takes longer than the count
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request by its method, the pattern of its route and how it ended."""
+        """Count a request by its method, the pattern of its route and its outcome."""
         kind = (method, route, status)
         measured = self._kinds.get(kind)
         if measured is None:
@@ -56,7 +56,7 @@ class Metrics:
         measured.observe(seconds)
 
     def taken(self, accepted: int, duplicate: int, rejected: int) -> None:
-        """Count events by what became of them."""
+        """Count events by their outcome."""
         for counter, events in zip(self._taken, (accepted, duplicate, rejected), strict=True):
             if events:
                 counter.inc(events)

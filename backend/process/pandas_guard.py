@@ -1,7 +1,7 @@
-"""Keep pandas out of a process that has no use for it.
+"""Keeps pandas out of a process that does not need it.
 
-Where pandas is installed, pyarrow imports it to learn whether a list is one of pandas' own: half a second of processor time and 60 MB of
-memory. Only for processes that are Headwater's own: a program of the user's may need pandas.
+If pandas is installed, pyarrow imports it to recognize pandas' lists, which takes half a second of processor time and 60 MB of memory. Only
+for processes of Headwater itself, because a user's program may need pandas.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import ModuleType
 
 
 class _NoPandas:
-    """A finder that comes before all others, and refuses pandas."""
+    """The first finder, which refuses pandas."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:  # noqa: ARG004  # the import system's

@@ -1,7 +1,7 @@
-"""Whose turn it is: a few places, which tenants and their callers take by turns.
+"""A few places, and the turns of tenants and callers to use them.
 
-For questions and for jobs of several tenants. A place that becomes free goes to the tenant that has the fewest and has waited longest for
-its turn, however much the others ask. Within a tenant its callers take turns in the same way.
+For questions and for jobs of several tenants. A free place goes to the tenant with the fewest places that has waited longest, however much
+the others ask. Within a tenant its callers take turns in the same way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from headwater.errors import UnavailableError
 
 
 class Caller(NamedTuple):
-    """Who asks: a key or a person, of a tenant."""
+    """A key or a person of a tenant."""
 
     tenant: str
     name: str
@@ -34,8 +34,8 @@ class _Waiting:
 class Turns:
     """Gives out the places 0 … `places` − 1.
 
-    A caller has at most `each` of them at a time, and at most `waiting` questions that wait. Once a second tenant has asked, or from the
-    beginning (`keeps_one`), no tenant has all places, unless there is only one. Messages call what waits by `what`.
+    A caller has at most `each` of them at a time, and at most `waiting` waiting questions. Once a second tenant has asked, or from the
+    beginning (`keeps_one`), no tenant has all places, unless there is only one. Messages name the waiting work `what`.
     """
 
     def __init__(
@@ -59,15 +59,15 @@ class Turns:
         self._of_tenant: Counter[str] = Counter()
         self._waiting: list[_Waiting] = []
         self._clock = count(1)
-        self._served: dict[str | Caller, int] = {}  # when a tenant, or a caller, last had its turn
+        self._served: dict[str | Caller, int] = {}  # the last turn of a tenant or caller
         self._tenants: set[str] = set()
 
     async def take(self, caller: Caller, patience: float | None) -> int:
-        """Wait for a place: the first that is free, as it is the warmest.
+        """Wait for a place: the first free one, because it is the warmest.
 
         Raises:
-            TooManyQuestionsError: the caller has more waiting than one caller may.
-            UnavailableError: none became free in `patience` seconds.
+            TooManyQuestionsError: the caller has too many waiting questions.
+            UnavailableError: no place became free in `patience` seconds.
         """
         if sum(one.caller == caller for one in self._waiting) >= self._most:
             raise self._too_many(f"{self._most} of your {self._what} wait already.", hint="Wait for their answers, then try again.")
@@ -81,7 +81,7 @@ class Turns:
         except BaseException as error:
             if waiting in self._waiting:
                 self._waiting.remove(waiting)
-            elif waiting.place.done() and not waiting.place.cancelled():  # given in the moment in which the caller left
+            elif waiting.place.done() and not waiting.place.cancelled():  # given at the moment when the caller left
                 self.give_back(caller, waiting.place.result())
             if isinstance(error, TimeoutError):
                 raise UnavailableError(f"The service is busy with other {self._what}.", hint="Try again.") from None
@@ -89,27 +89,26 @@ class Turns:
 
     @property
     def count_waiting(self) -> int:
-        """How many wait."""
+        """Number of waiting questions."""
         return len(self._waiting)
 
     @property
     def next_place(self) -> int | None:
-        """The place that the next caller gets; None where none is free."""
+        """The next caller's place; None if none is free."""
         return self._free[0] if self._free else None
 
     @property
     def count_at_work(self) -> int:
-        """How many places are taken."""
+        """Number of used places."""
         return self.places - len(self._free)
 
     @property
     def overdue_seconds(self) -> float:
-        """How long a tenant waits that has no place: it is not its own work that it waits for."""
+        """Seconds that a tenant without a place has waited: it does not wait for its own work."""
         since = [waiting.since for waiting in self._waiting if not self._of_tenant[waiting.caller.tenant]]
         return time.monotonic() - min(since) if since else 0.0
 
     def give_back(self, caller: Caller, place: int) -> None:
-        """Free a place."""
         self._at_work[caller] -= 1
         self._of_tenant[caller.tenant] -= 1
         if not self._at_work[caller]:
@@ -122,7 +121,7 @@ class Turns:
 
     def _give_out(self) -> None:
         while self._free and (ready := [waiting for waiting in self._waiting if self._may_begin(waiting)]):
-            waiting = min(ready, key=self._rank)  # of equals the one that came first
+            waiting = min(ready, key=self._rank)  # of equals, the first one
             caller = waiting.caller
             self._waiting.remove(waiting)
             self._at_work[caller] += 1

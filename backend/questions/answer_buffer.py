@@ -1,8 +1,8 @@
-"""Answers that wait for a slow reader: in memory while they are small, then in temporary files, so that the process that made them is free.
+"""Answers that wait for a slow reader: in memory while they are small, then in temporary files, so that their process is free.
 
-For exports, whose clients may read slowly. What has been read is removed, piece by piece. All answers together take at most so many bytes
-of disk, those of a tenant half of them, and one answer a quarter; beyond, whoever makes an answer waits until some of it is read. The files
-have no name: nothing of them is left when the service ends, however it ends. All methods are for the service's event loop.
+For exports, because clients may read slowly. Parts that were read are removed. All answers share a limited disk space; a tenant may use
+half of it, and one answer a quarter. Beyond that, the maker of an answer waits for its reader. The files have no name, so nothing of them
+is left when the service ends. All methods are for the service's event loop.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from headwater.backend.process.turns import Caller
 from headwater.errors import UnavailableError
 
 _IN_MEMORY = 256 * 1024  # bytes of one answer
-_PIECE = 256 * 1024  # bytes that are read of a file at once
-_FILE = 8 * 1024 * 1024  # bytes of one file: what has been read is removed in such portions
+_PIECE = 256 * 1024  # bytes of a read
+_FILE = 8 * 1024 * 1024  # bytes of one file; files that were read are removed
 _OPEN = 32  # answers of one caller
 
 
 class WaitingAnswers:
-    """The answers of a service that wait, and the disk that they take: at most `most_bytes`."""
+    """The waiting answers of a service, with at most `most_bytes` on disk."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -37,14 +37,14 @@ class WaitingAnswers:
 
     @property
     def disk_bytes(self) -> int:
-        """How many bytes of disk all answers take."""
+        """Bytes of disk that all answers use."""
         return self._taken.total()
 
     def open(self, caller: Caller) -> WaitingAnswer:
         """A new answer for a caller, who closes it.
 
         Raises:
-            TooManyQuestionsError: the caller does not read those that he has.
+            TooManyQuestionsError: the caller does not read the answers that he has.
         """
         if self._open[caller] >= _OPEN:
             raise TooManyQuestionsError(f"{_OPEN} of your exports are not read to their end.", hint="Read them, then ask again.")
@@ -58,7 +58,7 @@ class WaitingAnswers:
             del self._open[caller]
 
     def take(self, tenant: str, of_answer: int, count: int) -> bool:
-        """Take room on the disk for `count` bytes of an answer that has `of_answer` there; whether there is room."""
+        """Reserve `count` bytes of disk for an answer with `of_answer` bytes there. Return whether there is room."""
         most = self._most_bytes
         if of_answer + count > most // 4 or self._taken[tenant] + count > most // 2 or self.disk_bytes + count > most:
             return False
@@ -66,7 +66,7 @@ class WaitingAnswers:
         return True
 
     def give_back(self, tenant: str, count: int) -> None:
-        """Free room, and wake whoever waits for some."""
+        """Free disk space, and wake the waiting makers."""
         self._taken[tenant] -= count
         if not self._taken[tenant]:
             del self._taken[tenant]
@@ -82,7 +82,7 @@ class WaitingAnswers:
             self._waiting.remove(waiting)
 
     def changed(self) -> None:
-        """Wake whoever waits."""
+        """Wake the waiting makers."""
         for waiting in self._waiting:
             if not waiting.done():
                 waiting.set_result(None)
@@ -90,14 +90,14 @@ class WaitingAnswers:
 
 @dataclass(slots=True, eq=False)
 class _Portion:
-    """A file with a part of an answer: `read` of its `written` bytes have been read, `room` bytes of disk are taken for it."""
+    """A file with a part of an answer: `read` of its `written` bytes were read, and `room` bytes of disk are reserved."""
 
     file: IO[bytes]
     written: int = 0
     read: int = 0
     room: int = 0
     is_appended_to: bool = False
-    lock: Lock = field(default_factory=Lock)  # a file must not be closed while a thread is at it
+    lock: Lock = field(default_factory=Lock)  # a file must not be closed while a thread uses it
 
     def append(self, piece: bytes) -> None:
         with self.lock:
@@ -119,12 +119,12 @@ class _Portion:
 
 
 class WaitingAnswer:
-    """One answer: a task adds its pieces, its reader takes them in their order."""
+    """One answer: a task adds its pieces, and its reader takes them in order."""
 
     def __init__(self, answers: WaitingAnswers, caller: Caller) -> None:
         self._answers = answers
         self._caller = caller
-        self._memory: deque[bytes] = deque()  # all of it before what is in files
+        self._memory: deque[bytes] = deque()  # everything before the files
         self._in_memory = 0
         self._portions: deque[_Portion] = deque()
         self._has_more = asyncio.Event()
@@ -133,7 +133,7 @@ class WaitingAnswer:
         self._is_closed = False
 
     async def add(self, piece: bytes) -> None:
-        """Append a piece. Waits where there is no room for it.
+        """Append a piece. Waits for room.
 
         Raises:
             UnavailableError: the disk takes no more.
@@ -143,7 +143,7 @@ class WaitingAnswer:
         self._has_more.set()
 
     def end(self, fault: Exception | None = None) -> None:
-        """Nothing more comes: the answer is whole, or there was a fault, which its reader meets after what came before it."""
+        """The answer is complete, or has a fault, which its reader meets after the pieces before it."""
         self._is_whole, self._fault = fault is None, fault
         self._has_more.set()
 
@@ -198,7 +198,7 @@ class WaitingAnswer:
         return True
 
     def _portion(self, room: int) -> _Portion:
-        """The file for the next piece, for which there is room."""
+        """The file for the next piece. Its room is reserved."""
         if not self._portions or self._portions[-1].written >= _FILE:
             try:
                 self._portions.append(_Portion(TemporaryFile(buffering=0)))  # noqa: SIM115 - closed when it has been read
@@ -211,7 +211,7 @@ class WaitingAnswer:
         return portion
 
     async def _next(self) -> bytes:
-        """The next piece; empty where there is none yet, or a file has been read to its end."""
+        """The next piece; empty if there is none yet, or a file was read to its end."""
         if self._memory:
             piece = self._memory.popleft()
             self._in_memory -= len(piece)
@@ -227,4 +227,4 @@ class WaitingAnswer:
     def _remove(self, portion: _Portion) -> None:
         self._portions.remove(portion)
         self._answers.give_back(self._caller.tenant, portion.room)
-        asyncio.get_running_loop().run_in_executor(None, portion.close)  # a thread may be at it, and hold the lock
+        asyncio.get_running_loop().run_in_executor(None, portion.close)  # a thread may use it, and hold the lock

@@ -1,8 +1,7 @@
 """The process that answers questions: one at a time, until its standard input ends.
 
-For the pool, which starts it as `python -m headwater.backend.questions.child`. It reads the stores of a home and never writes what others
-read, but for the cache of a place that services share. Its memory has a limit of its own, so that a question which takes too much ends here
-and nowhere else.
+The pool starts it as `python -m headwater.backend.questions.child`. It reads the stores of a home and writes nothing that others read,
+except for the cache of a shared place. It has a separate memory limit, so that a question that needs too much ends here only.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from headwater.graph.trace.answer import RowPage, TraceAnswer
 from headwater.graph.trace.questions import DirectQuestions, Questions, RowsRequest
 from headwater.graph.trace.tracer import Tracer, tracer_of
 
-_REPEAT_SECONDS = 0.02  # how often a question that nobody waits for is interrupted: it may be between two statements
+_REPEAT_SECONDS = 0.02  # interval of interrupts for an abandoned question, which may be between two statements
 _log = logging.getLogger("headwater.questions")
 
 
@@ -55,12 +54,12 @@ class Answerer:
         self._tracer: Tracer = tracer_of(self._records)  # so that the first question finds a database
         self._memory = settings.question_bytes
         self._asked: asyncio.Queue[Ask] = asyncio.Queue()
-        self._lock = threading.Lock()  # of the next two: an interrupt must never meet the question after
+        self._lock = threading.Lock()  # guards the next two: an interrupt must never meet the next question
         self._at = 0  # the number of the question at work; 0 between two
-        self._cancelled = 0  # the last one that nobody waits for: one is asked at a time, in the order of their numbers
+        self._cancelled = 0  # the last abandoned question; questions come one at a time, in order
 
     async def run(self) -> None:
-        """Answer until the process is ended, which the end of `requests` does."""
+        """Answer until the process is ended, by the end of `requests`."""
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._listen, args=[loop], name="headwater-questions", daemon=True).start()
         self._send(Reply(0))
@@ -83,7 +82,7 @@ class Answerer:
                 threading.Thread(target=self._interrupt, args=[message.number], name="headwater-interrupt", daemon=True).start()
             else:
                 loop.call_soon_threadsafe(self._asked.put_nowait, message)
-        os._exit(0)  # the service is gone, and nobody waits for what is at work
+        os._exit(0)  # the service is gone, and nobody waits for the answer
 
     def _interrupt(self, number: int) -> None:
         while True:
@@ -126,7 +125,7 @@ class Answerer:
         return Reply(ask.number, answer, wanted=self._wanted())
 
     def _questions_of(self, ask: Ask, records: AssociationStore) -> Questions:
-        """Where a question is answered: a large trace as a job alone, where there is a cluster for it."""
+        """The place for a question: a large trace as a job goes to a cluster, if there is one."""
         if isinstance(ask.request, JobRequest):
             return TracesBySize(self._settings, self._graph, records, lambda line: self._send(Part(ask.number, line.encode())))
         if self._settings.spark_master is None:
@@ -134,7 +133,7 @@ class Answerer:
         return DirectQuestions(self._graph, records, elsewhere=refusing_large, larger_than=self._settings.spark_trace_rows)
 
     async def _export(self, ask: Ask, records: AssociationStore) -> int:
-        """Send a document; how many records it tells of."""
+        """Send a document. Return the number of records in it."""
         request = cast("ExportRequest", ask.request)
         count = 0
 
@@ -153,7 +152,7 @@ class Answerer:
         return count
 
     def _records_of(self, tenant: str) -> AssociationStore:
-        """The store as a tenant may use it: data is read below the roots that are the tenant's."""
+        """The store for a tenant: data is read below the tenant's roots."""
         if tenant == DEFAULT_TENANT:
             return self._records
         if tenant not in self._of_tenants:
@@ -175,7 +174,7 @@ class Answerer:
         found = []
         for records in (self._records, *self._of_tenants.values()):
             while (wanted := records.wanted.take()) is not None:
-                records.wanted.forget(wanted)  # the service knows what it has tried
+                records.wanted.forget(wanted)  # the service knows which ones it has tried
                 found.append(wanted)
         return found
 
@@ -190,12 +189,12 @@ def main() -> None:
         without_pandas()
     requests: BinaryIO = os.fdopen(os.dup(0), "rb")
     replies: BinaryIO = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints must not stand among the replies
+    os.dup2(2, 1)  # output of libraries must not mix with replies
     settings: Any = read(requests)
     if settings is None:
         return
     answerer = Answerer(settings, requests, replies)
-    if sys.platform == "linux" and JOB not in sys.argv:  # the limit would be Spark's, too, which a job may start
+    if sys.platform == "linux" and JOB not in sys.argv:  # the limit would also apply to the Spark of a job
         limit_memory(settings.question_bytes)
     asyncio.run(answerer.run())
 
