@@ -39,7 +39,6 @@ PRESENT = {
     ("tests", "python"): 18,
     ("README.md", "markdown"): 16,
     ("CHANGELOG.md", "markdown"): 36,
-    ("deploy", "markdown"): 36,
     ("examples", "markdown"): 15,
     ("spark_listener/jvm", "java"): 25,
     ("ui/src", "typescript"): 18,
