@@ -27,7 +27,12 @@ final class CheckedRdd extends RDD {
     public Iterator compute(Partition split, TaskContext context) {
         List paths = HadoopFiles.paths(split);
         check(paths);
-        return new Checked(source().iterator(split, context), paths);
+        try {
+            return new Checked(source().iterator(split, context), paths);
+        } catch (Throwable fault) {
+            check(paths); // a file that became shorter cannot be opened at a later split
+            throw fault;
+        }
     }
 
     private RDD source() {
@@ -52,7 +57,13 @@ final class CheckedRdd extends RDD {
         }
 
         public boolean hasNext() {
-            boolean more = records.hasNext();
+            boolean more;
+            try {
+                more = records.hasNext();
+            } catch (Throwable fault) {
+                check(paths);
+                throw fault;
+            }
             if (!more && !ended) {
                 ended = true;
                 check(paths);
