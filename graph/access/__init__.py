@@ -1,4 +1,4 @@
-"""The graph for a caller who may read only some namespaces. Everything else appears not to exist.
+"""Rights: what a caller may do, and the graph for a caller who may read only some namespaces. Everything else appears not to exist.
 
 A node belongs to namespaces:
 
@@ -8,7 +8,8 @@ A node belongs to namespaces:
 - an owner, tag or term to none. The caller sees those that describe something visible;
 - a type, an actor or data that users declared to none. A restricted caller never sees these.
 
-`patterns` decides about namespaces, `visible` about nodes, and `shown` about the properties of a node or an edge. `walks` restricts walks,
-and `lists` restricts lists. `store` is the graph store over another store, and returns nothing else. A walk follows only visible nodes: a
-connection of two visible nodes through hidden ones is left out, and the answer reports that something is hidden.
+`scopes` and `rights` state what a caller may do. `patterns` decides about namespaces, `visibility` about nodes, and `visible_properties`
+about the properties of a node or an edge. `visible_walks` restricts walks, and `node_lists` restricts lists. `restricted_store` is the
+graph store over another store, and returns nothing else. A walk follows only visible nodes: a connection of two visible nodes through
+hidden ones is left out, and the answer reports that something is hidden.
 """

@@ -1,7 +1,7 @@
 """Which captures wrote the records of files that several may have written, where all of them number records alike: many files at once.
 
 For the walk backward, at keys of tables, of which each is as a file, at streams, and at files of which actors state what they wrote. What
-is numbered in another way, or by bytes, is left to `overlaps`, file by file.
+is numbered in another way, or by bytes, is left to `writers_by_place`, file by file.
 """
 
 from __future__ import annotations
