@@ -1,6 +1,6 @@
-"""As which datasets a file may be known: what a rule about datasets is compared with, whatever an answer calls the file.
+"""The datasets that a file may belong to: rules about datasets are compared with all of them, whatever an answer names the file.
 
-A file lies in all of the folders above it, and each of them may be a dataset.
+A file is in all of the folders above it, and each of them may be a dataset.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _REMEMBERED = 1 << 14
 
 
 def datasets_with(origins: Iterable[Origin]) -> set[str]:
-    """The ids of datasets that files may be part of: by their names, and by where they lie."""
-    # The address of a table of a database is a URI, in which characters of its name are escaped. A path of a file has no escapes.
+    """The ids of datasets that files may be part of: by their names, and by their places."""
+    # The address of a database table is a URI with escaped characters. The path of a file has no escapes.
     spelt = {unquote(uri) if is_keyed(uri) else uri for origin in origins for uri in (origin.file, origin.lies)}
     spelt |= {text for uri in tuple(spelt) for text in other_spellings(uri)}
     return {identifier for uri in spelt for identifier in _at(uri)}
@@ -48,5 +48,5 @@ def _above(namespace: str, folder: str) -> frozenset[str]:
 
 
 def _named(namespace: str, path: str) -> frozenset[str]:
-    """With the `/` before a path and without, as producers name what lies on object stores."""
+    """With the `/` before a path and without, because producers name object stores in both ways."""
     return frozenset(node_id(NodeKind.DATASET, namespace, name) for name in (path, path.lstrip("/")) if name)

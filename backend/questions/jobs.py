@@ -1,9 +1,9 @@
-"""Traces as jobs: started by one request, looked at by others, ended when the caller says so or at a deadline.
+"""Traces as jobs: one request starts a job, others read its state, and it ends by request or at a deadline.
 
-For traces that are too large to be answered at once. Each is followed in a process of its own, which starts Spark where the size asks for
-it (`traces.large`). A few are at work at a time, one of each caller, since each may take the whole cluster; tenants take turns, and so do
-their callers. A job is its caller's alone. What it found stays in memory for a while: a service that ends forgets its jobs. All methods
-are for the service's event loop.
+For traces that are too large to be answered at once. Each runs in a separate process, which starts Spark if the size requires it
+(`traces.large_traces`). A few run at a time, one for each caller, because each may take the whole cluster. Tenants take turns, and so do
+their callers. Only its caller may see a job. Its result stays in memory for a while: a service that ends forgets its jobs. All methods are
+for the service's event loop.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from headwater.errors import ConfigurationError, HeadwaterError, UnsupportedErro
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.graph.trace.on_spark.errors import SparkJobError
 
-_EACH = 4  # jobs of one caller that wait or are at work
-_WAITING = 32  # of all callers; a tenant that has none may start one even so
-_KEPT = 32  # jobs that have ended; beyond, the earliest of the tenant that has the most is forgotten
-_LINES = 200  # of a job's progress
+_EACH = 4  # unfinished jobs of one caller
+_WAITING = 32  # waiting jobs of all callers; a tenant without a job may still start one
+_KEPT = 32  # finished jobs; beyond that, the earliest of the tenant with the most is forgotten
+_LINES = 200  # lines of a job's progress
 _log = logging.getLogger("headwater.questions")
 
 
 class JobState(StrEnum):
-    """How far a job has come. The last three are final."""
+    """The progress of a job. The last three are final."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -65,12 +65,12 @@ class TraceJob:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more becomes of it."""
+        """Whether the state is final."""
         return self.state not in {JobState.QUEUED, JobState.RUNNING}
 
 
 class TraceJobs:
-    """See the module's docstring."""
+    """The jobs of a service."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -82,7 +82,7 @@ class TraceJobs:
 
         Raises:
             UnsupportedError: the operator has named no cluster.
-            TooManyQuestionsError: the caller has too many jobs that have not ended, or all callers together and the tenant one of them.
+            TooManyQuestionsError: the caller has too many unfinished jobs, or all callers together have and the tenant has one of them.
         """
         if self._settings.spark_master is None:
             raise UnsupportedError(
@@ -100,12 +100,12 @@ class TraceJobs:
         return job
 
     def get(self, caller: str, tenant: str, identifier: str) -> TraceJob | None:
-        """A job of this caller; None where there is none of that id, or it is somebody else's."""
+        """A job of this caller; None without one, or for the job of another caller."""
         job = self._jobs.get(identifier)
         return job if job is not None and (job.caller, job.tenant) == (caller, tenant) else None
 
     async def cancel(self, caller: str, tenant: str, identifier: str) -> TraceJob | None:
-        """End a job; it is given as it then stands. One that has ended stays as it is."""
+        """End a job, and return it. A finished job stays unchanged."""
         job = self.get(caller, tenant, identifier)
         if job is not None and job.task is not None and not job.has_ended:
             job.task.cancel()
@@ -168,7 +168,7 @@ class TraceJobs:
 
 
 def _message(error: Exception) -> str:
-    """What a caller may know of why a job failed: how the operator has set up a cluster is none of it."""
+    """The reason of a failure for the caller, without the operator's setup of the cluster."""
     if isinstance(error, HeadwaterError) and not isinstance(error, ConfigurationError | SparkJobError):
         return str(error)
     _log.error("a job failed", exc_info=error)

@@ -1,11 +1,11 @@
-"""Answers with masked columns: what those are told of records who may not see all of their values.
+"""Answers with masked columns, for callers who may not see all values of records.
 
-A masked value is replaced where it would be told; and a predicate or an order over masked columns is refused, since whoever may select by a
-value learns it by halving. All names in a predicate must be those of columns that are shown: a row as a whole has a name too.
+A masked value is replaced in answers. A predicate or an order over masked columns is refused, because repeated questions would reveal the
+values. All names in a predicate must be visible columns: a whole row has a name too.
 
-A rule about datasets is compared with the dataset that is asked about, and with what the files are called that its values come from. A rule
-about columns is compared with the names that the files have for them, never with those of a manifest alone. If the files do not prove which
-column is which, as of a record that is a text, all of it is masked.
+A rule about datasets is compared with the requested dataset, and with the names of the files behind the values. A rule about columns is
+compared with the files' own names, never only with those of a manifest. If the files do not prove which column is which, as for a record
+that is a text, all of the record is masked.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from headwater.graph.trace.value_sources import asked_of
 from headwater.graph.views import TagReach, is_same_or_within, names_above
 
 SHOWN = "(masked)"
-_COLUMNS = 5_000  # of a dataset, which are looked at: of one with more, all are masked where a rule needs to know them
+_COLUMNS = 5_000  # columns of a dataset; with more, all are masked if a rule needs them
 
 
 class MaskedQuestions:
-    """Asks `questions` and masks their answers by `masks`. For one question: what it finds out of columns is not asked for twice.
+    """Asks `questions` and masks their answers by `masks`. For one question: facts about columns are read once.
 
-    `keeps_origins`: answers say which files their values come from, so that they can be masked again.
+    `keeps_origins`: answers name the files behind their values, so that they can be masked again.
     """
 
     def __init__(
@@ -61,15 +61,15 @@ class MaskedQuestions:
         permitted, page = await self._permitted(tenant, request)
         answer = await self._questions.trace(tenant, replace(permitted, origins=True))
         if page is not None:
-            await self._check(tenant, replace(page, origins=answer.origins), request.where)  # the files may be others by now
+            await self._check(tenant, replace(page, origins=answer.origins), request.where)  # the files may have changed
         answer = await self._masked(tenant, answer)
         return answer if self._keeps_origins or request.origins else replace(answer, origins=())
 
     async def masked_anew(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
-        """An answer of some time ago, which has its origins still, without what is masked by now.
+        """An earlier answer with its origins, masked by the present rules.
 
         Raises:
-            InvalidQueryError: its predicate needs a column that is masked by now.
+            InvalidQueryError: its predicate needs a column that is masked now.
         """
         await self.permitted(tenant, request)
         return replace(await self._masked(tenant, answer), origins=())
@@ -90,11 +90,11 @@ class MaskedQuestions:
         return without_reasons(replace(answer, records=records, selected=selected))
 
     async def permitted(self, tenant: str, request: TraceRequest) -> TraceRequest:
-        """The request, of the dataset that was looked at. Raises as `trace` does."""
+        """The request for the dataset that was checked. Raises like `trace`."""
         return (await self._permitted(tenant, request))[0]
 
     async def _permitted(self, tenant: str, request: TraceRequest) -> tuple[TraceRequest, RowPage | None]:
-        """The same, and a page without rows of what the predicate is asked of."""
+        """The same, with an empty page of the dataset of the predicate."""
         if request.where is None:
             return request, None
         asked = await asked_of(self._graph, self._records, tenant, request)
@@ -107,7 +107,7 @@ class MaskedQuestions:
         first = await self._questions.rows(tenant, RowsRequest(request.dataset, first=0, origins=True))
         await self._check_rows(tenant, first, request)
         page = await self._questions.rows(tenant, replace(request, origins=True))
-        await self._check_rows(tenant, page, request)  # its files, or what is called so, may be others by now
+        await self._check_rows(tenant, page, request)  # the files with these names may have changed
         names = [name for name, _ in page.columns]
         hidden = await self._hidden(tenant, page.dataset, names, page.origins)
         if not request.origins:
@@ -122,14 +122,14 @@ class MaskedQuestions:
         return replace(page, rows=rows)
 
     async def _check_rows(self, tenant: str, page: RowPage, request: RowsRequest) -> None:
-        """Refuse a predicate and an order by columns that are masked on a page. Raises as `trace` does."""
+        """Refuse a predicate and an order over masked columns of a page. Raises like `trace`."""
         shown_only = await self._check(tenant, page, request.where)
         if request.order is not None and shown_only is not None and request.order.column.lower() not in shown_only:
             message = f"The column {request.order.column} is masked or there is none, so it cannot be ordered by."
             raise _refused(message, field="order", hint="Order by a column that is shown.")
 
     async def _check(self, tenant: str, page: RowPage, where: str | None) -> set[str] | None:
-        """The columns that are shown of a dataset, in lower case, where a rule is about it; refuses a predicate of other names."""
+        """The visible columns of a dataset, in lower case, if a rule is about it. Refuse a predicate with other names."""
         called = {page.dataset, *datasets_with(page.origins)}
         if not any(self._about(mask, called) for mask in self._masks):
             return None
@@ -147,9 +147,9 @@ class MaskedQuestions:
         return shown
 
     async def _hidden(self, tenant: str, dataset: str, columns: Collection[str], origins: Collection[Origin]) -> set[str]:
-        """The columns that are masked of what was read from some files as one dataset: by the rules for any of them.
+        """The masked columns of some files read as one dataset: by the rules for any of them.
 
-        All are, where a rule is about the dataset and the files do not prove which column is which.
+        If a rule is about the dataset and the files do not prove which column is which, all columns are masked.
         """
         called = {dataset, *datasets_with(origins)}
         files = [origin.names for origin in origins]
@@ -169,7 +169,7 @@ class MaskedQuestions:
     async def _ruled(
         self, tenant: str, mask: Mask, names: Mapping[str, set[str]], known: Sequence[Node] | None, files: Sequence[ColumnNames]
     ) -> set[str] | None:
-        """The columns that a rule hides, by all names of each; None for all. `known` are those of the datasets (None: too many)."""
+        """The columns that a rule hides, with all their names; None for all. `known` are the datasets' columns (None: too many)."""
         is_certain = all(file.is_certain for file in files)
         if mask.tag is None:
             if not is_certain or known is None:
@@ -191,11 +191,11 @@ class MaskedQuestions:
         for file in files:
             of_file = {name.casefold() for name in file.known}
             if file.may_be_renamed and any(of_file.isdisjoint(names_above(name)) for name in hidden_nodes):
-                return None  # the table has a column that is masked, and the file may have it under any name
+                return None  # the file may have a masked column of the table under any name
         return {column for column, of_column in names.items() if of_column & hidden_names}
 
     async def _columns(self, tenant: str, datasets: Collection[str]) -> list[Node] | None:
-        """The columns that are known of some datasets; None if there are too many to look at."""
+        """The known columns of some datasets; None if there are too many."""
         found: list[Node] = []
         unknown = sorted(set(datasets) - self._known.keys())
         there = {node.id for node in await self._graph.get(tenant, unknown)} if unknown else set()
@@ -210,21 +210,21 @@ class MaskedQuestions:
         return found
 
     def _about(self, mask: Mask, called: Collection[str]) -> list[str]:
-        """Those of some datasets that a rule is about."""
+        """The datasets that a rule is about."""
         for identifier in called:
             if (mask, identifier) not in self._covered:
                 self._covered[mask, identifier] = mask.covers(identifier)
         return [identifier for identifier in called if self._covered[mask, identifier]]
 
     async def _bearers(self, tenant: str, columns: Sequence[Node], tag: str) -> list[Node]:
-        """Those of some columns that bear a tag, or into which values of one that does flow unhidden."""
+        """The columns with a tag, or with values that flow unhidden from a column with the tag."""
         self._reach = reach = self._reach or TagReach(self._graph, tenant)
         unknown = [column.id for column in columns if (column.id, tag) not in self._tagged]
         await reach.read(unknown)
         for column in unknown:
             try:
                 self._tagged[column, tag] = await reach.bears(column, tag)
-            except InvalidQueryError:  # made of too many to look at: hidden rather than shown
+            except InvalidQueryError:  # too many sources to check: hidden, to be safe
                 self._tagged[column, tag] = True
         return [column for column in columns if self._tagged[column.id, tag]]
 
@@ -240,5 +240,5 @@ def _may_be_renamed(files: Collection[ColumnNames]) -> bool:
 
 
 def _without(values: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:
-    """Values, those of masked columns replaced. A null is replaced, too: it tells something of the record."""
+    """Values with those of masked columns replaced. A null is replaced too, because it reveals something about the record."""
     return {name: SHOWN if name in hidden else value for name, value in values.items()}

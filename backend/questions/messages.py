@@ -1,4 +1,4 @@
-"""What the service and its question processes say to each other, as messages of `backend.process.messages`."""
+"""The messages between the service and its question processes, in the form of `backend.process.messages`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class ExportRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A trace that may be large, and takes its time. Its parts are lines that say how far it is."""
+    """A trace that may be large. Its parts are lines about its progress."""
 
     trace: TraceRequest
 
 
 @dataclass(frozen=True, slots=True)
 class MaskRequest:
-    """The answer of a job, to be masked as it is masked now."""
+    """The answer of a job, to be masked by the present rules."""
 
     trace: TraceRequest
     answer: TraceAnswer
@@ -41,7 +41,7 @@ Asked = TraceRequest | RowsRequest | ExportRequest | JobRequest | MaskRequest
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question. Numbers tell questions of one process apart; `masks` are the rules for who asks."""
+    """A question. Numbers distinguish the questions of one process; `masks` are the rules for the caller."""
 
     number: int
     tenant: str

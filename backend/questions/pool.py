@@ -1,7 +1,7 @@
-"""The question processes of a service, and who may ask them how much.
+"""The question processes of a service, and the limits of their callers.
 
-See `ProcessPool` for how a question ends. An export is taken from its process as quickly as that makes it, and waits elsewhere for its
-reader (`waiting_answers`). All methods are for the service's event loop.
+See `ProcessPool` for the end of a question. An export leaves its process as quickly as it is made, and waits elsewhere for its reader
+(`answer_buffer`). All methods are for the service's event loop.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _WAITING = 32  # questions of one caller that may wait
 
 
 class QuestionPool(ProcessPool[QuestionProcess]):
-    """See the module's docstring. What the processes find missing is added to `wanted`.
+    """The question processes. Tables that they find missing are added to `wanted`.
 
-    `on_outcome` is called with how each question ended, and how many seconds it took.
+    `on_outcome` receives the outcome of each question, and its duration in seconds.
     """
 
     def __init__(self, settings: Settings, wanted: WantsTables, on_outcome: Callable[[str, float], None] = lambda _, __: None) -> None:
@@ -48,21 +48,21 @@ class QuestionPool(ProcessPool[QuestionProcess]):
         self._waiting_answers = WaitingAnswers(settings.answer_bytes)
 
     def of(self, caller: str, masks: Sequence[Mask] = ()) -> CallersQuestions:
-        """Questions of one caller, whose answers are masked by `masks`."""
+        """Questions of one caller, with answers masked by `masks`."""
         return CallersQuestions(self, caller, masks)
 
     @property
     def waiting_bytes(self) -> int:
-        """How many bytes of disk take what was asked for and is not read yet."""
+        """Bytes of disk with answers that were not read yet."""
         return self._waiting_answers.disk_bytes
 
     async def ask(self, caller: str, tenant: str, request: TraceRequest | RowsRequest | MaskRequest, masks: Sequence[Mask] = ()) -> Any:
         """Ask a question.
 
         Raises:
-            QuestionEndedError: it took too long, or too much memory.
-            TooManyQuestionsError, UnavailableError: it could not be begun.
-            HeadwaterError: as the question itself raises.
+            QuestionEndedError: it exceeded its time or memory.
+            TooManyQuestionsError, UnavailableError: it could not begin.
+            HeadwaterError: the error of the question itself.
         """
         seconds = self._settings.question_seconds
         began = time.perf_counter()
@@ -77,7 +77,7 @@ class QuestionPool(ProcessPool[QuestionProcess]):
             self._on_outcome(outcome, time.perf_counter() - began)
         if reply.error is not None:
             raise reply.error
-        if tenant == DEFAULT_TENANT:  # whoever keeps them reads below the home's own data roots
+        if tenant == DEFAULT_TENANT:  # the keeper reads below the home's data roots
             for wanted in reply.wanted:
                 self._wanted.add(wanted)
         return reply.answer
@@ -85,10 +85,10 @@ class QuestionPool(ProcessPool[QuestionProcess]):
     async def export(
         self, caller: str, tenant: str, request: ExportRequest, counted: Callable[[int], None], masks: Sequence[Mask] = ()
     ) -> AsyncGenerator[bytes, None]:
-        """The chunks of a document, each of which comes within the deadline; then `counted` hears of how many records it tells.
+        """The chunks of a document, each within the deadline; then `counted` receives the number of records in it.
 
-        A reader may be slow: the process is free once it has made the document. Where there is no room for what is not read yet, the
-        process waits for the reader, in all no longer than the deadline. Raises as `ask` does.
+        A reader may be slow: the process is free once it has made the document. If there is no room for unread parts, the process waits for
+        the reader, in all no longer than the deadline. Raises like `ask`.
         """
         who = Caller(tenant, caller)
         answer = self._waiting_answers.open(who)
@@ -106,11 +106,11 @@ class QuestionPool(ProcessPool[QuestionProcess]):
             answer.close()
 
     async def _make(self, who: Caller, request: ExportRequest, masks: Sequence[Mask], answer: WaitingAnswer) -> int:
-        """Have a document made, and add its pieces to `answer`; of how many records it tells."""
+        """Make a document, and add its pieces to `answer`. Return the number of records in it."""
         try:
             count = await self._made(who, request, masks, answer)
         except asyncio.CancelledError:
-            answer.end(QuestionEndedError("The service is ending."))  # or nobody reads it any more
+            answer.end(QuestionEndedError("The service is ending."))  # or the reader has gone
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is the reader's
             answer.end(error)
@@ -123,7 +123,7 @@ class QuestionPool(ProcessPool[QuestionProcess]):
         place = await self.turns.take(who, seconds)
         process = await self.started(who, place)
         reply: Reply | None = None
-        patience = seconds  # for the reader
+        patience = seconds  # waiting time for the reader
         try:
             async with aclosing(process.parts(who.tenant, request, masks)) as parts:
                 while reply is None:
@@ -190,13 +190,13 @@ class CallersQuestions:
         return cast("RowPage", await self._pool.ask(self._caller, tenant, request, self._masks))
 
     async def masked_again(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
-        """The answer of a job, without what is masked by now. Raises as `MaskedQuestions.masked_anew` does."""
+        """The answer of a job, masked by the present rules. Raises like `MaskedQuestions.masked_anew`."""
         return cast("TraceAnswer", await self._pool.ask(self._caller, tenant, MaskRequest(request, answer), self._masks))
 
     def export(
         self, tenant: str, request: TraceRequest, notation: ProvFormat, *, counted: Callable[[int], None] = lambda _: None
     ) -> AsyncGenerator[bytes, None]:
-        """The provenance of traced records, as the chunks of a document; `counted` hears at the end how many records it tells of."""
+        """The provenance of traced records, as the chunks of a document; `counted` receives the number of records at the end."""
         return self._pool.export(self._caller, tenant, ExportRequest(request, notation), counted, self._masks)
 
 

@@ -1,4 +1,4 @@
-"""A question process, as the service holds it."""
+"""A question process, from the service's side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHILD = "headwater.backend.questions.child"
 
 
 class QuestionProcess(ChildProcess):
-    """One process. It answers one question at a time; the pool sees to that."""
+    """One process. Its pool gives it one question at a time."""
 
     def __init__(self, process: Process) -> None:
         super().__init__(process)
@@ -27,27 +27,27 @@ class QuestionProcess(ChildProcess):
 
     @classmethod
     async def start_for(cls, settings: Settings, *arguments: str) -> Self:
-        """Start a process for the questions of a home, and wait until it can answer."""
+        """Start a process for the questions of a home, and wait until it is ready."""
         return await cls.start(_CHILD, settings, *arguments)
 
     async def ask(self, tenant: str, request: TraceRequest | RowsRequest | MaskRequest, masks: Sequence[Mask]) -> Reply:
         """Ask, and wait for the reply.
 
         Raises:
-            QuestionEndedError: the process ended before it had one.
+            QuestionEndedError: the process ended without one.
         """
         await self._ask(tenant, request, masks)
         return await self.reply()
 
     async def parts(self, tenant: str, request: ExportRequest | JobRequest, masks: Sequence[Mask]) -> AsyncGenerator[Part | Reply, None]:
-        """Ask for a document, or a job: its parts, then the reply. Raises as `ask` does."""
+        """Ask for a document or a job: its parts, then the reply. Raises like `ask`."""
         await self._ask(tenant, request, masks)
         while isinstance(message := await self.message(), Part):
             yield message
         yield message
 
     async def interrupt(self) -> None:
-        """Say that nobody waits for the answer any more."""
+        """Report that nobody waits for the answer any more."""
         await self.send(Cancel(self._number))
 
     async def _ask(self, tenant: str, request: Asked, masks: Sequence[Mask]) -> None:

@@ -19,7 +19,6 @@ PRESENT = {
     ("backend/operate", "python"): 13,
     ("backend/projection", "python"): 19,
     ("backend/projector", "python"): 7,
-    ("backend/questions", "python"): 14,
     ("graph/access", "python"): 8,
     ("graph/associations", "python"): 22,
     ("graph/duck", "python"): 22,
