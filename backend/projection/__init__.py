@@ -1,8 +1,8 @@
-"""Log entry → graph batch: what an OpenLineage event, a capture's manifest or a declaration states, as nodes and edges.
+"""Log entry → graph batch: the statements of an OpenLineage event, a capture's manifest or a declaration, as nodes and edges.
 
-For the projector, which folds the log into a store, and for whoever rebuilds a graph. What projects is pure and looks at one entry alone;
-so entries may come late, twice or in any order, and the graph ends the same. What only two entries together tell (this run read the files
-that that run wrote) `link_versions` adds. Nothing that an entry states is dropped: a facet that is not known is a property like the others.
+For the projector, which folds the log into a store, and for rebuilding a graph. A projection is a pure function of one entry. So entries
+may come late, twice or in any order, and the graph ends the same. `link_versions` adds links that need two entries (this run read the files
+that that run wrote). Nothing in an entry is dropped: an unknown facet is a property like the others.
 """
 
 from headwater.backend.projection.capture import WrittenFile, capture_stamp, project_capture

@@ -1,8 +1,8 @@
-"""The facet `headwater_actor` of a job → graph: what an actor is, the types that were declared, what contains it, and whom it feeds.
+"""The facet `headwater_actor` of a job → graph: the type of an actor, the declared types, its containers, and the actors that it feeds.
 
-It comes from a stranger's program, with the event. So it states no more than a bounded number of types, containers of this job, and links
-that begin or end at it; what breaks its form is refused with the event. What it brings against the rules of containment is for
-`headwater store check`, as of all events.
+It comes from a stranger's program, with the event. So it may state only a limited number of types, containers of this job, and links that
+begin or end at it. A malformed facet is refused with its event. `headwater store check` reports statements against the rules of
+containment, as for all events.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ ACTOR = "headwater_actor"
 _MOST = 1_000
 _LONGEST_TYPE = 100
 _ACTOR_PARTS = 2  # of an id: type and name
-_BELOW_USERS = -1  # what a user declared of a type stays, whatever programs say
+_BELOW_USERS = -1  # a user's declaration of a type wins over programs
 _PATH = f"$.job.facets.{ACTOR}"
 
 
 def state_actor(statement: Statement, job: str, facet: Mapping[str, Any] | None, pipeline: str | None) -> bool:
-    """State what an actor's job says of it. Return whether another actor contains it; the outermost container is in the pipeline then.
+    """State the facts about an actor's job. Return whether another actor contains it; the outermost container is then in the pipeline.
 
     Raises:
-        InvalidEventError: the facet has not its form.
+        InvalidEventError: the facet is malformed.
     """
     if facet is None:
         return False
@@ -54,7 +54,7 @@ def _state_types(statement: Statement, facet: Mapping[str, Any]) -> None:
 
 
 def _containment(job: str, facet: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Containers with what they contain: the job, or containers of it."""
+    """Containers with their contents: the job, or containers of it."""
     found = []
     for path, container, child in _pairs(facet, "containment"):
         if kind_of(container) is not NodeKind.ACTOR or (child != job and kind_of(child) is not NodeKind.ACTOR):
@@ -64,7 +64,7 @@ def _containment(job: str, facet: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _state_containment(statement: Statement, job: str, containment: Sequence[tuple[str, str]], pipeline: str | None) -> None:
-    """State what contains the job, and that the pipeline contains the outermost. A container's own job is in it."""
+    """State the containers of the job, and that the pipeline contains the outermost. A container's own job is in it."""
     for container, child in containment:
         for node in {container, child} - {job}:
             statement.describe(node, {}, name=":".join(parse_id(node)[1][1:]))
@@ -77,9 +77,9 @@ def _state_containment(statement: Statement, job: str, containment: Sequence[tup
 
 
 def _own_job(container: str, job: str, pipeline: str | None) -> str | None:
-    """The job of a container that is an actor of the same session: its runs are what the container did itself.
+    """The job of a container that is an actor of the same session: its runs are the container's own work.
 
-    Such an actor is named after its pipeline, as the job of the event is.
+    Such an actor is named after its pipeline, like the job of the event.
     """
     (_, (namespace, *_)), (*_, name) = parse_id(job), parse_id(container)[1]
     if pipeline is None or not name.startswith(f"{parse_id(pipeline)[1][-1]}."):

@@ -1,7 +1,7 @@
-"""A capture's manifest (docs/reference/capture-format.md) → graph batch: the block that a run wrote, its files, those it read, its plan.
+"""A capture's manifest (docs/reference/capture-format.md) → graph batch: the block that a run wrote, its files, input files and plan.
 
-A file is a partition node whose id is path, length and modification time: the file that one capture wrote and another read is one
-node, which joins them without time or name taking part.
+A file is a partition node with path, length and modification time as its id. A file that one capture wrote and another read is therefore
+one node, which joins them without regard to time or name.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ class WrittenFile:
     length: int
     modified: int
     rows: int
-    attempt: int | None = None  # the task attempt that wrote it, where it is known
+    attempt: int | None = None  # the task attempt that wrote it, if known
 
 
 def capture_stamp(manifest: Mapping[str, Any], key: str) -> Stamp:
-    """The stamp of a manifest: when the capture ended, and its key in the log.
+    """The stamp of a manifest: the end of the capture, and its key in the log.
 
     Raises:
-        InvalidCaptureError: it says no such time.
+        InvalidCaptureError: the time is missing.
     """
     with _refusing():
         return Stamp.at(required(manifest, "ended", "$"), key)
 
 
 def project_capture(manifest: Mapping[str, Any], stamp: Stamp, files: Sequence[WrittenFile] = ()) -> GraphBatch:
-    """What the manifest states; `files` are those that the segments of its sink name (the manifest itself does not).
+    """The statements of the manifest. `files` are the files in the segments of its sink, which the manifest does not list.
 
     Raises:
-        InvalidCaptureError: the manifest lacks what its format requires.
+        InvalidCaptureError: the manifest lacks something that its format requires.
     """
     statement = Statement(stamp)
     with _refusing():
@@ -68,10 +68,10 @@ def _state(statement: Statement, manifest: Mapping[str, Any], files: Sequence[Wr
     reads = {
         _state_source(statement, source, f"$.sources[{index}]", job, run)
         for index, source in enumerate(objects(manifest.get("sources")))
-        if source.get("format") != "local"  # rows of the program itself: no dataset that another job could read
+        if source.get("format") != "local"  # rows of the program itself are not a dataset for other jobs
     }
     ledger = {name: manifest[name] for name in _LEDGER if name in manifest}
-    # Rank −1: an event may know more of the same input than that it was read.
+    # Rank −1: an event may have more facts about the same input.
     inputs: dict[str, Any] = {f"input:{dataset}": {} for dataset in reads}
     statement.describe(run, {"capture": ledger, **inputs}, ranks={**dict.fromkeys(inputs, -1), **_rank(manifest)})
     _state_operators(statement, manifest, run, capture)
@@ -99,7 +99,7 @@ def _state_sink(
     version = statement.version(namespace, name, run_id)
     statement.link(job, statement.dataset(namespace, name), EdgeKind.WRITES)
     statement.link(run, version, EdgeKind.WRITES)
-    # A write of some partitions replaces no more than those.
+    # A write of some partitions replaces only these.
     is_part = bool(sink.get("dynamic")) or bool(within_dataset(str(sink.get("path") or ""), namespace, name))
     block = _BLOCKS.get(str(sink.get("mode")).lower())
     about = given(
@@ -120,7 +120,7 @@ def _state_sink(
 
 
 def _rank(manifest: Mapping[str, Any]) -> dict[str, int]:
-    """The rank of what is said of a capture: one by a second run stands in the place of what the run itself could not record."""
+    """The rank of statements about a capture: a capture by a second run replaces the gap of the first run."""
     return {"capture": 1} if "recaptured" in manifest else {}
 
 
@@ -150,7 +150,7 @@ def _made(files: Sequence[WrittenFile]) -> dict[int, list[str]]:
 
 
 def _partition(path: str, length: Any, modified: Any) -> str:
-    """The node of a file: of one on an object store by its one spelling and in whole seconds, as record traces know it."""
+    """The node of a file. On an object store it has one spelling and whole seconds, as in record traces."""
     if is_remote(path) and isinstance(length, int) and isinstance(modified, int):
         path, length, modified = block_at(path, length, modified)
     return node_id(NodeKind.PARTITION, path, str(length), str(modified))
@@ -158,7 +158,7 @@ def _partition(path: str, length: Any, modified: Any) -> str:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """What is wrong with a document, said of a capture."""
+    """Report a fault of a document as a fault of a capture."""
     try:
         yield
     except InvalidInputError as error:

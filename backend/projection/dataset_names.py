@@ -1,11 +1,11 @@
-"""Names of datasets that a producer states otherwise than OpenLineage's naming has them, so that one table is one dataset for all.
+"""Maps producers' names of datasets to OpenLineage's naming, so that one table is one dataset.
 
-A dataset is a whole folder, whatever part of it a producer names: see `dataset_root` in headwater/paths.py. The facets of a
-dataset decide before its name does, so a name in `columnLineage` is looked up among the datasets of the event.
+A dataset is a whole folder, even if a producer names a part of it: see `dataset_root` in headwater/paths.py. The facets of a dataset decide
+before its name, so a name in `columnLineage` is looked up among the datasets of the event.
 
-Great Expectations calls the table `clean` of the schema `public` in the database `shop` `public.clean`, in `postgresql+psycopg2://db.example`;
-all others call it `shop.public.clean`, in `postgres://db.example:5432`. Its event says in the facet `dataSource` which port and database it
-means. Only what is stated is used: where anything is missing, the dataset keeps the name that it came with.
+Great Expectations names the table `clean` of the schema `public` in the database `shop` `public.clean`, in
+`postgresql+psycopg2://db.example`. All others name it `shop.public.clean`, in `postgres://db.example:5432`. Its event has port and database
+in the facet `dataSource`. Only stated facts are used: if anything is missing, the dataset keeps its name.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def name_of(dataset: Any, path: str) -> tuple[str, str]:
 
 
 def stated_dataset(holder: Mapping[str, Any], path: str) -> tuple[str, str]:
-    """The namespace and the name of the dataset that a source or sink of a manifest states, as `graph.associations` reads them.
+    """The namespace and the name of the dataset of a manifest's source or sink, as `graph.associations` reads them.
 
     Raises:
-        InvalidInputError: it states none.
+        InvalidInputError: it has none.
     """
     names = [required(holder.get("dataset"), part, f"{path}.dataset") for part in ("namespace", "name")]
     root = root_of(DatasetName(namespace=names[0], name=names[1]), str(holder.get("format") or ""), holder.get("table"))
@@ -57,21 +57,20 @@ def stated_dataset(holder: Mapping[str, Any], path: str) -> tuple[str, str]:
 
 
 def is_whole(dataset: Mapping[str, Any]) -> bool:
-    """Whether a producer names a whole dataset. A change of a partition, or of a part of the data, is no change of the whole."""
+    """Whether a producer names a whole dataset. A change of a partition, or of a part of the data, is not a change of the whole."""
     namespace, name = dataset.get("namespace"), dataset.get("name")
     return not (isinstance(namespace, str) and is_folder_store(namespace)) or name_of(dataset, "$") == (namespace, name)
 
 
 def part_of(dataset: Mapping[str, Any]) -> str:
-    """Return the place of what a producer names in its dataset (`day=1`); empty if it names the whole dataset."""
+    """The place in the dataset that a producer names (`day=1`); empty for the whole dataset."""
     return "" if is_whole(dataset) else str(dataset["name"]).removeprefix(name_of(dataset, "$")[1]).strip("/")
 
 
 def _root(namespace: str, name: str, facets: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the dataset in which a path lies. A symlink may name its folder (`LOCATION`), or the table that lies there (`TABLE`).
+    """The dataset of a path. A symlink may name its folder (`LOCATION`), or the table there (`TABLE`).
 
-    Only partitions and files may lie between that folder and the path. Anybody may state a symlink, and must not take a dataset into
-    another one by it.
+    Only partitions and files may be between that folder and the path: anybody may state a symlink, and must not merge datasets by it.
     """
     if not split_root(name).within and "symlinks" not in facets:
         return namespace, name
@@ -89,7 +88,7 @@ def _root(namespace: str, name: str, facets: Mapping[str, Any]) -> tuple[str, st
 
 
 def names_among(datasets: Iterable[Any]) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return the datasets that the names in an event mean, for names that mean something else by themselves."""
+    """The datasets that the names in an event mean, for names with another meaning elsewhere."""
     found = {}
     for dataset in datasets:
         namespace, name = text(mapping(dataset).get("namespace")), text(mapping(dataset).get("name"))
@@ -99,7 +98,7 @@ def names_among(datasets: Iterable[Any]) -> dict[tuple[str, str], tuple[str, str
 
 
 def _of_database(database: str, host: str, name: str, source: Mapping[str, Any]) -> tuple[str, str] | None:
-    """As the naming has it; None where the data source does not say all of it."""
+    """The name in OpenLineage's naming; None if the data source lacks a part of it."""
     scheme, usual, dots = _DATABASES[database]
     try:
         uri = urlsplit(text(source.get("uri")) or "")
@@ -109,6 +108,6 @@ def _of_database(database: str, host: str, name: str, source: Mapping[str, Any])
     within = unquote(uri.path.removeprefix("/"))
     if uri.hostname != host.strip("[]").lower() or not within or "/" in within or "." in within:
         return None
-    if name.count(".") == dots - 1:  # without the database: of a schema, or of none
+    if name.count(".") == dots - 1:  # without the database: with a schema, or without
         return f"{scheme}://{host}:{port}", f"{within}.{name}"
     return (f"{scheme}://{host}:{port}", name) if name.count(".") == dots else None

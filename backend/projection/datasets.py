@@ -1,4 +1,4 @@
-"""What an event says of a dataset: its facets, its columns, and what its columns derive from."""
+"""An event's statements about a dataset: its facets, its columns, and the sources of its columns."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from headwater.backend.projection.statement import Part, Statement
 from headwater.graph.model import EdgeKind, NodeKind, Stamp, node_id
 from headwater.graph.stores.derivations import OPEN
 
-Stated = tuple[Sequence[str], Part, int]  # the names of a dataset's columns, what is stated of it, and how many columns lack a name
+Stated = tuple[Sequence[str], Part, int]  # names of a dataset's columns, the statements, and the number of columns without a name
 K = TypeVar("K", bound=Hashable)
 
 # The end of a run repeats its start, the next run of a job the one before, every event the schemas of what it reads. Their values are
 # those of JSON, for which marshal is an exact key, at a third of the price of any other.
 _REMEMBERED = 1 << 20  # bytes of documents; what is made of them takes some ten times that
 
-# Facets of one reading that tell of the dataset as such: kept there too, as last seen.
+# Facets of one read about the dataset as a whole: kept there too, from the last event.
 _QUALITY = ("dataQualityMetrics", "dataQualityAssertions")
 _QUALITY_FACETS = (*_QUALITY, "greatExpectations_assertions")
-# Facets that are true of a partition alone. Its tags are added to those of the dataset.
+# Facets about a partition only. Its tags are added to those of the dataset.
 _OF_PART = frozenset({"dataSource", "lifecycleStateChange", "tags", *_QUALITY_FACETS})
 _RANK_OF_PART = -1  # other facets of a partition are those of the dataset until an event states them of the whole
 _NONE: Mapping[Any, Any] = MappingProxyType({})
@@ -33,13 +33,13 @@ _ACCESS = "headwater_fieldAccess"  # of our own Spark side
 
 
 def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | None = None, written: bool = False) -> str:
-    """State a dataset of an event, wherever it stands in it; returns its id. `written`: the job writes it, and so its columns.
+    """State a dataset of an event, and return its id. `written`: the job writes it, and so its columns.
 
     Raises:
         InvalidEventError: it has no namespace or name.
     """
     namespace, name = name_of(dataset, path)
-    # Most of what is read is stated alike whichever job reads it.
+    # Most reads have the same statements for every job.
     by = job if written or _names_its_job(dataset) else None
     meant = _meant_in(dataset, statement.meant) if statement.meant else _NONE
     size = sum(len(part) for pair in meant.items() for names in pair for part in names)
@@ -56,13 +56,13 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
 
 
 def _meant_in(dataset: Mapping[str, Any], meant: Mapping[tuple[str, str], tuple[str, str]]) -> Mapping[tuple[str, str], tuple[str, str]]:
-    """Return the meanings of the names that the facets of one dataset state. Those of the other datasets in an event may be many."""
+    """The meanings of the names in the facets of one dataset. The other datasets of an event may be many."""
     named = ((text(source.get("namespace")), text(source.get("name"))) for source in _sources(mapping(dataset.get("facets"))))
     return {(namespace, name): meant[namespace, name] for namespace, name in named if namespace and name and (namespace, name) in meant}
 
 
 def _sources(facets: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the fields from which the columns of a dataset derive."""
+    """The source fields of a dataset's columns."""
     lineage = mapping(facets.get("columnLineage"))
     fields = mapping(lineage.get("fields"))
     found = [source for field in fields.values() for source in objects(mapping(field).get("inputFields"))]
@@ -70,14 +70,14 @@ def _sources(facets: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _unnamed(facets: Mapping[str, Any]) -> int:
-    """How many columns, and columns that those derive from, have no name: they are in no node."""
+    """Number of columns, and of source columns, without a name: they are in no node."""
     fields = mapping(mapping(facets.get("columnLineage")).get("fields"))
     unnamed = [field for field in objects(mapping(facets.get("schema")).get("fields")) if not field.get("name")]
     return len(unnamed) + len([source for source in _sources(facets) if not source.get("field")]) + ("" in fields)
 
 
 def _names_its_job(dataset: Mapping[str, Any]) -> bool:
-    """Whether what is said of a dataset that is read is said of the job too."""
+    """Whether statements about a read dataset are also about the job."""
     return "columnLineage" in mapping(dataset.get("facets")) or _ACCESS in mapping(dataset.get("inputFacets"))
 
 
@@ -115,13 +115,13 @@ def _dataset(
 
 
 def quality_of_part(dataset: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the facets that tell of the data in a partition, and not of the dataset in which it lies."""
+    """The facets about the data in a partition, and not about the dataset around it."""
     facets = {key: facet for key, facet in mapping(dataset.get("facets")).items() if key in _QUALITY_FACETS}
     return {} if not facets or is_whole(dataset) else facets
 
 
 def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapping[str, Any], *, is_part: bool) -> Sequence[str]:
-    """State the columns that the schema facet lists; a nested field stays within its column. Returns their names."""
+    """State the columns of the schema facet, and return their names. A nested field stays within its column."""
     fields = objects(schema.get("fields"))
     if not fields:
         return ()
@@ -133,14 +133,14 @@ def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapp
 
 
 class _Remembered(Generic[K]):
-    """What was made of documents, in bounds: beyond them all is forgotten at once."""
+    """Results by document, within a limit: beyond it, all are dropped at once."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[K, bytes], Stated] = {}
         self._bytes = 0
 
     def get(self, of: K, document: bytes, make: Callable[[], Stated], *, size: int = 0) -> Stated:
-        """Return what was made of a document, or make it now. `size` is the size of `of`."""
+        """The result for a document, made now if needed. `size` is the size of `of`."""
         known = self._made.get((of, document))
         if known is None:
             known = make()
@@ -156,7 +156,7 @@ _SCHEMAS: _Remembered[tuple[str, str, bool]] = _Remembered()
 
 
 def _columns(namespace: str, name: str, fields: Sequence[Mapping[str, Any]], *, is_part: bool) -> Stated:
-    """The names of the columns, and what is stated of them."""
+    """The names of the columns, and the statements about them."""
     statement = Statement(Stamp("", ""))
     columns = []
     for ordinal, field in enumerate(fields):
@@ -177,8 +177,8 @@ def _state_derivations(
 ) -> None:
     """State an edge for each input column of an output column.
 
-    What affects the whole dataset (a filter, a join condition) is one edge to the dataset where the job writes its columns, which says
-    which they are (`graph/derivations.py`); else it is stated for every column.
+    A field that affects the whole dataset (a filter, a join condition) has one edge to the dataset if the job writes its columns, and the
+    edge names them (`graph/derivations.py`). Otherwise it has an edge to every column.
     """
     fields = {column: field for column, field in mapping(lineage.get("fields")).items() if column}
     derivations = _Derivations(statement, job)
@@ -195,9 +195,9 @@ def _state_derivations(
 
 
 def _by_column(sources: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """The fields that something derives from, those within a column as that column: a nested field has no node of its own.
+    """The source fields of something. A field within a column counts as that column, because a nested field has no node.
 
-    Our own Spark side says which column a path begins with, since a name may hold dots.
+    Our own Spark side names the column at the start of a path, because a name may hold dots.
     """
     if not any(isinstance(source.get(_COLUMN), str) for source in sources):
         return sources
@@ -212,7 +212,7 @@ def _by_column(sources: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, An
 
 
 class _Derivations:
-    """States derivations. Many are made in the same way (by one filter), and state the same object: a store writes it once."""
+    """States derivations. Many have the same facts (from one filter), and share one object, which a store writes once."""
 
     def __init__(self, statement: Statement, job: str | None) -> None:
         self._statement = statement
@@ -235,7 +235,7 @@ class _Derivations:
             self._statement.link(column, target, EdgeKind.DERIVES, derivation)
 
     def _properties(self, transformations: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Of the derivation and of the access."""
+        """The properties of the derivation and of the access."""
         # Two jobs may derive one column from another in two ways: `transformations` is the last statement, `by:` each job's. That values
         # once flowed unhidden stays stated (`open:`): a later statement may not lift the mask of what was made then.
         derivation: dict[str, Any] = {"transformations": transformations} if transformations else {}
@@ -247,7 +247,7 @@ class _Derivations:
 
 
 def _state_accesses(statement: Statement, namespace: str, name: str, stated: Mapping[str, Any], job: str) -> None:
-    """State which columns a query reads that writes nothing: the facet of our own Spark side."""
+    """State the columns that a query without output reads: the facet of our own Spark side."""
     for field in objects(stated.get("fields")):
         column, ways = text(field.get("name")), field.get("ways")
         if column is not None:
@@ -260,12 +260,12 @@ def _access(statement: Statement, column: str, job: str, how: Iterable[str | Non
 
 
 def _ways(how: Iterable[str | None]) -> dict[str, Any]:
-    """Which ways a job reads a column in is a set: each way is a property of its own."""
+    """The ways in which a job reads a column, as a set: each way is one property."""
     return dict.fromkeys([f"how:{way}" for way in how if way], True)
 
 
 def _transformations(source: Mapping[str, Any], field: Mapping[str, Any]) -> list[Any]:
-    """Those of the input field; in the facet's first version they stood with the output field."""
+    """The transformations of the input field; in the facet's first version they were at the output field."""
     stated = objects(source.get("transformations"))
     if stated:
         return stated

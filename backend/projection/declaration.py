@@ -8,20 +8,20 @@ from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id
 from headwater.graph.model.declaration import Declaration
 from headwater.paths import dataset_root
 
-_NAMES = 2  # namespace and name, with which the id of a dataset or a column begins
+_NAMES = 2  # the id of a dataset or column begins with namespace and name
 
 
 def declaration_stamp(declaration: Declaration, key: str) -> Stamp:
-    """The stamp of a declaration: when it was declared, and its key in the log.
+    """The stamp of a declaration: its time, and its key in the log.
 
     Raises:
-        InvalidInputError: it says no such time.
+        InvalidInputError: the time is missing.
     """
     return Stamp.at(declaration.declared, key)
 
 
 def project_declaration(declaration: Declaration, stamp: Stamp) -> GraphBatch:
-    """What the declaration states."""
+    """The statements of the declaration."""
     statement = Statement(stamp)
     for declared in declaration.types:
         about = {"axis": declared.axis.value, "within": list(declared.within), "holds": list(declared.holds), "after": list(declared.after)}
@@ -41,10 +41,10 @@ def project_declaration(declaration: Declaration, stamp: Stamp) -> GraphBatch:
 
 
 def _described(identifier: str) -> list[str]:
-    """Return the nodes that a description is about. A description of a partition, or of its column, is also about its dataset.
+    """The nodes that a description is about. A description of a partition, or of its column, is also about its dataset.
 
-    Graphs of earlier releases had a node for a partition. Its own node keeps what is said, too: a table may begin at such a path, and only
-    its metadata show that. A tag protects more than it must then, and never less.
+    Graphs of earlier releases had a node for a partition. That node keeps the description too: a table may begin at such a path, which only
+    its metadata show. A tag may then protect too much, and never too little.
     """
     kind, parts = parse_id(identifier)
     if kind not in (NodeKind.DATASET, NodeKind.COLUMN) or len(parts) < _NAMES:

@@ -1,9 +1,8 @@
-"""What describes a node: owners and stewards, tags, glossary terms, retention, legal hold, data-quality results.
+"""Descriptions of a node: owners and stewards, tags, glossary terms, retention, legal hold, data-quality results.
 
-Users state them by declarations, producers by facets. A user's word is a fact of its own (`curated:{aspect}:{value}`), so it stands
-beside what the next event's facets say. Owners, tags, terms and checks are nodes too, which edges join to all that they describe: what
-bears a tag is one hop away. Such an edge says that it was stated once; what holds now, the node's own facts tell
-(`headwater.graph.model.descriptions`).
+Users state them by declarations, producers by facets. A user's statement is a separate fact (`curated:{aspect}:{value}`), so it stays next
+to the facets of later events. Owners, tags, terms and checks are also nodes with edges to everything that they describe. Such an edge says
+that it was stated once; the present description is in the node's own facts (`headwater.graph.model.descriptions`).
 """
 
 from __future__ import annotations
@@ -22,7 +21,10 @@ _OF_EXPECTATIONS = "greatExpectations_assertions"  # Great Expectations' own, wi
 
 
 def describe(statement: Statement, identifier: str, aspect: Aspect, value: str, by: str, *, removed: bool = False) -> None:
-    """State what a user says of a node, or takes back: of what may be many that is a fact too, which producers do not undo."""
+    """State a user's description of a node, or its removal.
+
+    The removal of one of many values is also a fact, which producers do not undo.
+    """
     if aspect not in NODE_OF:
         statement.describe(identifier, {f"{CURATED}{aspect}": None if removed else {"value": value, "by": by}})
         return
@@ -31,9 +33,9 @@ def describe(statement: Statement, identifier: str, aspect: Aspect, value: str, 
 
 
 def state_facets(statement: Statement, identifier: str, facets: Mapping[str, Any], *, is_part: bool = False) -> None:
-    """Join a dataset or job to the owners and tags that its facets name. A tag of a field is its column's.
+    """Join a dataset or job to the owners and tags in its facets. A tag of a field belongs to its column.
 
-    A tag of a partition is added to the dataset in which it lies (`is_part`): what other events state of the dataset does not remove it.
+    A tag of a partition is added to the dataset around it (`is_part`): statements of other events about the dataset do not remove it.
     """
     for owner in objects(mapping(facets.get("ownership")).get("owners")):
         if name := text(owner.get("name")):
@@ -56,9 +58,9 @@ def state_facets(statement: Statement, identifier: str, facets: Mapping[str, Any
 
 
 def state_quality(statement: Statement, run: str, dataset: str, *facets: Mapping[str, Any], part: str) -> None:
-    """State the data-quality results that a run reports of a dataset: one check each, and one edge from the run a result.
+    """State a run's data-quality results of a dataset: one node for each check, and one edge from the run for each result.
 
-    Of a facet that stands in several of the maps the last counts. A result that holds for a `part` of the dataset alone says so.
+    Of a facet in several of the maps, the last one counts. A result about a `part` of the dataset only says so.
     """
     quality = {name: facet[name] for facet in facets for name in (_ASSERTIONS, _OF_EXPECTATIONS, _METRICS) if name in facet}
     if not quality:

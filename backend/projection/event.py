@@ -1,7 +1,7 @@
 """An OpenLineage event (RunEvent, JobEvent, DatasetEvent; of any producer, any facet may be absent) → graph batch.
 
-A run's state does not depend on the order of its events: COMPLETE, FAIL and ABORT outrank RUNNING, which outranks START; OTHER says
-nothing of it. A version is what a run wrote or set out to write: the state of its run, and `writtenAt`, tell which.
+A run's state does not depend on the order of its events: COMPLETE, FAIL and ABORT outrank RUNNING, which outranks START; OTHER says nothing
+about it. A version is the written or intended output of a run: the run's state and `writtenAt` distinguish the two.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def event_stamp(event: Mapping[str, Any], key: str) -> Stamp:
 
 
 def project_event(event: Mapping[str, Any], stamp: Stamp) -> GraphBatch:
-    """What the event states.
+    """The statements of the event.
 
     Raises:
-        InvalidEventError: it is no OpenLineage event; `field` names what is wrong.
+        InvalidEventError: it is not a valid OpenLineage event; `field` names the fault.
     """
     statement = Statement(stamp)
     statement.meant = names_among([*objects(event.get("inputs")), *objects(event.get("outputs")), *objects([event.get("dataset")])])
@@ -69,7 +69,7 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
     job = _state_job(statement, event, parent or {"job": mapping(facets.get(RECORDED)).get("application")})
     run = statement.run(job, run_id)
     properties, ranks = _run_state(text(event.get("eventType")), stamp)
-    # What a dataset holds is told by the last run that wrote it, not by one that failed since.
+    # The last run that wrote a dataset states its contents, not a later failed one.
     has_written = properties.get("state") == "COMPLETE" or _has_written_batches(event)
     statement.describe(job, {"lastRun": run} | ({"lastComplete": run} if has_written else {}))
     properties |= facet_properties({name: facet for name, facet in facets.items() if name != STAGES})
@@ -81,7 +81,7 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
     )
     for dataset, stated in _state_flows(statement, event, job):
         about = given(inputFacets=stated.get("inputFacets"), version=mapping(stated.get("facets")).get("version"))
-        # Later events of a run often repeat an input without its facets: what is known of it stays.
+        # Later events of a run often repeat an input without its facets: the known facts stay.
         properties[f"input:{dataset}"], ranks[f"input:{dataset}"] = about, int(bool(about))
         state_quality(statement, run, dataset, mapping(stated.get("facets")), mapping(stated.get("inputFacets")), part=part_of(stated))
     if properties.get("state") == "COMPLETE" and _ends_bare(event):
@@ -102,7 +102,7 @@ def _unnamed(dataset: str, count: int) -> dict[str, Any]:
 
 
 def _run_state(kind: str | None, stamp: Stamp) -> tuple[dict[str, Any], dict[str, int]]:
-    """State and times of a run. The earliest start stays, and the time of the event that gave the state."""
+    """State and times of a run. The earliest start stays, and the time of the event with the state."""
     state = (kind or "OTHER").upper()
     rank = _STATE_RANK.get(state)
     if rank is None:
@@ -116,19 +116,19 @@ def _run_state(kind: str | None, stamp: Stamp) -> tuple[dict[str, Any], dict[str
 
 
 def _ends_bare(event: Mapping[str, Any]) -> bool:
-    """Whether the end of a run names no dataset, so that what its start named holds. Our own listener names at the end what was written."""
+    """Whether the end of a run names no dataset, so that the names of its start count. Our own listener names the outputs at the end."""
     return not event.get("inputs") and not event.get("outputs") and not (text(event.get("producer")) or "").startswith("headwater:")
 
 
 def _written_at(event: Mapping[str, Any], run: Mapping[str, Any], stamp: Stamp) -> tuple[str | None, dict[str, int]]:
-    """When the output of a run is there: at its end. The output of a stream is there earlier, and the earliest time counts."""
+    """The time of a run's output: its end. For a stream it is the earliest time with output."""
     if _has_written_batches(event):
         return stamp.time, {"writtenAt": -_microseconds(stamp)}
     return (run.get("endedAt") if run.get("state") == "COMPLETE" else None), {}
 
 
 def _has_written_batches(event: Mapping[str, Any]) -> bool:
-    """Whether the event is of a stream that has written, which is so even if the stream is stopped or fails later.
+    """Whether the event is of a stream that has written, even if the stream is stopped or fails later.
 
     Our own listener counts the batches of a stream. Other producers for Spark report a run for each batch, which ends like any other run.
     """
@@ -162,7 +162,7 @@ def _state_job(statement: Statement, event: Mapping[str, Any], parent: Mapping[s
 
 
 def _state_pipeline(statement: Statement, parent: Mapping[str, Any]) -> str | None:
-    """The pipeline that a parent facet, or its root, names; None where it names none."""
+    """The pipeline in a parent facet, or in its root; None without one."""
     job = mapping(parent.get("job"))
     namespace, name = text(job.get("namespace")), text(job.get("name"))
     if namespace is None or name is None:
@@ -176,7 +176,7 @@ def _run_of(parent: Mapping[str, Any]) -> str | None:
 
 
 def _state_flows(statement: Statement, event: Mapping[str, Any], job: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """State what the job reads and writes; returns the inputs, each with its id."""
+    """State the inputs and outputs of the job; return the inputs, each with its id."""
     inputs = [
         (state_dataset(statement, item, f"$.inputs[{index}]", job=job), item) for index, item in enumerate(objects(event.get("inputs")))
     ]
@@ -192,7 +192,7 @@ def _state_flows(statement: Statement, event: Mapping[str, Any], job: str) -> li
 
 
 def _former(statement: Statement, change: Mapping[str, Any]) -> str | None:
-    """The dataset that was renamed, whose records the renamed one has; None where a change is no renaming, or does not name it."""
+    """The former dataset of a rename, with the same records; None if there was no rename, or it does not name the dataset."""
     previous = mapping(change.get("previousIdentifier"))
     namespace, name = text(previous.get("namespace")), text(previous.get("name"))
     if text(change.get("lifecycleStateChange")) != "RENAME" or not namespace or not name:

@@ -1,7 +1,7 @@
-"""Facets as properties, and safe ways into documents whose producers keep to the specification more or less.
+"""Facets as properties, and safe access to documents of producers that may break the specification.
 
-A facet is kept whole under its own name. Where that name is one of ours, or could be taken for one, it becomes `facet:{name}`. A
-facet that says `_deleted` retracts what was stated before.
+A facet is kept whole under its own name. If that is one of our names, or could be mistaken for one, it becomes `facet:{name}`. A facet with
+`_deleted` retracts earlier statements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def facet_properties(facets: Any) -> dict[str, Any]:
 
 
 def facets_of(properties: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The facets among the properties of a node, under their own names: what `facet_properties` made of them."""
+    """The facets among the properties of a node, under their own names: the inverse of `facet_properties`."""
     facets: dict[str, Mapping[str, Any]] = {}
     for key, value in properties.items():
         name = key.removeprefix("facet:")
@@ -41,7 +41,7 @@ def facets_of(properties: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """The value if it is an object; else an empty one."""
-    # JSON has but one kind of object, and asking for the abstract kind costs ten times as much. Most of what is asked for is not there.
+    # JSON has only one kind of object, and a test for the abstract type costs ten times as much. Most requested members are absent.
     if type(value) is dict:
         return value
     return value if value is not None and isinstance(value, Mapping) else {}
@@ -72,5 +72,5 @@ def required(holder: Any, name: str, path: str) -> str:
 
 
 def given(**properties: Any) -> dict[str, Any]:
-    """Those of the properties that are there (None would retract)."""
+    """The properties that exist (None would retract)."""
     return {name: value for name, value in properties.items() if value is not None}

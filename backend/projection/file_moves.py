@@ -41,7 +41,7 @@ def project_moves(flows: Iterable[Flow], manifest_of: Callable[[str], Manifest])
 
 
 def _state_columns(statement: Statement, job: str, sink: Sink, dataset: tuple[str, str], reader: Manifest) -> None:
-    """A column that was read is the written one of its name: tags and masks of the one hold for the other."""
+    """A column that was read is the written column of its name, so that tags and masks of one hold for the other."""
     derivation: dict[str, Any] = {"transformations": [_AS_IT_IS], f"by:{job}": [_AS_IT_IS]}
     written = {name.lower(): name for name in (*(column.name for column in sink.columns), *sink.partition_columns)}
     for source in reader.sources:

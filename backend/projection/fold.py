@@ -1,7 +1,7 @@
-"""Batches into a store, with the links that only two log entries together tell.
+"""Applies batches to a store, with the links that need two log entries.
 
-A run read a version where it read a file that the version contains. Which of the two captures arrives first does not matter: whichever
-comes second finds the other. The links state nothing but themselves, so stating them again changes nothing.
+A run read a version if it read a file of the version. The captures may arrive in any order: the second one finds the first. Stating a link
+again changes nothing.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ _PARTITION = f"{NodeKind.PARTITION}:"
 
 
 async def fold(store: GraphStore, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:
-    """Apply batches and what they complete. `offset` is remembered with the last of it: a crash between repeats both, to the same end."""
-    # What many entries state alike (`blocks`) is of datasets and columns.
+    """Apply batches, and the links that they complete.
+
+    `offset` is stored with the last of them: after a crash, both are repeated with the same result.
+    """
+    # Statements that many entries share (`blocks`) are about datasets and columns.
     if not any(edge.dst.startswith(_PARTITION) or edge.src.startswith(_PARTITION) for batch in batches for edge in batch.edges):
         await store.apply(tenant, batches, offset=offset)
         return
@@ -25,7 +28,7 @@ async def fold(store: GraphStore, tenant: str, batches: Sequence[GraphBatch], *,
 
 
 async def link_versions(store: GraphStore, tenant: str, batches: Sequence[GraphBatch]) -> GraphBatch:
-    """Versions → runs for each file that one capture wrote and another read, where these batches, applied already, bring either."""
+    """Versions → runs for each file that one capture wrote and another read, if these applied batches contain either."""
     edges = [edge for batch in batches for edge in batch.edges]
     readers = [(edge.src, edge.dst) for edge in edges if edge.kind is EdgeKind.READS and edge.src.startswith(_PARTITION)]
     versions = {edge.dst: edge.src for edge in edges if edge.kind is EdgeKind.CONTAINS and edge.src.startswith(f"{NodeKind.VERSION}:")}

@@ -1,7 +1,7 @@
 """A PROV document → graph batch: entities become datasets and versions, activities runs of jobs, agents applications or owners.
 
-An export of ours comes back as the nodes and edges that it was made of. What the graph has no place for is counted (`left_out`), never
-guessed at: records (their lineage lives in segments), influences of which no more is said, alternates.
+An export of ours becomes its nodes and edges again. Statements without a place in the graph are counted (`left_out`), never guessed:
+records (their lineage is in segments), influences without details, alternates.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _IMPLIED = frozenset({Kind.AGENT, Kind.SPECIALIZATION, Kind.COMMUNICATION})
 
 
 def prov_stamp(document: Document, key: str) -> Stamp:
-    """The latest time that the document names; facts of a document without times give way to all others."""
+    """The latest time in the document; facts of a document without times yield to all others."""
     times = [
         value
         for _, statements in document.instances()
@@ -38,7 +38,7 @@ def prov_stamp(document: Document, key: str) -> Stamp:
 
 
 def project_prov(document: Document, stamp: Stamp) -> tuple[GraphBatch, Mapping[str, int]]:
-    """What the document states, and how many statements of each kind it has no place for."""
+    """The statements of the document, and the number of statements of each kind without a place."""
     statements = [statement for _, listed in document.instances() for statement in listed]
     projection = _Projection(statements, document.namespaces, stamp)
     return projection.stated.batch(), projection.left_out
@@ -71,7 +71,7 @@ class _Projection:
             self.stated.describe(identifier, {"ownership": {"owners": listed}})
 
     def _about_agent(self, name: str) -> dict[str, Any]:
-        """What a document says of an agent itself, as a property."""
+        """A document's statement about an agent, as a property."""
         agent = self._agents.get(name)
         if agent is None or not agent.attributes:
             return {}
@@ -89,7 +89,7 @@ class _Projection:
         return True
 
     def _others_entity(self, entity: Statement, name: str) -> None:
-        """An entity of somebody else. A plan is a job; another one is a dataset, and a version of it for each activity that made it."""
+        """A foreign entity. A plan is a job; any other is a dataset, with a version for each activity that made it."""
         plan = (TYPE, Name(f"{PROV}Plan")) in entity.attributes
         if plan and not self._names.is_plan(name):
             return
@@ -267,7 +267,7 @@ class _Projection:
         return False
 
     def _run(self, activity: str) -> str | None:
-        """The run that an activity is, within its job."""
+        """The run of an activity, within its job."""
         run, job = self._names.run(activity), self._names.job(activity)
         if job:
             self.stated.job(*parse_id(job)[1])
@@ -299,12 +299,12 @@ def _label(element: Statement) -> str | None:
 
 
 def _is_masked(relation: Statement) -> bool:
-    """Whether it stands for ways through what a view of ours hid: no edge of the graph says that."""
+    """Whether it represents paths that a view of ours hid: no edge of the graph has that meaning."""
     return any(name in (term("via"), term("direct")) for name, _ in relation.attributes)
 
 
 def _is_inferred(relation: Statement) -> bool:
-    """Whether an export of ours inferred a version from when a run began."""
+    """Whether an export of ours inferred a version from the start of a run."""
     return any(name == term("inferred") for name, _ in relation.attributes)
 
 
@@ -315,7 +315,7 @@ def _own(element: Statement, *, without: frozenset[str] | set[str] = frozenset()
 
 
 def _foreign(element: Statement) -> dict[str, Any]:
-    """What an element of ours has of an earlier import: attributes in namespaces of others, and its name there."""
+    """The earlier import of our element: attributes in foreign namespaces, and its name there."""
     kept = kept_attributes(element, None)
     typed = [value for value in kept.pop(TYPE, []) if not _is_ours(value)]
     kept.pop(LABEL, None)

@@ -1,7 +1,7 @@
-"""What the names of a PROV document are in the graph.
+"""The nodes for the names of a PROV document.
 
-A name of ours (`urn:headwater:node:…`) is the node that it names. Any other gets a node by what it is said to be: an entity a dataset (what
-it specializes, if anything), an activity a run of a job, a plan or else the activity itself being the job. The namespace is the name's.
+A name of ours (`urn:headwater:node:…`) is the node that it names. Any other gets a node by its statements: an entity a dataset (the one
+that it specializes, if any), an activity a run of a job, with its plan or itself as the job. The namespace is the name's.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Names:
 
     @staticmethod
     def own(iri: str) -> str | None:
-        """The kind of a name of ours; None for a name of somebody else's."""
+        """The kind of a name of ours; None for a foreign name."""
         kind, colon, rest = iri.removeprefix(NODE).partition(":")
         return kind if iri.startswith(NODE) and colon and rest else None
 
@@ -56,11 +56,11 @@ class Names:
         return self.own(iri) in _KINDS
 
     def is_aside(self, iri: str) -> bool:
-        """Whether a name is of what an export says of itself."""
+        """Whether a name belongs to an export's description of itself."""
         return self.own(iri) in _MEANT
 
     def is_record(self, iri: str) -> bool:
-        """Whether a name is that of a record: those live in segments, never in the graph."""
+        """Whether a name is a record's: records are in segments, never in the graph."""
         return self.own(iri) in _RECORDS
 
     def split(self, iri: str) -> tuple[str, str]:
@@ -82,7 +82,7 @@ class Names:
         return node_id(NodeKind.DATASET, *self.split(iri))
 
     def _general_of(self, iri: str) -> str:
-        """What is at the end of a chain of specializations. Each link is followed once, however many names are above it."""
+        """The end of a chain of specializations. Each link is followed once, even with many names above it."""
         way: dict[str, None] = {}
         while iri in self._general and iri not in way and self.own(iri) != NodeKind.DATASET:
             if iri in self._most_general:
@@ -94,13 +94,13 @@ class Names:
         return iri
 
     def run(self, iri: str) -> str | None:
-        """The run that an activity is; None for one that stands for all runs of a job."""
+        """The run of an activity; None for an activity that represents all runs of a job."""
         if self.own(iri) == _RUNS:
             return None
         return iri.removeprefix(NODE) if self.is_node(iri) else node_id(NodeKind.RUN, str(uuid5(NAMESPACE_URL, iri)))
 
     def job(self, iri: str) -> str | None:
-        """The job that an activity is a run of; None where nothing says it of one of ours."""
+        """The job of an activity's run; None if nothing names it."""
         if self.own(iri) == _RUNS:
             return node_id(NodeKind.JOB, *parse_id(iri.removeprefix(NODE))[1])
         plan = self._plan.get(iri)
@@ -115,7 +115,7 @@ class Names:
         return iri in self._plans
 
     def version(self, iri: str, activity: str) -> str | None:
-        """The block of an entity that an activity wrote; None where the activity is no one run."""
+        """The block of an entity that an activity wrote; None if the activity is not one run."""
         if self.is_node(iri):
             return iri.removeprefix(NODE)
         run = self.run(activity)

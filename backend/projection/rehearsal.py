@@ -1,7 +1,7 @@
-"""What projection would refuse, found at the door: ids that no store holds, and times that have no UTC.
+"""Finds faults at intake that projection would refuse: ids that no store holds, and times without UTC.
 
-For intake. A document that is acknowledged must not become a dead letter for what could be known before. The whole projection is rehearsed
-only where something in the document is unusual, so that an honest event pays for one search of its bytes.
+An acknowledged document must not become a dead letter for a fault that could be found before. The whole projection is rehearsed only if
+something in the document is unusual, so that an ordinary event costs one search of its bytes.
 """
 
 from __future__ import annotations

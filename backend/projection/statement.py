@@ -1,4 +1,4 @@
-"""Gathers what one log entry states, and the ways to name it: every node here gets its id, its container and its place."""
+"""Collects the statements of one log entry. Every node gets its id, its container and its place here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What several entries state alike, to be stated again: the same objects in every batch. `placed` as in `Statement`."""
+    """Statements that several entries share, to be stated again: the same objects in every batch. `placed` as in `Statement`."""
 
     placed: Mapping[tuple[str, ...], str]
     blocks: Sequence[Block]
@@ -27,7 +27,7 @@ class Part:
 class Statement:
     """A batch in the making. The verbs name a node, put it into its container, and return its id.
 
-    A node that has nothing but its id needs no statement of its own: the edge to its container makes it.
+    A node with nothing but its id needs no statement: the edge to its container makes it.
     """
 
     def __init__(self, stamp: Stamp) -> None:
@@ -63,7 +63,7 @@ class Statement:
         self._blocks.update(dict.fromkeys(part.blocks))
 
     def part(self) -> Part:
-        """All that was stated, for other statements."""
+        """All statements, for reuse in others."""
         return Part(self._placed, [*self._blocks, Block(self._nodes, self._made())])
 
     def contain(self, container: str, child: str) -> str:
@@ -102,10 +102,10 @@ class Statement:
         return self.contain(job, node_id(NodeKind.RUN, run))
 
     def batch(self) -> GraphBatch:
-        """All that was stated."""
+        """All statements."""
         return GraphBatch(self._stamp, self._nodes, self._made(), self.by, list(self._blocks))
 
     def _made(self) -> list[Edge]:
-        """The edges: hundreds of an event, and made one by one they would cost more than all else that is stated."""
+        """The edges, made together: an event has hundreds, and making them one by one would cost more than everything else."""
         ends = ([key[part] for key in self._edges] for part in range(3))
         return made(Edge, len(self._edges), (*ends, self._edges.values(), repeat(_NONE), repeat(""), repeat("")))

@@ -1,11 +1,11 @@
-"""Stages and tasks of a run: those that Spark told the listener of, and those that wrote associations, with what each recorded.
+"""Stages and tasks of a run: those that Spark reported to the listener, and those that wrote associations, with their recordings.
 
-An event names all stages of its query, with a bounded number of tasks, and which stage read whose output. The manifest of a capture tells
-of those that recorded something what it was: a stage holds a task attempt for each that the driver counted; data comes to it from the scans
-and stages whose rows are recorded there next; a task made the files that its segment of the sink names. Both name the same nodes.
+An event names all stages of its query, a limited number of tasks, and the stages that each stage read from. The manifest of a capture has
+the recordings: a stage holds a task attempt for each that the driver counted. Its data comes from the scans and stages with the next
+recorded rows below; a task made the files in its segment of the sink. Both name the same nodes.
 
-Bounded: a run of ten thousand tasks must not outweigh all else that is known of it. A stage says how many tasks it had and how many of
-them the graph knows; what the others wrote, the stage has.
+Limited: a run of ten thousand tasks must not outweigh everything else about it. A stage has the number of its tasks, and of those in the
+graph. The files of other tasks belong to the stage.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Place = tuple[int, int]  # a stage, and its attempt
 
 
 def state_stages(statement: Statement, facets: Mapping[str, Any], run: str) -> None:
-    """State the stages that an event tells of, in its facet `headwater_stages`.
+    """State the stages of an event, from its facet `headwater_stages`.
 
-    Their ids are those of the run's capture, where its ledger names one: then its manifest tells of the same stages.
+    Their ids are those of the run's capture, if its ledger names one: its manifest then has the same stages.
     """
     capture = text(mapping(facets.get("headwater_capture")).get("capture")) or bare_name(run)
     stages = objects(mapping(facets.get(STAGES)).get("stages"))[:_MAX_STAGES]
@@ -88,7 +88,7 @@ def state_tasks(statement: Statement, manifest: Mapping[str, Any], run: str, cap
 
 
 def _name(place: Place) -> str:
-    """A stage as Spark's own page calls it; the attempt only where it was not the first."""
+    """The name of a stage on Spark's own page, with the attempt if it was not the first."""
     return str(place[0]) if not place[1] else f"{place[0]}.{place[1]}"
 
 
@@ -109,7 +109,7 @@ def _place(segment: Mapping[str, Any]) -> Place:
 
 
 def _tasks(segments: Iterable[Mapping[str, Any]]) -> dict[int, tuple[Place, dict[str, Any]]]:
-    """The task attempts by their number, each with its stage and what it recorded at all boundaries."""
+    """The task attempts by number, each with its stage and its recordings at all boundaries."""
     tasks: dict[int, tuple[Place, dict[str, Any]]] = {}
     for segment in segments:
         about = tasks.setdefault(int(segment["attempt"]), (_place(segment), {"partition": segment["partition"], "rows": 0, "bytes": 0}))[1]
@@ -119,7 +119,7 @@ def _tasks(segments: Iterable[Mapping[str, Any]]) -> dict[int, tuple[Place, dict
 
 
 def _entries(manifest: Mapping[str, Any], segments: Iterable[Mapping[str, Any]]) -> tuple[dict[Place, list[str]], dict[Place, set[Place]]]:
-    """For each stage the datasets whose records it recorded first, and the stages whose rows it recorded next."""
+    """For each stage, the datasets with records that it recorded first, and the stages with rows that it recorded next."""
     plan = _Recording(manifest, segments)
     sources = [source for source in objects(manifest.get("sources")) if source.get("format") != "local"]
     names = {source.get("source"): stated_dataset(source, "$.sources") for source in sources}
@@ -137,7 +137,7 @@ def _entries(manifest: Mapping[str, Any], segments: Iterable[Mapping[str, Any]])
 
 
 class _Recording:
-    """Where in a plan rows are recorded, and by which stages."""
+    """The recording operators of a plan, and their stages."""
 
     def __init__(self, manifest: Mapping[str, Any], segments: Iterable[Mapping[str, Any]]) -> None:
         self.operators = objects(manifest.get("operators"))

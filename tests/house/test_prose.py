@@ -17,7 +17,6 @@ PRESENT = {
     ("backend/compat", "python"): 20,
     ("backend/ingest", "python"): 14,
     ("backend/operate", "python"): 13,
-    ("backend/projection", "python"): 19,
     ("backend/projector", "python"): 7,
     ("graph/access", "python"): 8,
     ("graph/associations", "python"): 22,
