@@ -1,4 +1,4 @@
-"""Questions of whoever administers a tenant or looks after its audit log. The scope that each needs stands in `access`."""
+"""Questions of whoever administers a tenant or looks after its audit log. The scope that each needs is in `authorization`."""
 
 # mypy: disable-error-code="untyped-decorator"
 # strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.

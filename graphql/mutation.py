@@ -1,4 +1,4 @@
-"""What changes something: replays, and what users declare. The scope that a mutation needs stands in `access`."""
+"""What changes something: replays, and what users declare. The scope that a mutation needs is in `authorization`."""
 
 # mypy: disable-error-code="untyped-decorator"
 # strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.

@@ -320,7 +320,7 @@ class PermittedReplays:
         return self._permitted(found) if found else None
 
     def _permitted(self, replay: ReplayView) -> ReplayView:
-        """A replay as the caller may know it: what a program said, and what a fault of ours holds, may be values."""
+        """A replay as the caller may see it. The program's output and the details of our faults may hold values."""
         if self._tells_values or replay.error is None:
             return replay
         return _ReplayTold(

@@ -178,7 +178,7 @@ def _state_derivations(
     """State an edge for each input column of an output column.
 
     A field that affects the whole dataset (a filter, a join condition) has one edge to the dataset if the job writes its columns, and the
-    edge names them (`graph/derivations.py`). Otherwise it has an edge to every column.
+    edge names them (`graph/stores/derivations.py`). Otherwise it has an edge to every column.
     """
     fields = {column: field for column, field in mapping(lineage.get("fields")).items() if column}
     derivations = _Derivations(statement, job)

@@ -309,7 +309,7 @@ def _is_inferred(relation: Statement) -> bool:
 
 
 def _own(element: Statement, *, without: frozenset[str] | set[str] = frozenset()) -> dict[str, Any]:
-    """Attributes of ours, as the properties that they were. None of those is what users declare, or a facet."""
+    """Our attributes, as the original properties, without users' declarations and facets."""
     named = ((name.removeprefix(TERM), value) for name, value in element.attributes if name.startswith(TERM))
     return {name: _plain(value) for name, value in named if name not in without and ":" not in name and name not in _FACETS}
 

@@ -10,7 +10,7 @@ Each tenant has a turn of one batch, so that no tenant delays the others for lon
 turns of the others. The projector waits for an unreachable store only if no other tenant had a turn.
 
 An entry that crashes the worker would also crash the next worker. So a note that outlives the process names the current entries
-(`at_work`), and entries that were set aside for crashes (`suspects`) are skipped here, also by a rebuild.
+(`current_entries`), and entries that were set aside for crashes (`poison_entries`) are skipped here, also by a rebuild.
 
 Replicas that share a log share the work: the holder of a tenant's lease projects until nothing waits. The lease only avoids duplicate work:
 two replicas that project the same entries at once produce the same graph.

@@ -169,7 +169,7 @@ class WaitingAnswer:
                 return
 
     def close(self) -> None:
-        """Remove what is left."""
+        """Remove the rest."""
         if self._is_closed:
             return
         self._is_closed = True

@@ -3,7 +3,7 @@
 Projection uses as much of an interpreter as intake, so each has its own. The service must never wait for the worker, and must survive its
 end. A worker that ended is started again, at once and then after growing pauses, and `/readyz` reports it. A worker that reads one entry
 for too long is terminated; the next worker deals with the entry (`trials`). The worker ends with the service, however that ends. Both have
-the log, the graph and the kept associations open, as replicas have. All other information goes over two pipes (`wire`).
+the log, the graph and the kept associations open, as replicas have. All other information goes over two pipes (`messages`).
 """
 
 from __future__ import annotations

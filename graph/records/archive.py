@@ -1,8 +1,8 @@
 """Kept captures on object storage, which several services share.
 
-For `shared`. One object of a capture says what is kept of it (`kept.json`): which files, with length and SHA-256, in a folder of their own
-that is written before and never again. So a capture counts whole or not at all, and whoever writes that object first decides for all.
-Each that was kept, or changed, has an entry in a journal, by which other services learn of it.
+For `shared_store`. One object of a capture says what is kept of it (`kept.json`): which files, with length and SHA-256, in a folder of
+their own that is written before and never again. So a capture counts whole or not at all, and whoever writes that object first decides for
+all. Each that was kept, or changed, has an entry in a journal, by which other services learn of it.
 
     <place>/<tenant>/<two>/<capture>/kept.json
     <place>/<tenant>/<two>/<capture>/<generation>/{manifest.json, files.json, b<boundary>.parquet, …}

@@ -1,8 +1,8 @@
 """Turns staged segments into the kept form: one sorted Parquet file for each boundary.
 
 Rows are read in batches, so memory is bounded, however many rows there are and however wide they are. Rows that come in order are written
-as they come. Groups whose records come in order are sorted by their numbers (`grouping`). Other rows are sorted in memory if they fit;
-otherwise DuckDB sorts them, which spills to disk (`spilling`).
+as they come. Groups whose records come in order are sorted by their numbers (`group_rows`). Other rows are sorted in memory if they fit;
+otherwise DuckDB sorts them, which spills to disk (`disk_sort`).
 Sorted runs with DELTA_BINARY_PACKED and zstd take 0.1 to 3 bytes an edge. The statistics of small row groups lead a trace to the few
 that it needs.
 """

@@ -1,7 +1,7 @@
 """Pruning: drop the associations that nothing kept can be traced to any more, by a policy.
 
 For `headwater store prune` and for the service. A capture goes only once all that it wrote was replaced and no capture that stays read any
-of it, so every trace back from kept data is as before. Its folder keeps the note of `pruned`, and which files it read and wrote. May be
+of it, so every trace back from kept data is as before. Its folder keeps the note of `prune_note`, and which files it read and wrote. May be
 stopped anywhere and begun again: each capture is marked in the catalog, then noted in its folder, then its tables are removed; what was
 marked and not removed is removed first by whoever comes next.
 """

@@ -35,7 +35,7 @@ _SCHEMA = (
       PRIMARY KEY (tenant, name, dataset)) WITHOUT ROWID""",
     "CREATE INDEX alias_dataset ON alias (dataset)",
     # `content` is a hash of what the row was made of; `output` the dataset that was written, 0 for none. `at` is `ended` in one form,
-    # `replaces` what the capture replaced of its output (`replacing`), `replaced` since when what it wrote is replaced, '' while it stands.
+    # `replaces` what the capture replaced of its output (`overwrites`), `replaced` the time at which its output was replaced, or ''.
     # `held` is the capture that is made of its output and keeps it from being pruned, 0 for none known; `bytes` those of its tables;
     # `pruned` 1 once its tables may go, 2 once they are gone.
     """CREATE TABLE capture (number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, capture TEXT NOT NULL, run TEXT NOT NULL,
@@ -68,7 +68,7 @@ _SCHEMA = (
     """CREATE TABLE written (path INTEGER NOT NULL, length INTEGER NOT NULL, modified INTEGER NOT NULL, ended TEXT NOT NULL,
       capture INTEGER NOT NULL, rows INTEGER NOT NULL, name INTEGER NOT NULL,
       PRIMARY KEY (path, length, modified, ended, capture)) WITHOUT ROWID""",
-    # Files by their name, length and time, wherever they lie (`moved`); `name` is 0 for what is no file.
+    # Files by their name, length and time, wherever they lie (`moved_files`); `name` is 0 for what is no file.
     "CREATE INDEX written_name ON written (name, modified) WHERE name > 0",
     "CREATE INDEX written_alike ON written (modified, length) WHERE name > 0",
     "CREATE INDEX written_time ON written (path, ended)",
@@ -77,7 +77,7 @@ _SCHEMA = (
       ended TEXT NOT NULL, capture INTEGER NOT NULL, PRIMARY KEY (path, length, modified, output, ended, capture)) WITHOUT ROWID""",
     "CREATE INDEX consumed_time ON consumed (path, ended)",
     "CREATE INDEX consumed_capture ON consumed (capture)",
-    # Each block that captures read once for each dataset that it was read as, to be found by its name, length and time (`moved`). A row
+    # Each block that captures read, once for each dataset name, found by its name, length and time (`moved_files`). A row
     # may stay when no capture reads the block any more: whoever asks looks for its readers.
     """CREATE TABLE sourced (path INTEGER NOT NULL, length INTEGER NOT NULL, modified INTEGER NOT NULL, dataset INTEGER NOT NULL,
       name INTEGER NOT NULL, PRIMARY KEY (path, length, modified, dataset)) WITHOUT ROWID""",
@@ -85,7 +85,7 @@ _SCHEMA = (
     "CREATE INDEX sourced_alike ON sourced (modified, length) WHERE name > 0",
     # The last entries that were read of the journal of a place that services share, and from where to look for others.
     "CREATE TABLE journal (tenant TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (tenant, entry)) WITHOUT ROWID",
-    # Captures that left groups to be found again and were not looked at since (trace/recomputed/keep); a number is never given twice.
+    # Captures that left groups to be found again and were not checked since (trace/recompute/group_keeper); a number is never given twice.
     """CREATE TABLE unkept (number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, capture TEXT NOT NULL,
       UNIQUE (tenant, capture))""",
 )
@@ -125,7 +125,7 @@ def connect(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=_OPENING_SECONDS)
     database.execute("PRAGMA journal_mode = WAL")
     database.execute("PRAGMA synchronous = FULL")
-    database.execute("PRAGMA wal_autocheckpoint = 0")  # `at_rest` is told of each checkpoint
+    database.execute("PRAGMA wal_autocheckpoint = 0")  # `file_digest` is told of each checkpoint
     return database
 
 

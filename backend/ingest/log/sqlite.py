@@ -1,7 +1,7 @@
 """The ingest log in a SQLite file of the home: the embedded default.
 
 SQLite has one writer at a time, so offsets commit in order. Dead letters are in the same file. A few statements write all appends of a
-commit (`sqlite_appending`).
+commit (`sqlite_writer`).
 """
 
 from __future__ import annotations

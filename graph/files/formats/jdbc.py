@@ -1,4 +1,4 @@
-"""Rows of tables that were read by JDBC: the number of a row is its primary key, or stands for it (`storage/rowkeys`)."""
+"""Rows of tables that were read by JDBC: the number of a row is its primary key, or stands for it (`storage/row_keys`)."""
 
 from __future__ import annotations
 

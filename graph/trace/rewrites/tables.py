@@ -1,7 +1,7 @@
 """The tables that a walk met: their files with the numbers of rows, and which of those files known runs wrote.
 
-For `former` and `later`, which find records that a run which is not known carried into other files of a table. A row that has the number
-and the version that it had in an earlier file is the same record; nothing is linked by time, by name or by equal values.
+For `former_files` and `later_files`, which find records that a run which is not known carried into other files of a table. A row that has
+the number and the version that it had in an earlier file is the same record; nothing is linked by time, by name or by equal values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The ingest log in PostgreSQL, which several replicas of a service share.
 
-`address` parses the address and connects, `migrations` creates the tables, `appending` is the only way to write entries, `log` is the log
+`address` parses the address and connects, `migrations` creates the tables, `writer` is the only way to write entries, `log` is the log
 itself, and `presence` tracks the replicas.
 """
 
