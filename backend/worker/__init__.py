@@ -1,7 +1,7 @@
 """Projects the log while the service runs.
 
-A thread (`thread`) drives the projector, while it holds a role or leases (`projector.role`, `projector.leases`). A service runs the thread in a separate
-process: `process` is the service's end, `child` the worker's.
+A thread (`thread`) drives the projector, while it holds a role or leases (`projector.role`, `projector.leases`). A service runs the thread
+in a separate process: `process` is the service's end, `child` the worker's.
 """
 
 from __future__ import annotations
