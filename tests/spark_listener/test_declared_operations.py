@@ -11,7 +11,8 @@ import pytest
 from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.workspace import Workspace
 from headwater.graph.model import Node, NodeKind, node_id
-from tests.spark_listener.spark import environment, logged, run, script
+from tests.spark_listener.spark import logged, script
+from tests.spark_listener.warm_spark import WarmSpark
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -51,14 +52,14 @@ def names(datasets: list[dict[str, Any]]) -> list[str]:
     return [Path(dataset["name"]).name for dataset in datasets]
 
 
-def test_declared_operations_are_runs_beside_derived_ones(tmp_path: Path, root: Path) -> None:
+def test_declared_operations_are_runs_beside_derived_ones(tmp_path: Path, warm_spark: WarmSpark) -> None:
     script(tmp_path, "ops.py", PROGRAM)
     (tmp_path / "weather.csv").write_text("origin,wind\nEWR,3\n")
-    home, env = tmp_path / "home", environment(root)
-    plain = run(["ops.py"], tmp_path, env)
+    home = tmp_path / "home"
+    plain = warm_spark.run(["ops.py"], tmp_path)
     assert plain.returncode == 0, plain.stderr
     (tmp_path / "result").rename(tmp_path / "plain result")
-    ours = run(["-m", "headwater", "run", "--home", str(home), "--mode", "coarse", "ops.py"], tmp_path, env)
+    ours = warm_spark.run(["-m", "headwater", "run", "--home", str(home), "--mode", "coarse", "ops.py"], tmp_path)
     assert (ours.returncode, ours.stdout) == (0, plain.stdout), ours.stderr
     events = logged(home)
     ends: dict[str, list[Any]] = {}

@@ -22,7 +22,8 @@ from headwater.graph.model.declaration import Declaration
 from headwater.graph.stores import Direction
 from headwater.graph.trace import TraceAnswer, TraceRequest, trace
 from headwater.graph.trace.questions import DirectQuestions, RowsRequest
-from tests.spark_listener.spark import environment, run, script
+from tests.spark_listener.spark import script
+from tests.spark_listener.warm_spark import WarmSpark
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -93,7 +94,7 @@ FLOWS = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, warm_spark: WarmSpark) -> Path:
     folder = tmp_path_factory.mktemp("folders")
     for name, ids in (("raw", range(24)), ("day14", (1, 2)), ("day15", (3, 4))):
         (folder / "in" / name).mkdir(parents=True)
@@ -104,7 +105,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
     (folder / "in/lines/some.txt").write_text("a\nb\n")
     pyarrow.csv.write_csv(pa.table({"id": [1, 2]}), folder / "in/files/large.csv")
     program = script(folder, "folders.py", PROGRAM)
-    done = run(["-m", "headwater", "run", "--home", str(folder / "home"), str(program)], folder, environment(root))
+    done = warm_spark.run(["-m", "headwater", "run", "--home", str(folder / "home"), str(program)], folder)
     assert done.returncode == 0, done.stderr[-5000:]
     return folder
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.capture.captured import traced
-from tests.spark_listener.spark import environment, logged, run, script
+from tests.spark_listener.spark import logged, script
+from tests.spark_listener.warm_spark import WarmSpark
 
 pytestmark = pytest.mark.spark
 
@@ -46,10 +47,10 @@ CLEAN = {"no_filter", "no_look", "no_literal", "variable"}  # of the last the ca
 
 
 @pytest.fixture(scope="module")
-def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(warm_spark: WarmSpark, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("values")
     path = script(folder, "program.py", PROGRAM)
-    done = run(["-m", "headwater", "run", str(path)], folder, environment(root, HEADWATER_HOME=str(folder / "home")))
+    done = warm_spark.run(["-m", "headwater", "run", str(path)], folder, HEADWATER_HOME=str(folder / "home"))
     assert done.returncode == 0, done.stderr
     return folder
 

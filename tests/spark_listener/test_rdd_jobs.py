@@ -9,6 +9,7 @@ import pytest
 
 from headwater.spark_listener.scribe.rdd_jobs import MOST_TOLD
 from tests.spark_listener.spark import environment, logged, run, script
+from tests.spark_listener.warm_spark import WarmSpark
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -43,13 +44,13 @@ PROGRAM = """
 
 
 @pytest.mark.parametrize("mode", [pytest.param("coarse", marks=pytest.mark.torture), "active"])
-def test_actions_are_runs_with_what_they_read(mode: str, tmp_path: Path, root: Path) -> None:
+def test_actions_are_runs_with_what_they_read(mode: str, tmp_path: Path, warm_spark: WarmSpark) -> None:
     script(tmp_path, "actions.py", PROGRAM)
     (tmp_path / "words.txt").write_text("a b a\nc\n")
     (tmp_path / "more words.txt").write_text("d\n")
-    home, env = tmp_path / "home", environment(root)
-    plain = run(["actions.py"], tmp_path, env)
-    ours = run(["-m", "headwater", "run", "--home", str(home), "--mode", mode, "actions.py"], tmp_path, env)
+    home = tmp_path / "home"
+    plain = warm_spark.run(["actions.py"], tmp_path)
+    ours = warm_spark.run(["-m", "headwater", "run", "--home", str(home), "--mode", mode, "actions.py"], tmp_path)
     assert (ours.returncode, ours.stdout) == (plain.returncode, plain.stdout)
     events = logged(home)
     ends = [event for event in events if event["eventType"] in ("COMPLETE", "FAIL")]

@@ -11,6 +11,7 @@ import pytest
 import headwater
 from headwater.errors import InvalidInputError
 from tests.spark_listener.spark import environment, logged, run, script
+from tests.spark_listener.warm_spark import WarmSpark
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -44,10 +45,10 @@ PROGRAM = """
 """
 
 
-def test_a_program_records_operations_of_its_own_run(tmp_path: Path, root: Path) -> None:
+def test_a_program_records_operations_of_its_own_run(tmp_path: Path, root: Path, warm_spark: WarmSpark) -> None:
     script(tmp_path, "recorder.py", PROGRAM)
     home = tmp_path / "home"
-    ran = run(["-m", "headwater", "run", "--home", str(home), "recorder.py"], tmp_path, environment(root))
+    ran = warm_spark.run(["-m", "headwater", "run", "--home", str(home), "recorder.py"], tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.split() == ["InvalidInputError", "$.operations"]
 
