@@ -1,10 +1,11 @@
-"""Ask the services of advisories about what the service and its page are made of: pip-audit and npm audit, over what is locked.
+"""Check the locked packages of the service and its page for known faults, by pip-audit and npm audit.
 
 python scripts/audit.py
 
-Known faults for which there is a mended version end with exit code 1: lock that version. Those without one are told, and fail nothing, as
-nobody could do anything. Where a service of advisories cannot be asked, that is told, too, and fails nothing: a check must not depend on
-the network. What is asked about are the packages of the image (deploy/image), and all those of ui/package-lock.json.
+The exit code is 1 if a mended version exists for a known fault: lock that version. Faults without one are printed,
+and fail nothing, because nobody could act. A service of advisories that does not answer is printed, too, and fails
+nothing: a check must not depend on the network. The packages are those of the image (deploy/image), and all those of
+ui/package-lock.json.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def main() -> int:
 
 
 def of_python(requirements: Path | None = None, *options: str) -> list[Advisory]:
-    """Known faults of pinned requirements with their hashes; without any, of those of the image. `options` are more of pip-audit.
+    """Known faults of pinned requirements with their hashes; without any, of those of the image.
+
+    `options` are more of pip-audit.
 
     Raises:
         UnansweredError: they are not known.
@@ -71,7 +74,7 @@ def of_python(requirements: Path | None = None, *options: str) -> list[Advisory]
 
 
 def python_advisories(answer: str, otherwise: str) -> list[Advisory]:
-    """What pip-audit answered; it writes no JSON where it did not come to an end, and why on standard error."""
+    """Parse the answer of pip-audit. If it stopped early, it wrote no JSON, and the reason on standard error."""
     document = _document(answer)
     if "dependencies" not in document:
         raise UnansweredError(_reason(otherwise))
@@ -93,7 +96,7 @@ def of_page(*options: str, folder: Path = ROOT / "ui") -> list[Advisory]:
 
 
 def page_advisories(answer: str, otherwise: str) -> list[Advisory]:
-    """What npm answered: an object with an error, where the registry answers no such question."""
+    """Parse the answer of npm: an object with an error if the registry does not answer such questions."""
     document = _document(answer)
     if "vulnerabilities" not in document:
         raise UnansweredError(_reason(document.get("message") or otherwise))

@@ -3,12 +3,13 @@
 python scripts/check.py [STEP …]          some steps; --list prints their names
 python scripts/check.py --more [STEP …]   the long tests, as `make test-more` does
 
-A step is a command with a log of its own in build/test. A failure stops nothing: all steps run, and the log of each failed step is printed.
-A step whose needed steps failed does not run and counts as failed. The exit code is 1 if anything failed. The durations of all tests go to
-build/test/durations.json, and the slowest tests are printed.
+A step is a command with a log of its own in build/test. A failure stops nothing: all steps run, and the log of each
+failed step is printed. A step whose needed steps failed does not run and counts as failed. The exit code is 1 if
+anything failed. The durations of all tests go to build/test/durations.json, and the slowest tests are printed.
 
-If at most five tests of a step of pytest fail, they run once more when all steps are done and nothing else runs. A test that passes then is
-unsteady: there is a race in the test or, worse, in the code. The last lines name its log, and the run does not fail for it.
+If at most five tests of a step of pytest fail, they run once more when all steps are done and nothing else runs. A
+test that passes then is unsteady: there is a race in the test or, worse, in the code. The last lines name its log,
+and the run does not fail for it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ COMPILED = ROOT / "build" / "compiled"
 _POLL_SECONDS = 0.2
 _STILL_RUNNING_SECONDS = 120
 _ENDING_SECONDS = 10.0  # that a step has to end by itself
-_TESTS_FAILED = 1  # what pytest exits with where that is all; else it was ended early, and tests of which nobody heard have not run
+_TESTS_FAILED = 1  # the exit code of pytest if some tests failed and all ran; any other means that it ended early
 _MOST_AGAIN = 5  # failed tests of a step: more than these are no chance
 
 
@@ -121,15 +122,17 @@ def _junit(step: Step) -> Path:
 
 
 def _processor_seconds() -> float:
-    """Of all processes that were started here and have ended."""
+    """Return the processor time of all ended child processes."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def _shell(scratch: str) -> tuple[str, ...]:
-    """What runs the command of a step. To root, where there is plenty of memory, the folder is memory, for that step alone.
+    """Return the shell that runs the command of a step.
 
-    Stores make durable each thing that they are told, and on a disk the tests wait for that some ten thousand times.
+    For root, with enough memory, a folder in memory replaces the disk for that step.
+
+    Stores sync each write to the disk, and the tests would wait for the disk some ten thousand times.
     """
     plain = ("/bin/bash", "-c")
     mounted = ("unshare", "--mount", "/bin/bash", "-c", f'mount -t tmpfs tmpfs {shlex.quote(scratch)} && exec /bin/bash -c "$0"')
@@ -145,9 +148,13 @@ def _memory_available() -> int:
 
 
 def _environment(scratch: str) -> dict[str, str]:
-    """That of steps. Modules are compiled once for all: the tests start Python some thousand times, and half of that would be compiling.
+    """Return the environment of steps.
 
-    What is compiled goes into a folder of its own, as who forbids Python to write beside its modules wants no such files in the tree.
+    Modules are compiled once for all: the tests start Python some thousand times, and half of that would be
+    compiling.
+
+    A separate folder holds compiled modules, because a user who forbids Python to write next to modules wants no such
+    files in the tree.
     """
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return kept | {"PYTHONPYCACHEPREFIX": str(COMPILED)} | {"TMPDIR": scratch}
@@ -255,7 +262,7 @@ def _seconds(outcome: Outcome) -> str:
 
 
 def _of_both(first: Outcome, again: Outcome) -> Outcome:
-    """How a step ended of which what had failed was run once more."""
+    """Return the outcome of a step that ran its failed tests once more."""
     steady = again.failed or again.passed != first.failed  # not each of them passed
     passed = 0 if steady else first.failed
     failed = first.failed - passed

@@ -4,10 +4,11 @@
     python scripts/compile_java.py installed     # the jars for the pyspark of this Python
     python scripts/compile_java.py 4.0           # the jar for one line
 
-The jars go to `spark_listener/jars`. A jar keeps a digest of what it was made from, and is made again only if that changed.
-`make bootstrap`, the tests and the build of a wheel call this module.
+The jars go to `spark_listener/jars`. A jar keeps a digest of what it was made from, and is made again only if that
+changed. `make bootstrap`, the tests and the build of a wheel call this module.
 
-javac compiles against the jars of Spark. They come from the pyspark of this Python, if it is of the line, or else from Maven.
+javac compiles against the jars of Spark. They come from the pyspark of this Python, if it is of the line, or else
+from Maven.
 """
 
 from __future__ import annotations
@@ -77,7 +78,10 @@ def build(names: Sequence[str] = ALL) -> list[str]:
 
 
 def installed() -> tuple[str, ...]:
-    """The jars that serve the pyspark of this Python: those of its line and the plain one. Without pyspark: of the newest line."""
+    """The jars that serve the pyspark of this Python: those of its line and the plain one.
+
+    Without pyspark: of the newest line.
+    """
     pyspark = _pyspark()
     line = _line(pyspark) if pyspark else max(LINES)
     return (line, PLAIN) if line in LINES else (PLAIN,)
@@ -98,7 +102,10 @@ def is_current(name: str) -> bool:
 
 
 def sources(name: str) -> list[Path]:
-    """The source files of a jar. What differs between lines is in `shim/v40` and `shim/v41`; a jar contains one of them."""
+    """Return the source files of a jar.
+
+    `shim/v40` and `shim/v41` hold the differences between lines; a jar contains one of them.
+    """
     if name == PLAIN:
         return sorted((SOURCES / PLAIN).rglob("*.java"))
     own = f"v{name.replace('.', '')}"
@@ -233,10 +240,11 @@ def _fetch(version: str, folder: Path) -> None:
 
 
 def _extensible_nodes(libraries: Sequence[Path], folder: Path) -> Path:
-    """A folder with Spark's supertypes of plan nodes in a form that javac lets us extend.
+    """Make a folder with Spark's supertypes of plan nodes in a form that javac can extend.
 
-    Some methods of a plan node return `TreeNode`, where their generic signature in the supertypes promises the type of the node.
-    scalac allows this, but javac rejects every subclass of such a node. Without the signature, javac sees what the JVM sees.
+    Some methods of a plan node return `TreeNode`, although their generic signature in the supertypes promises the
+    type of the node. scalac allows this, but javac rejects every subclass of such a node. Without the signature,
+    javac sees the types of the JVM.
     """
     for library in libraries:
         if library.name.startswith("spark-catalyst"):
@@ -249,7 +257,10 @@ def _extensible_nodes(libraries: Sequence[Path], folder: Path) -> Path:
 
 
 def _without_signatures(content: bytes) -> bytes:
-    """A class file in which these methods have no generic signature. The name of the attribute becomes one that javac ignores."""
+    """A class file in which these methods have no generic signature.
+
+    The name of the attribute becomes one that javac ignores.
+    """
     texts, place = _constant_pool(content)
     changed = bytearray(content)
     place += 8 + 2 * _short(content, place + 6)  # access flags, class, superclass, interfaces

@@ -1,19 +1,21 @@
-"""Fill the figures of README.md and docs/benchmarks.md from bench/results: `make readme`. A test fails where they disagree.
+"""Fill the figures of README.md and docs/benchmarks.md from bench/results: `make readme`.
 
-A figure stands between marks that name the suite and the case, and, where a case has several measures, the measure. Only a figure that is
-usable can stand there: one whose control says that the machine was not quiet is refused.
+A test fails if they disagree.
+
+A figure has marks around it. They name the suite, the case, and the measure if a case has several. A figure is
+refused if its control says that the machine was not quiet.
 
     <!-- figure tpch: active, all: processor, active ÷ plain, geometric mean -->1.11 (1.09 to 1.12)<!-- /figure -->
 
-The same as a round number:
+A round number:
 
     <!-- rounded first_tpch: auto, longest -->0.8 s<!-- /rounded -->
 
-All figures of a suite that have a target, as a table, with what they say of it:
+All figures of a suite that have a target, as a table with their verdicts:
 
     <!-- targets tpch -->…<!-- /targets -->
 
-What was found of the queries of a suite whose tables and answers are not Parquet on this machine, a line a format and mode:
+The results of a suite for tables and answers in other formats than Parquet, one line for a format and mode:
 
     <!-- formats tpch -->…<!-- /formats -->
 """
@@ -49,7 +51,7 @@ def filled(text: str, results: Path) -> str:
 
 
 def marks(text: str) -> int:
-    """How many figures are marked."""
+    """Return the number of marked figures."""
     return len(_MARK.findall(text)) + len(_ROUNDED.findall(text))
 
 

@@ -1,10 +1,13 @@
-"""Write Spark's classes as the JVM has them in memory (class data sharing) into a file: Spark then starts in about half the time.
+"""Write Spark's classes in the form of the JVM's memory (class data sharing) into a file.
+
+Spark then starts in about half the time.
 
 python scripts/spark_archive.py FILE
 
-For the tests, which start Spark a hundred times: of the 18 s of processor time that a small program takes 7 are saved, and making the file
-takes 50. `.tools/env` names it to Spark, in SPARK_SUBMIT_OPTS. Nothing depends on it: where it cannot be made an empty file says so, and
-Spark starts as ever. Made for one Java and one pyspark; make makes it again when either changes.
+For the tests, which start Spark a hundred times. A small program needs 18 s of processor time, and 7 fewer with the
+file. Making the file takes 50 s. `.tools/env` names the file to Spark, in SPARK_SUBMIT_OPTS. Nothing depends on it:
+if it cannot be made, an empty file says so, and Spark starts as usual. The file is for one Java and one pyspark; make
+makes it again if either changes.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# What small jobs do: the classes that this loads are those that are kept.
+# The work of small jobs: the file keeps the classes that this loads.
 _PROGRAM = """
 import sys
 from operator import add

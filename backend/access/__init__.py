@@ -1,1 +1,1 @@
-"""Who may use a service, and what of it: named keys, people who sign in, masked columns, and their administration."""
+"""The users of a service and their rights: named keys, people who sign in, masked columns, and their administration."""

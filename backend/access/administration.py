@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Administered:
-    """What is administered of a home; `tenant` None: of all tenants."""
+    """The keys, tenants and grants of a home. `tenant` None stands for all tenants."""
 
     def __init__(self, settings: HomeSettings, ring: KeyRing, tenant: str | None = None, *, clock: Callable[[], float] = time.time) -> None:
         self._settings = settings
@@ -35,7 +35,7 @@ class Administered:
         return [key for key in self._ring.listed() if self._tenant in (None, key.tenant)]
 
     def keys(self) -> list[NamedKey]:
-        """The same as the schema shows them, latest first."""
+        """Return the keys as the schema shows them, latest first."""
         return [self.shown(key) for key in reversed(self.kept_keys())]
 
     def tenants(self) -> Sequence[Tenant]:
@@ -48,7 +48,10 @@ class Administered:
         return [Tenant(name=name, keys=valid[name], grants=granted[name]) for name in sorted(known)]
 
     def people(self) -> People:
-        """The grants that concern the tenant. Raises nothing: a fault of people.toml is told, to whoever administers all of it in full."""
+        """Return the grants of the tenant.
+
+        A fault of people.toml does not raise. Only administrators of all tenants see its full text.
+        """
         rules = self._rules()
         if isinstance(rules, ConfigurationError):
             message = rules.message if self._tenant is None else "The rules for people cannot be used."  # the file names other tenants, too

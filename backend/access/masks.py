@@ -1,4 +1,6 @@
-"""Masked columns: whose values are shown to those alone who may see them. Rules in `masks.toml` of the home, which its operator writes.
+"""Masked columns: whose values are shown to those alone who may see them.
+
+Rules in `masks.toml` of the home, which its operator writes.
 
     [[mask]]
     columns = ["salary", "*_ssn"]          # names, with * and ?, in any case
@@ -7,8 +9,8 @@
     [[mask]]
     tag = "pii"                            # columns that bear the tag, and those that their values flow into
 
-For the service, which hands the rules to whoever answers a question about records. A file that cannot be read masks everything: a mistake
-in it must not show what it was written to hide.
+For the service, which hands the rules to whoever answers a question about records. A file that cannot be read masks
+everything: a mistake in it must not show what it was written to hide.
 """
 
 from __future__ import annotations
@@ -31,7 +33,10 @@ _KEYS = {"columns", "datasets", "tag", "tenant"}
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """One rule. Patterns are in lower case; `tenant` None means every tenant. Either `columns` or `tag` says which columns."""
+    """One rule.
+
+    Patterns are in lower case; `tenant` None means every tenant. Either `columns` or `tag` says which columns.
+    """
 
     columns: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ("*",)
@@ -45,7 +50,10 @@ class Mask:
         return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in self.datasets)
 
     def names(self, columns: Iterable[str]) -> set[str]:
-        """Those of a dataset's columns that the rule names, or of which it names a field or a column that they are within."""
+        """Return the masked columns among a dataset's columns.
+
+        A rule for a field masks the column around it, and a rule for a column its fields.
+        """
         return {column for column in columns if any(_is_about(pattern, column) for pattern in self.columns)}
 
 

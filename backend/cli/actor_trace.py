@@ -1,7 +1,7 @@
-"""A trace that begins at a task, a stage, a run or an actor: with all records that it wrote, bounded in time.
+"""A trace that begins with all records that a task, a stage, a run or an actor wrote, bounded in time.
 
-For `headwater trace`. What it wrote are files that the graph knows, and a trace begins with the records of each dataset among them. The
-answers become one.
+For `headwater trace`. The graph knows the files that the actor wrote. The trace begins with the records of each
+dataset among these files, and the answers become one.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ _MOST_FILES = 10_000
 
 
 def begins_at_actor(target: str) -> bool:
-    """Whether a trace is to begin with all that a task, a stage, a run or an actor wrote."""
+    """Return whether a trace begins with everything that a task, a stage, a run or an actor wrote."""
     return target.partition(":")[0] in _KINDS
 
 
 async def trace_handled(answers: Answers, request: TraceRequest, since: str | None, until: str | None) -> TraceAnswer:
-    """The answer about all records that the actor wrote, in runs that went on between `since` and `until`.
+    """Return the answer about all records that the actor wrote, in runs between `since` and `until`.
 
     Raises:
-        NotFoundError: it is not known, or no file is known that it wrote in that time.
-        InvalidQueryError: it wrote too much.
+        NotFoundError: the actor is unknown, or no file is known that it wrote in that time.
+        InvalidQueryError: the actor wrote too much.
+
     """
     found = await answers.graph.get(answers.tenant, [request.dataset])
     if not found:
@@ -67,7 +68,7 @@ async def trace_handled(answers: Answers, request: TraceRequest, since: str | No
 
 
 async def _ends(answers: Answers, actor: Node, since: str | None, until: str | None) -> list[Node]:
-    """The runs, stages and tasks that an actor contains, or it itself."""
+    """Return the runs, stages and tasks that an actor contains, or the actor."""
     found: list[Node] = []
     waiting = [actor]
     while waiting:
@@ -84,14 +85,14 @@ async def _ends(answers: Answers, actor: Node, since: str | None, until: str | N
 
 
 def is_within(node: Node, since: str | None, until: str | None) -> bool:
-    """Whether it went on between two instants. One without times is always within."""
+    """Return whether a node went on between two instants. A node without times always did."""
     began = node.properties.get("startedAt") or node.properties.get("endedAt") or node.properties.get("updatedAt")
     ended = node.properties.get("endedAt") or node.properties.get("updatedAt") or began
     return (until is None or began is None or str(began) <= until) and (since is None or ended is None or str(ended) >= since)
 
 
 async def _written(answers: Answers, end: Node) -> list[tuple[str, str, int]]:
-    """Dataset, path and number of records of each file that a run or task wrote."""
+    """Return dataset, path and number of records of each file that a run or task wrote."""
     reached = await answers.graph.reach(
         answers.tenant, [end.id], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.WRITES], depth=1, limit=_MOST_FILES
     )
@@ -120,7 +121,7 @@ async def _run_of(answers: Answers, end: Node) -> str | None:
 
 
 def _merged(parts: Sequence[TraceAnswer], limit: int) -> TraceAnswer:
-    """One answer for several questions of one kind."""
+    """Return one answer for several questions of one kind."""
     records = {(one.dataset, one.file, one.row, one.grain): one for part in parts for one in part.records}
     ordered = [records[place] for place in sorted(records, key=lambda place: (place[0], place[1] or "", place[2] or -1, place[3]))]
     cut = sum(part.total - len(part.records) for part in parts)

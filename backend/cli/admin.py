@@ -23,8 +23,9 @@ app.add_typer(keys.app, name="keys")
 def _group() -> None:
     """Administer keys, roles, tenants and people, and read the audit log.
 
-    Without a service, a home is administered. Where HEADWATER_URL names a service and no home is named, it is asked, with a key that has
-    the scope `admin` (for `audit`: `audit`); it tells of the key's own tenant. The page has the same, under Administration.
+    The command administers a home. If HEADWATER_URL names a service and no home is named, the command asks the
+    service, with a key that has the scope `admin` (for `audit`: `audit`). The service shows the tenant of that key
+    only. The page has the same, under Administration.
     """
 
 
@@ -50,9 +51,10 @@ def tenants(format: OutputFormat = Format.TABLE, home: Home = None) -> None:
 
 @app.command()
 def people(format: OutputFormat = Format.TABLE, home: Home = None) -> None:
-    """List what is granted to people who sign in at an issuer: the rules of `people.toml`, which its operator writes.
+    """List the rights of people who sign in at an issuer: the rules of `people.toml`, which the operator writes.
 
     Example: headwater admin people
+
     """
     found = told_of(home, "people", "issuer fault grants { claim value tenant scopes }")
     if found["fault"]:

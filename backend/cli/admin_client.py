@@ -1,6 +1,7 @@
-"""Whom `headwater admin` asks: the home, or the service that HEADWATER_URL names, by GraphQL and with a key that has the scope `admin`.
+"""The keys and the audit log that `headwater admin` works on: of the home, or of the service that HEADWATER_URL names.
 
-Where a service answers, it decides what its caller may, of which tenant; each key that is made or revoked is in its audit log.
+The service is asked by GraphQL, with a key that has the scope `admin`. The service decides what the caller may do,
+for the tenant of the key. Its audit log contains each key that is made or revoked.
 """
 
 from __future__ import annotations
@@ -26,11 +27,15 @@ if TYPE_CHECKING:
 
 _KEY = "id name tenant scopes state created expires used"
 _DAY, _HOUR = 86_400.0, 3_600.0
-_MOST = 1_000  # keys that a service tells
+_MOST = 1_000  # keys that a service lists
 
 
 class Keys(Protocol):
-    """Named keys. `tenant` None: whosever it is; of a new key, the caller's own. Methods raise as those of `KeyRing` do."""
+    """Named keys.
+
+    `tenant` None selects all tenants, and the caller's own for a new key. Methods raise the same errors as those of
+    `KeyRing`.
+    """
 
     def create(self, name: str, rights: Rights, *, tenant: str | None, expires: float | None) -> tuple[NamedKey, str]: ...
     def rotate(self, name: str, *, overlap: float, expires: float | None, tenant: str | None) -> tuple[NamedKey, str]: ...
@@ -39,7 +44,7 @@ class Keys(Protocol):
 
 
 def service_named(home: Path | None) -> GraphQLClient | None:
-    """The service that is to be asked; None where a home is."""
+    """Return the service to ask, or None for a home."""
     url = os.environ.get("HEADWATER_URL")
     if not url or home is not None:
         return None
@@ -50,7 +55,7 @@ def service_named(home: Path | None) -> GraphQLClient | None:
 
 
 def keys_of(home: Path | None, *, make: bool = False) -> Keys:
-    """The keys of a home or a service; `make`: the home is made where it is not there yet."""
+    """Return the keys of a home or a service. With `make`, a home that does not exist is made."""
     if (service := service_named(home)) is not None:
         return ServiceKeys(service)
     settings = settings_of(home)
@@ -60,7 +65,7 @@ def keys_of(home: Path | None, *, make: bool = False) -> Keys:
 
 
 class HomeKeys:
-    """Those of a home."""
+    """The keys of a home."""
 
     def __init__(self, settings: HomeSettings) -> None:
         self._ring = ring_of(settings)
@@ -79,7 +84,7 @@ class HomeKeys:
 
 
 class ServiceKeys:
-    """Those that a service tells its caller of."""
+    """The keys that a service shows its caller."""
 
     def __init__(self, service: GraphQLClient) -> None:
         self._service = service
@@ -113,16 +118,17 @@ class ServiceKeys:
         return found
 
     def _told(self, *, ended: bool) -> list[NamedKey]:
-        """The latest, latest last; `ended`: also those that are worth nothing any more."""
+        """Return the latest keys, the newest last. `ended` adds keys that are no longer valid."""
         wanted = f"first: {_MOST}, all: {str(ended).lower()}"
         found = self._service.execute(f"{{ admin {{ keys({wanted}) {{ {_KEY} }} }} }}")["admin"]["keys"]
         return [_named(key) for key in reversed(found)]
 
     def _meant(self, name: str, tenant: str | None) -> list[NamedKey]:
-        """The valid keys of one tenant that a name or an id stands for, latest last; there is one at least.
+        """Return the valid keys of one tenant with a name or an id, the newest last. At least one exists.
 
         Raises:
-            UnsupportedError: there may be further ones of that name, which the service does not tell.
+            UnsupportedError: more keys of that name may exist than the service lists.
+
         """
         told = self._told(ended=False)
         valid = [key for key in told if key.state(time.time()) == "valid" and tenant in (None, key.tenant)]
@@ -144,7 +150,7 @@ class ServiceKeys:
 
 
 def told_of(home: Path | None, part: str, fields: str) -> Any:
-    """A part of the schema's `admin`: of a home as of a service."""
+    """Return a part of the schema's `admin`, for a home as for a service."""
     if (service := service_named(home)) is not None:
         return service.execute(f"{{ admin {{ {part} {{ {fields} }} }} }}")["admin"][part]
     from dataclasses import asdict
@@ -157,7 +163,7 @@ def told_of(home: Path | None, part: str, fields: str) -> Any:
 
 
 class ServiceAudit:
-    """The audit log that a service tells its caller of."""
+    """The audit log that a service shows its caller."""
 
     def __init__(self, service: GraphQLClient) -> None:
         self._service = service

@@ -1,7 +1,7 @@
-"""Where a command's questions go: the home folder, opened here, or the service that HEADWATER_URL names.
+"""The questions of a command: to the home folder, which is opened here, or to the service that HEADWATER_URL names.
 
-For `trace`, `lineage` and `export`, which work the same in both cases. An opened home first takes in what applications left in the
-spool, so that the answer is about everything that has happened.
+For `trace`, `lineage` and `export`, which work the same in both cases. A home first takes in what applications left
+in the spool. Answers then include everything that has happened.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _DECLARE = "mutation ($declaration: JSON!) { declare(declaration: $declaration) 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a command asks: the graph, traces, provenance as a document, and the export for another catalog."""
+    """Everything that a command can ask: the graph, traces, provenance as a document, and the export for another catalog."""
 
     graph: GraphReader
     trace: Tracer
@@ -66,17 +66,19 @@ class Answers:
     trace_on_spark: Callable[[TraceRequest, str], Awaitable[TraceAnswer]]
 
     async def declare(self, declaration: dict[str, Any]) -> int:
-        """Take a declaration, and wait until the graph has it; its offset in the log."""
+        """Accept a declaration, and wait until the graph has it. Returns its offset in the log."""
         offset: int = (await self.ask(_DECLARE, declaration=declaration))["declare"]
         await self.settle()
         return offset
 
     async def find(self, text: str, *kinds: NodeKind) -> Node:
-        """The node that `text` names, as `graph.names` finds it; of things of several kinds, the kind that stands first in `kinds`.
+        """Return the node that `text` names, as `graph.names` finds it.
+
+        The order of `kinds` decides between nodes of several kinds.
 
         Raises:
-            NotFoundError: nothing is named so; names what is near.
-            InvalidQueryError: several nodes are named so.
+            NotFoundError: no node has this name; the error names similar ones.
+            InvalidQueryError: several nodes have this name.
         """
         named = await nodes_named(self.graph, self.tenant, text, kinds)
         if len(named) == 1:
@@ -99,7 +101,7 @@ class Answers:
         return f"Nothing is near. {_listed(known)}"
 
     async def known(self, *kinds: NodeKind) -> str:
-        """A few names of things of some kinds, as a sentence of a hint."""
+        """Return a few names of nodes of some kinds, as a sentence of a hint."""
         return _listed(await self._names(kinds))
 
     async def _names(self, kinds: Sequence[NodeKind]) -> list[str]:
@@ -115,7 +117,7 @@ def _listed(known: Sequence[str]) -> str:
 
 @asynccontextmanager
 async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
-    """The answers of HEADWATER_URL's service where that is set and no home is named, else those of a home."""
+    """Open the service of HEADWATER_URL if that is set and no home is named, else a home."""
     url = os.environ.get("HEADWATER_URL")
     if url and home is None:
         from headwater.backend.cli.remote import RemoteGraph
@@ -173,7 +175,10 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
 
 @contextmanager
 def _naming_an_empty(home: Path) -> Iterator[None]:
-    """Name the home in the hint that nothing was captured: without --home, that may be another than the one where the program ran."""
+    """Name the home in the hint that nothing was captured.
+
+    Without --home, the program may have run with another home.
+    """
     try:
         yield
     except HeadwaterError as error:
@@ -183,7 +188,7 @@ def _naming_an_empty(home: Path) -> Iterator[None]:
 
 
 def _exports_of(workspace: Workspace) -> tuple[Exporter, CatalogExporter]:
-    """The exports of an opened home."""
+    """Return the exports of an opened home."""
 
     async def provenance(request: Exported, format: ProvFormat) -> AsyncIterator[bytes]:
         from headwater.backend.exports.provenance import chunks_of, open_export
@@ -209,7 +214,10 @@ async def _not_there(request: TraceRequest, master: str) -> TraceAnswer:
 
 
 def _ask_here(workspace: Workspace) -> Ask:
-    """Answers the documents that a service would, without one: a command then asks in one way wherever the answer is kept."""
+    """Answer the GraphQL documents here as a service would.
+
+    A command then asks in one way, wherever the answer is kept.
+    """
 
     async def ask(document: str, **variables: Any) -> dict[str, Any]:
         from headwater.backend.ingest.intake.declarations import DeclarationIntake
@@ -231,7 +239,7 @@ def _ask_here(workspace: Workspace) -> Ask:
 
 
 def _say(line: str) -> None:
-    """Tell how far a trace is: a job's name in it may hold anything."""
+    """Show how far a trace is. A job's name may hold any characters."""
     note(line)
 
 

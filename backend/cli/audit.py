@@ -1,4 +1,4 @@
-"""`headwater admin audit`: who asked the service what."""
+"""`headwater admin audit`: who asked the service, and what."""
 
 from __future__ import annotations
 
@@ -46,15 +46,18 @@ def audit(
 ) -> None:
     """List the latest lines of the audit log: who read records, exported, declared, started a replay, or was refused.
 
-    Each line holds a digest of the line before it. --verify follows these links and prints the digest of the last line, the head: keep it
-    elsewhere, and give it back with --head to show that nothing up to that line was changed since. It ends with 1 where a link is broken.
+    Each line holds a digest of the line before it. --verify follows these links and prints the digest of the last
+    line, the head. Keep the head elsewhere. A later --verify with --head shows that nothing up to that line was
+    changed since. The command ends with 1 if a link is broken.
 
-    Where HEADWATER_URL names a service and no home is named, it is asked, with a key that has the scope `audit`.
+    If HEADWATER_URL names a service and no home is named, the command asks the service, with a key that has the scope
+    `audit`.
 
-    The service writes it, to the file `audit.jsonl` of its home. Commands that work on a home without the service are not in it.
+    The service writes the log to the file `audit.jsonl` of its home. Commands that work on a home without the service
+    are not in the log.
 
-    Replicas copy theirs to the database that they share (HEADWATER_INGEST_LOG). There, the lines of all of them are listed and
-    verified, and each replica has a chain and a head of its own.
+    Replicas copy their logs to the database that they share (HEADWATER_INGEST_LOG). The command then lists and
+    verifies the lines of all replicas. Each replica has a chain and a head of its own.
 
     Example: headwater admin audit --dataset report --decision refused
     """

@@ -1,4 +1,4 @@
-"""`headwater column`: who touched a column, what it is made of, and which tags reach it."""
+"""`headwater column`: who used a column, where its values come from, and which tags reach it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Column = Annotated[str | None, typer.Argument(metavar="[COLUMN]", help="The colu
 
 @app.callback()
 def _group() -> None:
-    """Show who touched a column, where it comes from, and which tags reach it."""
+    """Show who used a column, where its values come from, and which tags reach it."""
 
 
 @app.command()
@@ -86,7 +86,8 @@ def lineage(
 ) -> None:
     """List the source columns of a column, with the operations on the way. With --detailed, list every step.
 
-    The way is direct where values flow, masked where an operation hides them, indirect where they only decide (a filter, a join).
+    The way is direct if values flow, masked if an operation hides them, and indirect if they only decide (a filter, a
+    join).
 
     For example:
 
@@ -152,11 +153,12 @@ def tags(dataset: Dataset, column: Column = None, format: OutputFormat = Format.
 
 
 async def find_column(answers: Answers, dataset: str, column: str | None) -> Node:
-    """The column that a person names.
+    """Return the column that a person names.
 
     Raises:
-        NotFoundError: it is not known; names the columns that are.
+        NotFoundError: the column is unknown; the error names the known columns.
         InvalidQueryError: no column is named.
+
     """
     if column is None:
         if not dataset.startswith(f"{NodeKind.COLUMN}:"):
@@ -180,7 +182,7 @@ async def _ask(dataset: str, column: str | None, home: Path | None, ask: Any) ->
 
 
 def _steps(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """A row for each step of a derivation that a program recorded; else the row itself."""
+    """Return a row for each step of a derivation that a program recorded, else the row."""
     return [
         {
             **row, "from": step["src"], "to": step["dst"],
@@ -191,7 +193,7 @@ def _steps(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _place(end: str) -> str:
-    """A column with its dataset; a field within a program as it is."""
+    """Return a column with its dataset, and a field within a program unchanged."""
     return shown_name("column", "", end) if end.startswith(f"{NodeKind.COLUMN}:") else end
 
 

@@ -1,4 +1,4 @@
-"""`headwater completion`: the script by which a shell completes commands and options when Tab is pressed."""
+"""`headwater completion`: a shell script that completes commands and options when Tab is pressed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import typer
 app = typer.Typer(add_completion=False)
 
 PROGRAM = "headwater"
-VARIABLE = "_HEADWATER_COMPLETE"  # by which the script asks, of a process of the command's own
+VARIABLE = "_HEADWATER_COMPLETE"  # the script sets this variable when it asks for completions
 
 
 class Shell(StrEnum):
-    """Shells that are known."""
+    """The supported shells."""
 
     BASH = "bash"
     ZSH = "zsh"
@@ -26,8 +26,9 @@ class Shell(StrEnum):
 def completion(shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.", show_default=False)]) -> None:
     """Print a script for a shell, which then completes commands, options and their values.
 
-    Have your shell read it when it starts. In ~/.bashrc: `eval "$(headwater completion bash)"`; in ~/.zshrc, after compinit: `eval
-    "$(headwater completion zsh)"`; in ~/.config/fish/config.fish, pipe `headwater completion fish` into `source`.
+    Have your shell read it when it starts. In ~/.bashrc: `eval "$(headwater completion bash)"`; in ~/.zshrc, after
+    compinit: `eval "$(headwater completion zsh)"`; in ~/.config/fish/config.fish, pipe `headwater completion fish`
+    into `source`.
 
     For example:
 

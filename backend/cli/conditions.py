@@ -1,7 +1,7 @@
 """A condition as people write it: without the parentheses in which Spark nests the parts of an AND.
 
-Only what says the same is changed. In a condition, text of the program stands unquoted, parentheses too; where those do not match, it is
-left as it is.
+Only what says the same is changed. In a condition, text of the program stands unquoted, parentheses too; where those
+do not match, it is left as it is.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ _LONGEST = 2_000  # characters: nobody reads more, and each parenthesis within a
 
 
 def plain_condition(text: str) -> str:
-    """The condition without parentheses around all of it, or around parts that AND joins. A part that holds an OR keeps its own."""
+    """Return the condition without parentheses around all of it, or around parts that AND joins.
+
+    A part with an OR keeps its own.
+    """
     if len(text) > _LONGEST or not _is_balanced(text):
         return text
     whole = _bare(text)
@@ -29,7 +32,7 @@ def plain_condition(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """The text without the parentheses that enclose all of it."""
+    """Return the text without the parentheses around all of it."""
     text = text.strip()
     while text.startswith("(") and _closing(text) == len(text) - 1:
         text = text[1:-1].strip()
@@ -37,7 +40,7 @@ def _bare(text: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """What stands between the ANDs that no parentheses enclose."""
+    """Return the parts between the ANDs that are outside parentheses."""
     parts, depth, begin = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter in "([") - (letter in ")]")
@@ -48,7 +51,7 @@ def _split(text: str) -> list[str]:
 
 
 def _closing(text: str) -> int:
-    """Where the parenthesis that opens the text closes."""
+    """Return the position of the parenthesis that closes the first one."""
     depth = 0
     for place, letter in enumerate(text):
         depth += (letter in "([") - (letter in ")]")

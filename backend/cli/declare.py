@@ -1,4 +1,4 @@
-"""`headwater declare`: a declaration out of a file."""
+"""`headwater declare`: accepts a declaration from a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def declare(
 ) -> None:
     """Declare types, instances, containment, links and descriptions from a file: docs/reference/declarations.md.
 
-    It goes through the log like every event. What breaks a rule is refused whole, with the path of what is wrong. Prints the log's offset.
+    The declaration passes through the log like every event. A declaration that breaks a rule is refused as a whole,
+    with the path of the fault. The command prints the log's offset.
 
     For example:
 

@@ -1,4 +1,4 @@
-"""`headwater describe`: what people state of data and work, beside what programs report."""
+"""`headwater describe`: what people state about data and jobs, in addition to what programs report."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def describe(
 ) -> None:
     """Set owners, tags, terms, retention or legal hold of a dataset, job or column, and show what describes it.
 
-    A word of yours stands beside those of programs and goes before them: a tag that you remove stays removed, whatever events say later.
+    A person's statement takes precedence over those of programs. A tag that you remove stays removed, whatever events
+    say later.
 
     For example:
 

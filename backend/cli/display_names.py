@@ -1,4 +1,4 @@
-"""Names as people read them best: paths below the working folder as relative ones, Spark's jobs without what says nothing of them."""
+"""Names for people: paths relative to the working folder, and Spark's jobs without the parts that say nothing."""
 
 from __future__ import annotations
 
@@ -22,15 +22,19 @@ def shown_name(kind: str, name: str, identifier: str = "") -> str:
 
 
 def job_of(name: str) -> str:
-    """A job's name for people: of Spark's in OpenLineage (`{application}.{operation}.{output}`) without the operation."""
+    """Return a job's name for people.
+
+    Spark's names in OpenLineage (`{application}.{operation}.{output}`) lose the operation.
+    """
     found = _SPARK_JOB.fullmatch(name)
     return f"{found[1]} › {found[2]}" if found else name
 
 
 def dataset_name(identifier: str) -> str:
-    """What people call a dataset: its name; the id says the platform too, where that is not the file system.
+    """Return a dataset's name for people. The id adds the platform, except for the file system.
 
     Rows that a program made of its own values are a dataset without a name.
+
     """
     _, parts = parse_id(identifier)
     if parts[0] == "local":
@@ -39,6 +43,6 @@ def dataset_name(identifier: str) -> str:
 
 
 def dataset_of(name: str) -> str:
-    """A path as short as it can be read: relative to the working folder where it lies below."""
+    """Return a path in its shortest form: relative to the working folder if it lies below that folder."""
     path = Path(name)
     return str(path.relative_to(Path.cwd())) if path.is_absolute() and path.is_relative_to(Path.cwd()) else name

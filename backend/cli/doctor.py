@@ -1,4 +1,4 @@
-"""`headwater doctor`: looks at this machine and says what to do."""
+"""`headwater doctor`: checks this machine and says what to do."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def doctor(
 ) -> None:
     """Check Java, Spark, the home folder, the key, the disk and the service of this machine, and say what to do.
 
-    With --service the one that HEADWATER_URL names, or that runs on the home, is asked what of it cannot work, how far the graph is behind,
-    whether the key opens it and what was refused. Exits with 1 if something that is needed is missing; what is merely optional does not
-    count.
+    With --service, the command asks the service that HEADWATER_URL names, or that runs on the home: which parts
+    cannot work, how far the graph is behind, whether the key is accepted, and which entries were refused. The command
+    ends with 1 if something necessary is missing. Optional parts do not count.
     """
     findings = diagnose_service(home) if service else diagnose(home)
     emit(

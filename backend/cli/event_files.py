@@ -1,6 +1,8 @@
-"""Files of OpenLineage events, in pieces that intake takes: events one after the other, or an array of them; plain or gzip.
+"""Files of OpenLineage events, in batches that intake accepts.
 
-Each event is sent as it stands, byte for byte. In a file that is too large to be read at once, an event stands in a line of its own.
+A file holds events one after the other, or an array of them, plain or gzip.
+
+Each event is sent byte for byte. A file that is too large to be read at once must have one event on each line.
 """
 
 from __future__ import annotations
@@ -23,17 +25,21 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A body for intake. `places` names where each of its events stands; of a document as a whole, the file alone."""
+    """A body for intake.
+
+    `places` names the place of each event. A document that is sent as a whole has the file's name alone.
+    """
 
     body: bytes
     places: Sequence[str]
 
 
 def event_batches(path: Path) -> Iterator[Batch]:
-    """The events of a file, a batch after the other, in their order.
+    """Return the events of a file in batches, in their order.
 
     Raises:
-        InvalidInputError: it cannot be read, or has a line that is too long.
+        InvalidInputError: the file cannot be read, or has a line that is too long.
+
     """
     try:
         with _opened(path) as file:
@@ -54,7 +60,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _events(content: bytes) -> list[tuple[str, int]] | None:
-    """The events of a text, and the line where each begins; None where it is not JSON throughout."""
+    """Return the events of a text, and the line where each begins, or None if the text is not JSON throughout."""
     try:
         text = content.decode("utf-8").lstrip("\ufeff")
         return list(_split(text))
@@ -63,7 +69,7 @@ def _events(content: bytes) -> list[tuple[str, int]] | None:
 
 
 def _split(text: str) -> Iterator[tuple[str, int]]:
-    """The documents of a text, one after the other, or the members of the one array that it is."""
+    """Return the documents of a text, one after the other, or the members of its one array."""
     decoder = json.JSONDecoder()
     place, line = _behind(text, 0), 1
     line += text.count("\n", 0, place)
@@ -87,7 +93,7 @@ def _split(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _behind(text: str, place: int) -> int:
-    """The first place from here on that is not blank."""
+    """Return the first position from here on that is not blank."""
     found = _BLANK.match(text, place)
     return found.end() if found else place
 
@@ -98,12 +104,12 @@ def _by_lines(path: Path, file: IO[bytes]) -> Iterator[Batch]:
 
 
 def _batches(events: Iterable[tuple[bytes, str, bool]]) -> Iterator[Batch]:
-    """Batches of texts, each with its place and whether it is one document of JSON."""
+    """Return batches of texts, each with its place and whether it is one JSON document."""
     lines: list[bytes] = []
     places: list[str] = []
     for line, place, is_json in events:
         if not is_json:
-            yield Batch(line, [place])  # refused by itself: in an array it would take its neighbours with it
+            yield Batch(line, [place])  # refused by itself: in an array its neighbours would be refused, too
             continue
         lines.append(line)
         places.append(place)
@@ -128,7 +134,7 @@ def _lines(path: Path, file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _is_one_document(text: bytes) -> bool:
-    """Whether a text is JSON as a whole; intake looks at it more closely."""
+    """Return whether a text is JSON as a whole. Intake checks it more closely."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""`headwater export`: provenance as a file that any tool reads which knows PROV, and what the graph knows for other catalogs."""
+"""`headwater export`: provenance as a PROV file, and the graph's knowledge for other catalogs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, h
 
 @app.callback()
 def _group() -> None:
-    """Write what is known for other tools."""
+    """Export provenance and lineage for other tools."""
 
 
 app.command()(datahub)
@@ -77,11 +77,11 @@ def prov(
     ] = None,
     home: Home = None,
 ) -> None:
-    """Write the provenance of a run, a dataset with all that is upstream of it, a column, records, or a view, as W3C PROV.
+    """Write the provenance of a run, a dataset with its upstream lineage, a column, records, or a view, as W3C PROV.
 
-    The notations are PROV-JSON (json), PROV-N (n), PROV-XML (xml), PROV-O in Turtle or TriG, and PROV-JSONLD (jsonld). The mapping is in
-    docs/guide/prov.md. No value of a record is exported, and of what a view masks the number alone. However large, the document is written
-    as a stream; --check holds it in memory.
+    The notations are PROV-JSON (json), PROV-N (n), PROV-XML (xml), PROV-O in Turtle or TriG, and PROV-JSONLD
+    (jsonld). The mapping is in docs/guide/prov.md. An export never contains the value of a record. Of nodes that a
+    view masks it contains the number only. A document of any size is written as a stream; --check holds it in memory.
 
     For example:
 
@@ -121,7 +121,7 @@ async def _export(
 
 
 async def _asked(answers: Answers, request: TraceRequest, options: ViewOptions) -> Exported:
-    """What is to be exported, with the ids of what is named."""
+    """Return the request for an export, with the ids of the named nodes."""
     if request.where is not None:
         return request
     focus = [(await find_target(answers, request.dataset)).id] if request.dataset else []
@@ -131,7 +131,10 @@ async def _asked(answers: Answers, request: TraceRequest, options: ViewOptions) 
 
 
 async def _check(answers: Answers, asked: Exported) -> None:
-    """Read the export back and hold it against every constraint: an export of ours that breaks one is a fault, and not written."""
+    """Read the export back and check every constraint.
+
+    An export that breaks one is a fault of Headwater, and is not written.
+    """
     from headwater.graph.prov.constraints import check
     from headwater.graph.prov.read import read
 

@@ -34,9 +34,9 @@ def datahub(
 ) -> None:
     """Write datasets, jobs, lineage of columns, owners, tags and terms as DataHub's source `file` reads them.
 
-    The file is a JSON array of metadata change proposals. Each replaces one aspect of one entity in DataHub; an aspect of which nothing is
-    known is left out. --known-as names a platform instance: databases of one kind need one each, since DataHub's names have no host.
-    docs/reference/catalogs.md says how things are named.
+    The file is a JSON array of metadata change proposals. Each replaces one aspect of one entity in DataHub. Aspects
+    without any known value are left out. --known-as names a platform instance. Each of several databases of one kind
+    needs one, because DataHub's names have no host. docs/reference/catalogs.md describes the names.
 
     For example:
 
@@ -50,8 +50,9 @@ def datahub(
 def openmetadata(namespace: Namespaces = None, known_as: KnownAs = None, output: Output = None, home: Home = None) -> None:
     """Write datasets, jobs, lineage of columns, owners and tags as requests of OpenMetadata's REST API (2.0), one a line.
 
-    The lines are in the order in which they can be sent. --known-as names the service that a namespace is in OpenMetadata, so that tables
-    meet those which its own ingestion has found. docs/reference/catalogs.md says how things are named, and how to send the lines.
+    The lines are in the order in which they can be sent. --known-as names the service that stands for a namespace in
+    OpenMetadata. Tables then match those that its own ingestion has found. docs/reference/catalogs.md describes the
+    names, and how to send the lines.
 
     For example:
 

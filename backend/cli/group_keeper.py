@@ -1,7 +1,7 @@
-"""Keeps, after a question to a home without a service, what the next overwrite of a source could lose.
+"""Keeps records that the next overwrite of a source could lose, after a question to a home without a service.
 
-For the command line. A service does the same in its worker. It takes a second at most, never fails the command, and goes on with the next
-question where it stopped.
+For the command line. A service does the same in its worker. The work takes a second at most, never fails the command,
+and goes on with the next question.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ _log = logging.getLogger("headwater.keeping")
 
 
 def keep_what_may_be_lost(home: Path | None, *, seconds: float = _SECONDS) -> int:
-    """Keep groups whose sources a known run wrote, as long as the time allows. Return the number of boundaries kept."""
+    """Keep groups whose sources a known run wrote, as long as the time allows.
+
+    Return the number of boundaries kept.
+    """
     from headwater.backend.workspace import association_store
     from headwater.spark_listener.delivery.route import live_service
 

@@ -1,4 +1,4 @@
-"""`headwater import`: provenance and OpenLineage events that other tools wrote, taken in as lineage."""
+"""`headwater import`: imports provenance and OpenLineage events of other tools as lineage."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, h
 
 @app.callback()
 def _group() -> None:
-    """Import lineage that other tools wrote."""
+    """Import lineage from other tools."""
 
 
 @app.command()
@@ -32,9 +32,10 @@ def prov(
 ) -> None:
     """Import a PROV document: entities as datasets and versions, activities as runs of jobs, agents as applications and owners.
 
-    It goes through the log like every event: durable when acknowledged, once however often it is sent, there again after a rebuild. A
-    document that is malformed or breaks a constraint is refused with its line and clause, and kept as a dead letter. Prints what it states
-    and, by kind of statement, what the graph has no place for.
+    The document passes through the log like every event. It is durable once it is acknowledged, counts once if it is
+    sent twice, and survives a rebuild. A document that is malformed or breaks a constraint is refused with its line
+    and clause, and kept as a dead letter. The command prints what the document states, and the number of statements
+    of each kind that the graph cannot hold.
 
     For example:
 
@@ -51,8 +52,9 @@ def openlineage(
 ) -> None:
     """Import OpenLineage events from files, as a transport of the kind `file` writes them, or as other backends export them.
 
-    Each event goes through the log like one that is sent: durable when acknowledged, once however often it is imported. An event that is
-    refused is named by its file and line and kept as a dead letter; the others are taken. Exits with 1 where any was refused.
+    Each event passes through the log like one that is sent. It is durable once it is acknowledged, and counts once if
+    it is imported twice. The command names a refused event by its file and line, keeps it as a dead letter, and
+    accepts the others. It ends with 1 if any event was refused.
 
     For example:
 
@@ -63,7 +65,7 @@ def openlineage(
 
 
 async def _import_events(files: list[Path], home: Path | None) -> bool:
-    """Whether all was taken."""
+    """Return whether all events were accepted."""
     found = {"accepted": 0, "duplicates": 0, "rejected": 0}
     async with open_answers(home) as answers:
         for file in files:

@@ -1,4 +1,7 @@
-"""`headwater jobs`: the programs that a replay may run. They are a file of the home, so that nothing on the network can add one."""
+"""`headwater jobs`: the programs that a replay may run.
+
+A file of the home lists them. Nothing on the network can add one.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ _COLUMNS = ["id", "namespace", "job", "by", "command", "folder", "registered"]
 
 @app.callback()
 def _group() -> None:
-    """Register programs for replay. `headwater run` registers what it runs on this home; nothing else is ever run again."""
+    """Register programs for replay.
+
+    `headwater run` registers what it runs on this home; nothing else is ever run again.
+    """
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False})
@@ -41,8 +47,9 @@ def register(
 ) -> None:
     """Register the program of a job, for every run of it, with its arguments and the hash of its script.
 
-    A replay runs the script only while it has this hash; the modules that it imports are not looked at. What was registered for the job
-    before is forgotten. Everything after SCRIPT is its own, and is kept as it is, secrets too, in a file that is yours alone.
+    A replay runs the script only while it has this hash. Imported modules are not checked. A new registration
+    replaces the one before. Everything after SCRIPT belongs to the script. It is kept unchanged, including secrets,
+    in a file that only you can read.
 
     For example:
 
@@ -68,7 +75,10 @@ def register(
 
 @app.command("list")
 def list_jobs(format: OutputFormat = Format.TABLE, home: Home = None) -> None:
-    """List the registered programs by job. A program that you registered replays every run of its job; others replay their own runs."""
+    """List the registered programs by job.
+
+    A program that you registered replays every run of its job; others replay their own runs.
+    """
     rows = [
         {
             "id": program.id, "namespace": program.namespace, "job": program.job, "by": "operator" if program.operator else "run",
@@ -84,7 +94,7 @@ def remove(
     identifier: Annotated[str, typer.Argument(metavar="ID", help="What `headwater jobs list` calls it.")],
     home: Home = None,
 ) -> None:
-    """Forget a program: replays of its runs are refused then."""
+    """Forget a program. Replays of its runs are then refused."""
     if not load_settings(home=home).folder.registry.remove(identifier):
         raise NotFoundError(f"No program {identifier} is registered.", hint="`headwater jobs list` names them.")
     note(f"Forgot {identifier}.")

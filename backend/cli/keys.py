@@ -1,4 +1,4 @@
-"""`headwater admin keys`: named keys to the service of a home, for people and programs besides its owner."""
+"""`headwater admin keys`: named keys for people and programs other than the owner of a home."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ Expires = Annotated[
 
 @app.callback()
 def _group() -> None:
-    """Give others a key to the service, and take it back. The service heeds it at once; it need not be started again.
+    """Give others a key to the service, or revoke it.
+
+    The change takes effect at once, without a restart of the service.
 
     The home's own key (its file `key`) may do everything, and stays with its owner.
     """
@@ -56,14 +58,16 @@ def create(
     expires: Expires = None,
     home: Home = None,
 ) -> None:
-    """Make a key, and print it. It is not kept: whoever loses it needs another.
+    """Make a key, and print it. The key itself is not stored, so a lost key cannot be shown again.
 
-    viewer reads the graph; analyst also records and exports; steward also declares; engineer also replays; investigator is an analyst who
-    sees masked columns; producer sends events and captures; operator reads measures;
-    auditor reads the graph and who asked what; admin also makes and revokes keys of the tenant, with any right of it.
+    Roles: viewer reads the graph. analyst also records and exports. steward also declares. engineer also replays.
+    investigator is an analyst who sees masked columns. producer sends events and captures. operator reads measures.
+    auditor reads the graph and the audit log. admin also makes and revokes keys of the tenant, with any of its
+    rights.
 
-    A role or scope with a pattern of namespaces holds there alone: viewer:s3://sales*, intake:airflow-*. `*` stands for any letters, `?`
-    for one; a backslash takes the next letter for itself. Repeat the option for several patterns.
+    A role or scope with a pattern of namespaces is limited to these: viewer:s3://sales*, intake:airflow-*. `*` stands
+    for any letters, `?` for one, and a backslash before a letter for that letter. Repeat the option for several
+    patterns.
 
     Example: headwater admin keys create airflow --role producer --expires 90d
     """
@@ -79,9 +83,10 @@ def rotate(
     tenant: Tenant = None,
     home: Home = None,
 ) -> None:
-    """Make a new key in the place of one, which stays valid for a while. It may what the old one may.
+    """Make a new key with the rights of an old one, which stays valid for a while.
 
     Example: headwater admin keys rotate airflow --overlap 1d
+
     """
     _show(*keys_of(home).rotate(name, overlap=_seconds(overlap, "overlap"), expires=_time(expires), tenant=tenant))
 
@@ -90,9 +95,10 @@ def rotate(
 def revoke(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name, or the id of one key.")], tenant: Tenant = None, home: Home = None
 ) -> None:
-    """Make all keys of a name, or the one with an id, worth nothing from now on; so are sessions of the page that were opened with them.
+    """Revoke all keys of a name, or the one with an id. Sessions of the page that were opened with them end, too.
 
     Example: headwater admin keys revoke airflow
+
     """
     count = keys_of(home).revoke(name, tenant=tenant)
     note(f"Revoked {count} key{'s' if count > 1 else ''}.")
@@ -100,9 +106,10 @@ def revoke(
 
 @app.command("list")
 def list_keys(format: OutputFormat = Format.TABLE, home: Home = None) -> None:
-    """List the keys that there are and were; not the keys themselves, which nobody can find out.
+    """List present and past keys. The secret part of a key is not stored and cannot be shown.
 
     Example: headwater admin keys list
+
     """
     now = time.time()
     rows = [_row(key, now, format) for key in keys_of(home).listed()]

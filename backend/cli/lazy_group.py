@@ -1,7 +1,7 @@
-"""A command group whose members load when they are called.
+"""A command group that loads its members when they are called.
 
-For `headwater --help`, which must be quick, and for `headwater run`, which must work where the server's libraries are absent.
-A module that holds a command has `app`, a `typer.Typer`: with one command it becomes that command, with several a group.
+`headwater --help` must be quick, and `headwater run` must work without the server's libraries. A module with a
+command has `app`, a `typer.Typer`. An app with one command becomes that command, an app with several becomes a group.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ _EXAMPLE = re.compile(r"^\s*(?:Example: )?(headwater .+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class LazyCommand:
-    """Where a command lives and what the list of commands says about it. `extra` is the optional dependency that it needs.
+    """The module of a command, and its line in the list of commands.
 
-    `hidden`: it is another word for a command, and not listed.
+    `extra` is the optional dependency that it needs.
+
+    `hidden`: another name of a command, which is not listed.
     """
 
     module: str
@@ -37,7 +39,7 @@ class LazyCommand:
 
 
 class NamingGroup(TyperGroup):
-    """A group that says which commands it has, where one was asked for that it has not."""
+    """A group that lists its commands when a person asks for one that does not exist."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         own = {name for option in self.get_params(ctx) for name in option.opts}
@@ -64,7 +66,7 @@ class NamingGroup(TyperGroup):
 
 
 class LazyGroup(NamingGroup):
-    """Lists its commands from `lazy`, without importing them; imports the one that is called."""
+    """Lists the commands in `lazy` without importing them, and imports the one that is called."""
 
     lazy: ClassVar[Mapping[str, LazyCommand]] = {}
 
@@ -78,7 +80,7 @@ class LazyGroup(NamingGroup):
 
 
 def _explain(error: BadParameter) -> None:
-    """Add what helps to the message: an example where an argument is missing; nothing of pydantic's own words where a value is wrong."""
+    """Extend the message by an example if an argument is missing, and remove pydantic's words if a value is wrong."""
     error.message = error.message.removeprefix("Value error, ")
     example = next(iter(_EXAMPLE.findall((error.ctx.command.help if error.ctx else None) or "")), None)
     if example and type(error) is not BadParameter and not error.message:
@@ -95,7 +97,7 @@ def _loaded(name: str, entry: LazyCommand) -> Any:
     try:
         app: typer.Typer = import_module(entry.module).app
     except ModuleNotFoundError as error:
-        # A module of ours that is missing is a fault of the build, not of the user's environment.
+        # A missing module of Headwater is a fault of the build, not of the user's environment.
         if entry.extra is None or (error.name or "").startswith("headwater"):
             raise
         raise MissingExtraError(f"`headwater {name}`", extra=entry.extra) from error

@@ -21,7 +21,7 @@ _DATA = {kind.name for kind in DATA}
 
 
 class LineageFormat(StrEnum):
-    """How a lineage is printed."""
+    """The format in which a lineage is printed."""
 
     TREE = "tree"
     TABLE = "table"
@@ -33,7 +33,7 @@ class LineageFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A whole view, as GraphQL answers it; each node with the fields of its `node` beside its own."""
+    """A whole view, as GraphQL answers it. The fields of a node's `node` are next to its own."""
 
     nodes: Sequence[Item]
     edges: Sequence[Item]
@@ -42,7 +42,7 @@ class Shown:
 
 
 def emit_lineage(focus: Node | None, shown: Shown, format: LineageFormat) -> None:
-    """Print a view. `focus` None: what lies between two."""
+    """Print a view. A view between two nodes has the focus None."""
     if format is LineageFormat.JSON:
         emit_json(_as_json(focus, shown))
     elif format is LineageFormat.DOT:
@@ -59,7 +59,7 @@ def emit_lineage(focus: Node | None, shown: Shown, format: LineageFormat) -> Non
 
 
 def emit_changes(found: Mapping[str, Any], format: LineageFormat) -> None:
-    """Print a difference: JSON as it is, else a table."""
+    """Print a difference: JSON unchanged, else a table."""
     if format is LineageFormat.JSON:
         emit_json(found)
         return
@@ -77,7 +77,7 @@ def emit_changes(found: Mapping[str, Any], format: LineageFormat) -> None:
 
 
 def _as_json(focus: Node | None, shown: Shown) -> dict[str, Any]:
-    """The lineage as a graph: `edges` run the way data flows; `distance` is negative upstream."""
+    """Return the lineage as a graph: `edges` run the way data flows; `distance` is negative upstream."""
     return {
         "focus": focus.id if focus else None,
         "nodes": [
@@ -104,7 +104,7 @@ def _distance(item: Item) -> int:
 
 
 def _kind(src: str, dst: str) -> str:
-    """What a link is: a read, a write, or one between two of a kind."""
+    """Return the kind of a link: a read, a write, or a link between two nodes of a kind."""
     ends = [end.partition(":")[0].upper() in _DATA for end in (src, dst)]
     return {(True, False): "reads", (False, True): "writes"}.get((ends[0], ends[1]), "leads")
 
@@ -149,7 +149,7 @@ def _mermaid(shown: Shown) -> Iterator[str]:
 
 
 def _edge_text(edge: Item) -> str:
-    """What stands at a link: via how many masked nodes, else its weight where it stands for several flows."""
+    """Return the label of a link: the number of masked nodes on its way, else its weight if it stands for several flows."""
     if edge["via"]:
         return f"via {edge['via']}"
     return str(edge["weight"]) if edge["weight"] > 1 else ""
@@ -180,7 +180,7 @@ def _print_trees(focus: Node, shown: Shown) -> None:
 
 
 def _print_between(shown: Shown) -> None:
-    """What lies between some nodes, from where it begins; in a circle that nothing enters, from one of them."""
+    """Print the nodes between two, from the first one. A circle that nothing enters begins at any of its nodes."""
     from rich.tree import Tree
 
     out = whole_lines()
@@ -199,13 +199,13 @@ def _print_between(shown: Shown) -> None:
 
 
 def _nothing(shown: Shown) -> str:
-    """Why there is nothing to be shown."""
+    """Return why nothing can be shown."""
     masked = shown.totals["masked"]
     return f"is not hidden: the masks hide {masked:,} node{'' if masked == 1 else 's'}" if masked else "is known"
 
 
 def _following(edges: Sequence[Item], kept: Mapping[str, Item], *, upstream: bool) -> dict[str, list[str]]:
-    """What follows each node, away from the focus."""
+    """Return the nodes that follow each node, away from the focus."""
     following: dict[str, list[str]] = {}
     for edge in edges:
         near, far = (edge["dst"], edge["src"]) if upstream else (edge["src"], edge["dst"])
@@ -215,7 +215,10 @@ def _following(edges: Sequence[Item], kept: Mapping[str, Item], *, upstream: boo
 
 
 def _grow(tree: Any, parent: str, nodes: Mapping[str, Item], following: Mapping[str, Sequence[str]], shown: set[str]) -> None:
-    """Add what follows `parent`, depth first; what is in the tree already is named and not opened again."""
+    """Add the nodes that follow `parent`, depth first.
+
+    A node that is in the tree already is named and not opened again.
+    """
     stack = [(tree, parent)]
     while stack:
         branch, current = stack.pop()
@@ -232,13 +235,16 @@ def _grow(tree: Any, parent: str, nodes: Mapping[str, Item], following: Mapping[
 
 
 def _title(item: Item) -> str:
-    """The name of a node in a drawing: of a column with its dataset, since many have the same name."""
+    """Return the name of a node in a drawing.
+
+    A column has its dataset's name, too, because many columns have the same name.
+    """
     name: str = item["name"]
     return (shown_name(item["kind"], name, item["id"]) if item["kind"] == NodeKind.COLUMN.name else name) + _mark(item)
 
 
 def _mark(item: Item) -> str:
-    """The mark of a dataset that only failed runs were to write, after its name."""
+    """Return the mark after the name of a dataset that only failed runs were to write."""
     return f"  ({UNWRITTEN})" if item["unwritten"] else ""
 
 

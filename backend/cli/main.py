@@ -1,7 +1,18 @@
-"""The entry point: the list of commands, the options of them all, and errors that say what to do.
+"""The entry point: the list of commands, their common options, and errors that say what to do.
 
-Exit codes: 0 done; 1 failed; 2 used wrongly (option, predicate, setting); 3 not found; 4 unavailable now (a retry may work);
-5 unsupported; 130 interrupted. `headwater run` exits as its script does.
+Exit codes:
+
+| code | meaning |
+|---|---|
+| 0 | done |
+| 1 | failed |
+| 2 | wrong usage (option, predicate, setting) |
+| 3 | not found |
+| 4 | unavailable now; a retry may work |
+| 5 | unsupported |
+| 130 | interrupted |
+
+`headwater run` ends with the exit code of its script.
 """
 
 from __future__ import annotations
@@ -83,7 +94,10 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line. Errors of ours become a message with a hint and an exit code; `--debug` shows their traceback."""
+    """Run the command line.
+
+    An error of Headwater becomes a message with a hint and an exit code; `--debug` shows its traceback.
+    """
     ready_to_complete()
     with telling_errors():
         app(prog_name=PROGRAM)

@@ -1,6 +1,7 @@
-"""What every command prints, and where: answers on standard output, all else on standard error.
+"""The output of every command: answers on standard output, everything else on standard error.
 
-For people (tables) and scripts (JSON, CSV). Standard output must hold nothing but the answer, so that it can be piped.
+For people (tables) and scripts (JSON, CSV). Standard output must hold nothing but the answer, because it can be
+piped.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf(?:init
 
 
 class Format(StrEnum):
-    """How an answer is printed."""
+    """The format in which an answer is printed."""
 
     TABLE = "table"
     JSON = "json"
@@ -49,7 +50,7 @@ class ExitCode(IntEnum):
 
 
 def exit_code_for(error: HeadwaterError) -> ExitCode:
-    """The exit code that stands for an error."""
+    """Return the exit code of an error."""
     by_type: tuple[tuple[type[HeadwaterError], ExitCode], ...] = (
         (InvalidInputError, ExitCode.USAGE),
         (ConfigurationError, ExitCode.USAGE),
@@ -62,7 +63,7 @@ def exit_code_for(error: HeadwaterError) -> ExitCode:
 
 @contextmanager
 def telling_errors() -> Iterator[None]:
-    """End the process with a message, a hint and an exit code where an error of ours is raised; HEADWATER_DEBUG shows its traceback."""
+    """End the process with a message, a hint and an exit code if an error of Headwater is raised; HEADWATER_DEBUG shows its traceback."""
     try:
         yield
     except HeadwaterError as error:
@@ -80,7 +81,8 @@ def emit(
 ) -> None:
     """Print rows, in the order of `columns`. JSON keeps every key of a row, table and CSV only the columns.
 
-    `empty` is said to a person in place of a table without rows.
+    A person reads `empty` in place of a table without rows.
+
     """
     if format is Format.JSON:
         emit_json([dict(row) for row in rows])
@@ -95,15 +97,16 @@ def emit(
 
 
 def emit_json(value: Any) -> None:
-    """Print one JSON document. What JSON lacks (dates, decimals) becomes text."""
+    """Print one JSON document. Types that JSON lacks (dates, decimals) become text."""
     json.dump(value, sys.stdout, ensure_ascii=False, indent=2, default=str)
     sys.stdout.write("\n")
 
 
 def note(text: str, *, label: str = "") -> None:
-    """Tell the person at the terminal something that is not the answer; `label` says what it is: warning, note, error.
+    """Show a message to the person at the terminal; `label` is its kind: warning, note, error.
 
-    What the text holds is shown as it is: names come from whoever may send events.
+    Markup in the text is not interpreted, because anybody who sends events chooses names.
+
     """
     from rich.text import Text
 
@@ -112,7 +115,7 @@ def note(text: str, *, label: str = "") -> None:
 
 
 def report(error: HeadwaterError) -> None:
-    """Say what went wrong and what to do, in red where there is colour."""
+    """Show what went wrong and what to do, in red if the terminal has colours."""
     from rich.text import Text
 
     console().print(Text.assemble(("error:", "bold red"), f" {error.message}"), highlight=False, soft_wrap=True)
@@ -122,7 +125,7 @@ def report(error: HeadwaterError) -> None:
 
 @contextmanager
 def progress(*, disable: bool = False) -> Iterator[Progress]:
-    """Progress bars on standard error for long work; none where it is not a terminal."""
+    """Return progress bars on standard error for long work, or none if that is not a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     bars = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -137,12 +140,15 @@ def console() -> Console:
 
 
 def screen(*, stderr: bool = False) -> Console:
-    """A console that writes control characters out: no name of a dataset moves the cursor, or sets the title of a terminal."""
+    """Return a console that shows control characters as text.
+
+    No name of a dataset can move the cursor or set the title of a terminal.
+    """
     return _screen_type()(stderr=stderr, emoji=False)  # an id like actor:x:y holds what rich would take for an emoji
 
 
 def whole_lines() -> Console:
-    """A console whose lines a file or another program gets whole, so that no name is broken or cut off."""
+    """Return a console that breaks and cuts no line, for files and other programs."""
     console = screen()
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDE
@@ -182,7 +188,7 @@ def _table(rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str], title: 
 
 
 def _shown(value: Any) -> str:
-    """A cell of a table: a list of texts without brackets and quotes."""
+    """Return a cell of a table: a list of texts without brackets and quotes."""
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     return _cell(value)
@@ -197,9 +203,12 @@ def _cell(value: Any) -> str:
 
 
 def _inert(value: Any) -> str:
-    """A cell of CSV that no spreadsheet takes for a formula: a text that begins like one has an apostrophe in front. Numbers stay.
+    """Return a cell of CSV that a spreadsheet does not read as a formula.
 
-    A carriage return becomes the end of a line: the writer does not quote it alone, and what follows would begin a cell.
+    A text that begins like one has an apostrophe in front. Numbers stay.
+
+    A carriage return becomes a line feed: the writer does not quote it alone, and the text after it would begin a
+    cell.
     """
     text = _cell(value).replace("\r\n", "\n").replace("\r", "\n")
     return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text

@@ -1,4 +1,4 @@
-"""`headwater prov`: PROV documents of anybody's, looked at."""
+"""`headwater prov`: checks of PROV documents from any source."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Notation = Annotated[
 
 @app.callback()
 def _group() -> None:
-    """Check PROV documents, whoever wrote them."""
+    """Check PROV documents from any source."""
 
 
 @app.command()
@@ -36,7 +36,8 @@ def check(
 ) -> None:
     """Check a PROV document against PROV-CONSTRAINTS, and list each broken constraint with its line.
 
-    Exits with 1 if it breaks any, with 2 if it is malformed. It is held in memory.
+    The command ends with 1 if a constraint is broken, and with 2 if the document is malformed. The document must fit
+    in memory.
 
     For example:
 
@@ -60,10 +61,11 @@ def check(
 
 
 def contents(file: Path) -> bytes:
-    """The bytes of a file that the user names.
+    """Return the bytes of a file that the user names.
 
     Raises:
-        ConfigurationError: it cannot be read.
+        ConfigurationError: the file cannot be read.
+
     """
     try:
         return file.read_bytes()

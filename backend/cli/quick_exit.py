@@ -1,8 +1,9 @@
-"""How a command that ends after its answer spares what Python does for long-lived programs.
+"""How a command that ends after its answer avoids work that Python does for long-lived programs.
 
-Python looks for garbage after every 700 new objects, and a command makes hundreds of thousands while its modules load, none of which is
-garbage. At its end it takes apart all of them, one by one, before the operating system takes back the memory. Each of the two is a tenth
-of the processor time of a short trace. A service that is told to end spares the second.
+Python searches for garbage after every 700 new objects. A command makes hundreds of thousands of objects while its
+modules load, and none is garbage. At its end, Python takes all of them apart, one by one, before the operating system
+takes back the memory. Each of the two is a tenth of the processor time of a short trace. A service that is stopped
+avoids the second.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ _NOT_BRIEF = frozenset({"run", "serve", "demo", "replay", "recapture"})  # they 
 
 
 def collect_rarely(arguments: Sequence[str]) -> None:
-    """Look for garbage after more objects, unless one of the arguments may be a command that is not brief."""
+    """Search for garbage after more objects, unless one of the arguments may be a command that is not brief."""
     if not _NOT_BRIEF.intersection(arguments):
         gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
 
 
 def end_at_once() -> None:
-    """End a process that has done its work: run what was registered for the end, hand out what was printed, and be gone.
+    """End a process after its work: run the functions registered for the end, flush the output, and exit.
 
-    No thread of it may be at work any more. Where something fails, this returns, and the interpreter ends the process in its own way.
+    No thread may be at work any more. If something fails, this function returns, and the interpreter ends the process
+    in its own way.
     """
     try:
         atexit._run_exitfuncs()  # noqa: SLF001  # databases are closed there, and their folders removed

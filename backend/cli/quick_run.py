@@ -1,7 +1,7 @@
 """`headwater run` without the command line's own machinery, which takes longer to load than capture does.
 
-For a command that names its options in full. Whatever else it is (help, a mistake), the `run` of the command line answers. A test holds the
-options here against those of that command.
+For a command that names its options in full. Whatever else it is (help, a mistake), the `run` of the command line
+answers. A test holds the options here against those of that command.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ FLAGS = {"--quiet": "quiet", "-q": "quiet", "--module": "module", "-m": "module"
 
 
 def quick_run(arguments: Sequence[str]) -> None:
-    """Run what `headwater run …` asks for, and end as the program does; return where that is not for here to say."""
+    """Run a `headwater run …` command, and end as the program does.
+
+    Return if the command line must read the options.
+    """
     asked = _asked(arguments)
     if asked is None:
         return
@@ -36,7 +39,7 @@ def quick_run(arguments: Sequence[str]) -> None:
 
 
 def _asked(arguments: Sequence[str]) -> tuple[str, list[str], dict[str, Any]] | None:
-    """The program, its arguments and our options; None where something is not as it is written most."""
+    """Return the program, its arguments and our options, or None if an option is not in its usual form."""
     if not arguments or arguments[0] != "run":
         return None
     options: dict[str, Any] = {}

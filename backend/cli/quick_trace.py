@@ -1,7 +1,8 @@
-"""`headwater trace` without typer and pandas: to load the two takes longer than to find most answers.
+"""`headwater trace` without typer and pandas, which take longer to load than most answers take.
 
-It reads the options of a command that writes them in full. Anything else (help, a mistake, a library that is not installed) is left to the
-`trace` of the command line. Both ask and print by `trace_command`. A test compares the options here with those of that command.
+This module reads a command with its options written in full. The `trace` of the command line does the rest (help, a
+mistake, a library that is not installed). Both ask and print by `trace_command`. A test compares the options here
+with those of that command.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ FLAGS = {"--forward": "forward"}
 
 
 def quick_trace(arguments: Sequence[str]) -> bool:
-    """Answer `headwater trace …`, or return false: then nothing was done, and the command line is to read the options.
+    """Answer `headwater trace …`. Return false, and do nothing, if the command line must read the options.
 
     Raises:
         HeadwaterError: as a trace does.
+
     """
     options = _options(arguments)
     if options is None or "on_spark" in options or _may_run_on_spark():  # Spark may use pandas
@@ -47,7 +49,7 @@ def _may_run_on_spark() -> bool:
 
 
 def _options(arguments: Sequence[str]) -> dict[str, Any] | None:
-    """The options by name; None where one of them is not read here."""
+    """Return the options by name, or None if this module does not read one of them."""
     from headwater.graph.trace.answer import Semantics
 
     if not arguments or arguments[0] != "trace":
@@ -74,7 +76,7 @@ def _options(arguments: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _read(found: dict[str, Any], semantics: Any) -> dict[str, Any]:
-    """Convert the options that are not texts. Raises `ValueError` where one is written wrongly."""
+    """Convert the options that are not texts. Raises `ValueError` if one is malformed."""
     kinds = {"semantics": semantics, "format": Format, "home": Path, "limit": _count}
     return {name: kind(found[name]) for name, kind in kinds.items() if name in found}
 

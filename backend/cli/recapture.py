@@ -30,14 +30,16 @@ def recapture(
     format: OutputFormat = Format.TABLE,
     home: Home = None,
 ) -> None:
-    """Find which records a dataset was made of, after the fact: run its program again, and compare.
+    """Find the input records of a dataset after it was written: run its program again, and compare.
 
-    For datasets that were written without record lineage (mode coarse, RDD programs in mode lazy). The program runs unchanged, with record
-    capture on, into a shadow folder; the data that it made is never touched. What it recorded is kept as the lineage of the run that wrote
-    OUTPUT, but only if it wrote the very same files and its inputs have not changed since. Otherwise nothing is kept, and the file that
-    differs is named. A program is run only if it is registered on this home, which `headwater run` and `headwater jobs register` do, and
-    only if its script is still what was registered. Where HEADWATER_URL names a service and no home is named, the service does it, with a
-    program of its own home.
+    For datasets that were written without record lineage (mode coarse, RDD programs in mode lazy). The program runs
+    unchanged, with record capture on, into a shadow folder. The data that it made is never touched. The new record
+    lineage becomes the lineage of the run that wrote OUTPUT if the program wrote the same files and its inputs have
+    not changed since. Otherwise nothing is kept, and the command names the file that differs.
+
+    The program must be registered on this home, by `headwater run` or `headwater jobs register`, and its script must
+    be unchanged since. If HEADWATER_URL names a service and no home is named, the service runs a program of its own
+    home.
 
     For example:
 
@@ -57,7 +59,7 @@ async def _find(home: Path | None, output: str) -> str:
 
 
 def _ask(url: str, dataset: str) -> Recaptured:
-    """Have the service do it, with a program of its own home."""
+    """Let the service run a program of its own home."""
     with progress() as bars:
         bars.add_task(f"{url} runs the program again", total=None)
         done = Client(url, shown_key()).recapture(dataset)

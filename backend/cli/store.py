@@ -41,7 +41,8 @@ _BUSY = UnavailableError("Another process projects the log of this home.", hint=
 def migrate(home: Home = None) -> None:
     """Bring the graph store's tables, constraints and indexes up to date.
 
-    Every start does so by itself; this does it ahead of one, which a large store may want. Prints the numbers of the migrations taken.
+    Every start of the service does the same. This command does it before a start, because a large store may need
+    long. It prints the numbers of the migrations that ran.
     """
     taken = asyncio.run(_migrate(load_settings(home=home)))
     note("The store is up to date." if not taken else f"Migrations taken: {', '.join(map(str, taken))}.")
@@ -51,7 +52,8 @@ def migrate(home: Home = None) -> None:
 def backup(folder: _Folder, home: Home = None, format: OutputFormat = Format.TABLE) -> None:
     """Copy log, associations and graph into a new folder. The service may run on.
 
-    The key and what lies in the spool are not in it.
+    The key and the contents of the spool are not in the backup.
+
     """
     kept = asyncio.run(_back_up(load_settings(home=home), folder))
     emit(_kept_rows(kept), columns=_KEPT, format=format)
@@ -74,9 +76,12 @@ def export_(file: _File, home: Home = None) -> None:
 
 @app.command(name="import")
 def import_(file: _File, home: Home = None) -> None:
-    """Merge the graph in a file into the home's store. Prints the store's fingerprint. No service may run on the home.
+    """Merge the graph in a file into the home's store.
 
-    To move a graph to Neo4j: export it, set HEADWATER_STORE to the new store, import it. Importing a file twice changes nothing.
+    Prints the store's fingerprint. No service may run on the home.
+
+    To move a graph to Neo4j: export it, set HEADWATER_STORE to the new store, import it. Importing a file twice
+    changes nothing.
     """
     tail, fingerprint = asyncio.run(_import(load_settings(home=home), file))
     note(f"{tail.nodes} nodes and {tail.edges} edges came from {file}.")
@@ -87,7 +92,8 @@ def import_(file: _File, home: Home = None) -> None:
 def rebuild(home: Home = None) -> None:
     """Drop the graph and make it again from the log.
 
-    The log has everything, so nothing is lost; an interrupted rebuild goes on with the next start. No service may run on the home.
+    The log has everything, so nothing is lost. An interrupted rebuild goes on with the next start. No service may run
+    on the home.
     """
     entries, fingerprint = asyncio.run(_rebuild(load_settings(home=home)))
     note(f"Rebuilt from {entries} log entries.")
@@ -102,10 +108,10 @@ def repair(
     home: Home = None,
     format: OutputFormat = Format.TABLE,
 ) -> None:
-    """Mend the damaged files of a home, and try again what they refused. No service may run on the home.
+    """Mend the damaged files of a home, and retry the entries that they refused. No service may run on the home.
 
-    A damaged file is moved aside, never deleted. Exits with 1 if a file could not be mended; docs/guide/operations.md says what each repair
-    does, and what may be lost. `headwater store check` finds what is damaged.
+    A damaged file is moved aside, never deleted. The command ends with 1 if a file could not be mended.
+    docs/guide/operations.md describes each repair, and what may be lost. `headwater store check` finds damaged files.
     """
     done = asyncio.run(mend(load_settings(home=home), from_))
     emit(
@@ -124,10 +130,10 @@ def retry(
     home: Home = None,
     format: OutputFormat = Format.TABLE,
 ) -> None:
-    """Project once more the entries that were set aside, because the worker ended each time that it projected one of them.
+    """Project the entries again that were set aside because the worker crashed on them.
 
-    Each is projected in a process of its own. The service may run on. Exits with 1 if one of them stays set aside. Other entries that could
-    not be projected need no command: they are tried again at each start.
+    Each entry is projected in a process of its own. The service may run on. The command ends with 1 if an entry stays
+    set aside. Other entries that could not be projected need no command: each start retries them.
     """
     outcomes = retry_set_aside(load_settings(home=home), tenant)
     emit(
@@ -162,10 +168,11 @@ def prune(
     home: Home = None,
     format: OutputFormat = Format.TABLE,
 ) -> None:
-    """Drop record lineage of replaced data that nothing kept can be traced back to.
+    """Drop record lineage of replaced data if no kept data can be traced back to it.
 
-    Traces back from data that stands, or that was replaced later than that, stay as they are. A trace that comes to what was pruned
-    says who pruned it, when and by which policy. The service may run on. A prune that was stopped goes on with the next one.
+    Traces stay as they are if they go back from data that was not replaced, or was replaced later. A trace that
+    reaches pruned lineage names the person, the time and the policy of the prune. The service may run on. A stopped
+    prune goes on with the next one.
 
     For example:
 
@@ -183,9 +190,10 @@ def prune(
 
 @app.command()
 def check(home: Home = None, format: OutputFormat = Format.TABLE) -> None:
-    """See that every durable file is sound, compare the graph with what the log says, and list what was refused.
+    """Check every durable file, compare the graph with the log, and list refused entries.
 
-    The log is projected into a second graph beside the first, which is then compared and dropped. Exits with 1 if anything is wrong.
+    The command projects the log into a second graph, compares the two, and drops the second. It ends with 1 if
+    anything is wrong.
     """
     findings = asyncio.run(_check(load_settings(home=home)))
     emit(

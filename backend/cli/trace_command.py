@@ -1,4 +1,4 @@
-"""What `headwater trace` asks, and how it prints the answer, however its options were read."""
+"""The question of `headwater trace`, and its printed answer. `quick_trace` and the command line both use it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def asked(
     as_of: str | None = None,
     limit: int = LIMIT,
 ) -> TraceRequest:
-    """Return the question. Raises `InvalidQueryError` where it chooses no record; `rows` are written as FILE:N."""
+    """Return the question. Raises `InvalidQueryError` if it selects no record; `rows` are written as FILE:N."""
     if where is None and not rows and not begins_at_actor(dataset):
         raise InvalidQueryError("No record is chosen.", hint="""Say which: --where "origin = 'EWR'" (DuckDB SQL), or --row FILE:N.""")
     return TraceRequest(
@@ -51,7 +51,9 @@ def answer_and_print(
     request: TraceRequest, *, format: Format, home: Path | None, on_spark: str | None = None, since: str | None = None,
     until: str | None = None,
 ) -> None:  # fmt: skip
-    """Ask the home, or the service, and print the answer on standard output. `on_spark` is the master on which records are followed.
+    """Ask the home, or the service, and print the answer on standard output.
+
+    `on_spark` is the Spark master that follows records.
 
     `since` and `until` bound the runs of an actor that a trace begins with.
     """
@@ -77,7 +79,7 @@ def answer_and_print(
 
 
 def _here(as_of: str | None) -> str | None:
-    """A date or an instant that somebody wrote on this machine, in UTC; what else names a version as it is."""
+    """Return a local date or instant in UTC. Another name of a version stays as it is."""
     if as_of is None or as_of.isdecimal():
         return as_of
     try:
@@ -99,7 +101,7 @@ async def _ask(request: TraceRequest, home: Path | None, on_spark: str | None, s
 
 
 async def _hint(answers: Answers, answer: TraceAnswer, home: Path | None) -> None:
-    """Say how records can be followed where the trace went on by datasets, if a program of this home wrote them."""
+    """Return how to follow records if the trace went on by datasets and a program of this home wrote them."""
     coarse = [hop.output for hop in answer.path if hop.grain is Grain.DATASET]
     if not coarse:
         return
@@ -116,7 +118,7 @@ async def _hint(answers: Answers, answer: TraceAnswer, home: Path | None) -> Non
 
 
 def as_json(answer: TraceAnswer) -> dict[str, Any]:
-    """The answer in the form that scripts rely on."""
+    """Return the answer in the form that scripts rely on."""
     incomplete = [{"what": item.what, "reason": item.reason, "effect": item.effect} for item in answer.incomplete]
     if answer.total > len(answer.records):
         reason = f"{len(answer.records)} of {answer.total} records are listed"
@@ -176,7 +178,7 @@ def _place(record: TracedRecord) -> dict[str, Any]:
 
 
 def reference(text: str) -> tuple[str, int]:
-    """A record written as FILE:N. Raises `InvalidQueryError` where it is not."""
+    """Return a record written as FILE:N. Raises `InvalidQueryError` for any other text."""
     file, colon, number = text.rpartition(":")
     if not colon or not file or not number.isdecimal():
         raise InvalidQueryError(f"{text!r} names no record.", hint="Write FILE:N, N counted from 0: --row raw/weather.csv:1009")

@@ -1,4 +1,7 @@
-"""A trace for people: what was asked, whether the answer is exact, the records, the path, and what is missing. In this order."""
+"""A trace for people: the question, whether the answer is exact, the records, the path, and what is missing.
+
+In this order.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _CELL = 28
 
 
 def print_story(request: TraceRequest, answer: TraceAnswer, *, console: Console | None = None) -> None:
-    """Print the whole of it on standard output."""
+    """Print the whole answer on standard output."""
     out = console or screen()
     out.print(_question(request), soft_wrap=True)
     out.print(_verdict(request, answer), soft_wrap=True)
@@ -110,7 +113,7 @@ def _print_records(out: Console, dataset: str, records: Sequence[TracedRecord], 
 
 
 def _one(record: TracedRecord) -> Table:
-    """A record alone stands upright, so that none of its values is cut."""
+    """Print a single record as one line per column, so that none of its values is cut."""
     table = Table.grid(padding=(0, 2))
     for name, value in {**_place(record), **record.values}.items():
         table.add_row(Text(name, "dim"), Text(_cell(value)))
@@ -130,7 +133,7 @@ def _many(records: Sequence[TracedRecord], columns: Sequence[str]) -> Table:
 
 
 def _fitting(records: Sequence[TracedRecord], first: str | None, width: int) -> list[str]:
-    """The columns that there is room for, the one asked for before all others."""
+    """Return the columns that fit the width. The column of the question comes first."""
     names = list(dict.fromkeys(name for record in records for name in record.values))
     names.sort(key=lambda name: name != first)
     fitting: list[str] = []
@@ -143,7 +146,10 @@ def _fitting(records: Sequence[TracedRecord], first: str | None, width: int) -> 
 
 
 def _place(record: TracedRecord) -> dict[str, Any]:
-    """Where a record is, as far as known; a line is what an editor counts, and stands for the row where there is one."""
+    """Return the place of a record, as far as known.
+
+    A line is the number that an editor shows. A format with lines has it in place of the row.
+    """
     if record.file is None:
         return {"grain": record.grain.value}
     name = PurePosixPath(record.file).name
@@ -157,7 +163,7 @@ def _place(record: TracedRecord) -> dict[str, Any]:
 
 
 def _path(answer: TraceAnswer) -> Tree:
-    """The hops from the dataset asked about, each with the operations between what it read and what it wrote."""
+    """Return the hops from the dataset of the question, each with the operations between its inputs and its output."""
     tree = Tree("", hide_root=True, guide_style="dim")
     for hop in answer.path:
         head = Text.assemble((_job(hop.job), "bold magenta"), (f"  run {hop.run.rpartition(':')[2][:8]}" if hop.run else "", "dim"))
@@ -179,19 +185,19 @@ def _path(answer: TraceAnswer) -> Tree:
 
 
 def _tasks(tasks: Sequence[str]) -> str:
-    """The tasks of a hop, by the ids that Spark gave their attempts."""
+    """Return the tasks of a hop, by the ids that Spark gave their attempts."""
     attempts = [task.rpartition(":")[2] for task in tasks]
     more = f" and {len(attempts) - _MOST_TASKS} more" if len(attempts) > _MOST_TASKS else ""
     return f"task{'s' if len(attempts) > 1 else ''} {', '.join(attempts[:_MOST_TASKS])}{more}"
 
 
 def _is_made(hop: Hop) -> bool:
-    """Whether a job wrote records without reading any: of a range, or of literals."""
+    """Return whether a job wrote records without reading any: of a range, or of literals."""
     return hop.grain is Grain.RECORD and not hop.inputs
 
 
 def _operations(hop: Hop) -> list[str]:
-    """What the run did: the expressions behind the column that was asked for, or behind all; where none are known, Spark's own words."""
+    """Return the operations of the run: the expressions of the traced column, else of all columns, else Spark's own words."""
     steps: list[str] = []
     for step in hop.expressions:
         made = ", ".join(f"{one.column} = {one.expression}" for one in step.made)
@@ -206,7 +212,7 @@ def _job(identifier: str) -> str:
 
 
 def _named(what: str) -> str:
-    """What is missing, as people call it: a job by its name; rows of the program have none."""
+    """Return names for people of what is missing. A job has its name; rows of the program have none."""
     if what.startswith("job:"):
         return _job(what)
     return OWN_ROWS if what.startswith("local:") else what

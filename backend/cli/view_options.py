@@ -1,4 +1,4 @@
-"""The options by which commands ask for a view, and the names in them as ids."""
+"""The options of commands that show a view, and the ids of the names in them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headwater.graph.model import Node, NodeKind
 from headwater.graph.model.instants import instant_of
 from headwater.graph.views.options import ViewOptions, level_called, split_opened
 
-# Which of several things that bear a name is meant: the first kind of these.
+# If several nodes have a name, the first kind of these is meant.
 _NAMED = (NodeKind.DATASET, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.COLUMN, NodeKind.RUN)
 _BY_ID = (
     *_NAMED, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR, NodeKind.ACTOR, NodeKind.DATA,
@@ -21,16 +21,17 @@ _BY_ID = (
 
 
 def local_end(text: str) -> str:
-    """An instant that somebody wrote on this machine: of a date its end, here.
+    """Return a local instant. A date stands for its end in the local time zone.
 
     Raises:
-        InvalidQueryError: it is none.
+        InvalidQueryError: the text is no instant.
+
     """
     return instant_of(text, "instant", end=True, zone=None)
 
 
 def local_begin(text: str) -> str:
-    """As `local_end`; of a date its beginning."""
+    """Return a local instant. A date stands for its beginning."""
     return instant_of(text, "instant", end=False, zone=None)
 
 
@@ -84,12 +85,12 @@ Depth = typer.Option(
 
 
 async def find_target(answers: Answers, text: str) -> Node:
-    """The node that a person names. Raises as `Answers.find`."""
+    """Return the node that a person names. Raises as `Answers.find`."""
     return await answers.find(text, *(_BY_ID if text.partition(":")[0] in set(_BY_ID) else _NAMED))
 
 
 async def with_ids(answers: Answers, options: ViewOptions) -> ViewOptions:
-    """The options with the ids of what they name."""
+    """Return the options with the ids of the nodes that they name."""
     opened = [split_opened(text) for text in options.open]
     return replace(
         options,

@@ -1,7 +1,8 @@
-"""What applications on this machine left in the spool, taken into the log without a service between.
+"""Delivers the spool of applications on this machine into the log without a service.
 
-For `headwater run` at its end, and for the service, which clears up after applications that died. It is to the spool what HTTP delivery
-is: an item is acknowledged after the log has it, and refused for good only where the same bytes could never be taken.
+For `headwater run` at its end, and for the service, which delivers for applications that died. The rules are those of
+HTTP delivery: an item is acknowledged after the log has it, and refused for good only if the same bytes could never
+be accepted.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class LogDelivery:
-    """Takes items of a spool into one home's log, for one tenant. `incoming` is a folder for segments on their way."""
+    """Takes items of a spool into one home's log, for one tenant.
+
+    `incoming` is a folder for segments on their way.
+    """
 
     def __init__(self, tenant: str, events: EventIntake, captures: CaptureIntake, incoming: Path, remote: Remote = NOWHERE) -> None:
         self._tenant = tenant

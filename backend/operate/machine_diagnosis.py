@@ -1,7 +1,7 @@
-"""What this machine has and lacks for Headwater.
+"""The parts that Headwater needs on this machine, present and missing.
 
-For `headwater doctor`, on a laptop and on a cluster's node: standard library alone, so that it works where nothing else does. It looks
-and never changes anything.
+For `headwater doctor`, on a laptop and on a cluster's node. The module uses the standard library alone, because it
+must work if nothing else does. It never changes anything.
 """
 
 from __future__ import annotations

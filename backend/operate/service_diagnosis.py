@@ -1,7 +1,7 @@
-"""What a running service has and lacks, asked from outside by its own endpoints.
+"""The state of a running service, seen from outside through its endpoints.
 
-For `headwater doctor --service`: standard library alone. It looks and never changes anything, and shows no key to an address that is
-not the user's own.
+For `headwater doctor --service`. The module uses the standard library alone, never changes anything, and shows no key
+to an address that is not the user's own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headwater.backend.operate.machine_diagnosis import Finding
 _SECONDS = 10
 _LAG = 10_000  # entries; the chart's alert rules have the same bound
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-# What a service can do without: it answers, and says what is missing.
+# A service answers without these, and says what is missing.
 _BORNE = frozenset({"associations", "segments", "intakes", "replicas", "audit_copy", "quarantine"})
 _ADVICE = {
     "log": "headwater store check, then headwater store repair.",

@@ -1,7 +1,10 @@
-"""Whether the catalog of captures is as new as the log: an older copy that was put in its place knows less, and shows no damage.
+"""Checks whether the catalog of captures is as new as the log.
 
-The catalog counts its changes, and the log notes the count whenever captures were published. Both are read by one small question, so each
-start compares them. With associations that replicas share there is no count: what others keep brings an older copy up to date.
+An older copy in its place would lack captures and show no damage.
+
+The catalog counts its changes, and the log notes the count whenever captures were published. One small query reads
+both, so each start compares them. Associations that replicas share have no count: the captures of the other replicas
+bring an older copy up to date.
 """
 
 from __future__ import annotations

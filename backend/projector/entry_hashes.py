@@ -16,7 +16,10 @@ from headwater.errors import HeadwaterError
 
 
 def is_as_accepted(entry: Entry) -> bool:
-    """Whether an entry has the document that its key was made of. Of a PROV document the key does not say."""
+    """Return whether an entry has the document that its key was made of.
+
+    The key of a PROV document cannot be checked.
+    """
     return entry.kind is EntryKind.PROV or has_key(entry.body, bytes.fromhex(entry.key))
 
 

@@ -1,7 +1,7 @@
-"""Captures that the log has and the associations lack: a folder that was removed leaves no damaged file behind.
+"""Captures that are in the log but not in the associations: a removed folder leaves no damaged file behind.
 
-For `headwater store check` and `headwater store repair`, and for a catalog that is made anew of the kept captures, which cannot know what
-is not kept. Of a capture that was pruned the folder stays, so that it is not taken for one that is missing.
+For `headwater store check` and `headwater store repair`, and for a catalog that is made anew of the kept captures,
+which cannot know the missing ones. A pruned capture keeps its folder, so that it does not count as missing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _log = logging.getLogger("headwater.soundness")
 def absent_captures(rows: Iterable[tuple[int, bytes]], is_there: Callable[[str], bool], projected: int) -> dict[str, int]:
     """The captures of some entries, by offset and body, that were published and are not there; the offset of the last entry of each.
 
-    `projected` is an offset up to which entries were projected for certain. A capture that waits has segments that are staged.
+    `projected` is an offset up to which entries were projected for certain. A capture that waits has segments that
+    are staged.
     """
     stated: dict[str, tuple[int, bool]] = {}
     for offset, body in rows:
@@ -46,7 +47,7 @@ def absent_captures(rows: Iterable[tuple[int, bytes]], is_there: Callable[[str],
 
 
 def absent_of(log: IngestLog, records: AssociationStore, tenant: str, projected: int) -> dict[str, int]:
-    """The same of a tenant's log. What was refused or set aside was not published."""
+    """Return the missing captures of a tenant's log. Refused or set-aside captures were never published."""
     return absent_captures(_captures(log, tenant), lambda capture: records.is_there(tenant, capture), projected)
 
 

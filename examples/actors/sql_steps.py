@@ -1,10 +1,13 @@
-"""Build tables by SQL steps, each a SELECT that names the steps before it as {{ ref('…') }}, as dbt does. They run in DuckDB.
+"""Build tables by SQL steps, as dbt does.
+
+Each step is a SELECT that names earlier steps as {{ ref('…') }}. The steps run in DuckDB.
 
     python sql_steps.py SEEDS FOLDER
     headwater trace FOLDER/report.csv --where "city = 'Ulm'"
 
-A step is one SELECT with joins, filters and groups. The runner adds a column for each table that the step reads: the number of the row that
-each new row was made of, or, where rows are grouped, the numbers of all of them. It captures what these columns say and drops them.
+A step is one SELECT with joins, filters and groups. The runner adds a column for each table that the step reads. It
+holds the number of the row from which a new row was made, or the numbers of all rows of a group. The runner captures
+these columns and drops them.
 """
 
 import re
@@ -28,7 +31,7 @@ REF = re.compile(r"\{\{ ref\('(\w+)'\) \}\} (\w+)")
 
 
 class Project:
-    """The tables of one run. `version` tells their rows from those that other runs built."""
+    """The tables of one run. `version` separates their rows from those of other runs."""
 
     def __init__(self, session: Session, seeds: Path) -> None:
         self.session = session

@@ -1,9 +1,10 @@
-"""Count words in several processes: each maps a part of a text to a table of words, and one reduces the tables. Plain `multiprocessing`.
+"""Count words with plain `multiprocessing`: processes map parts of a text to tables of words, and one reduces the tables.
 
     python word_count.py TEXT FOLDER
     headwater trace FOLDER/counts.csv --where "word = 'whale'"
 
-A worker is a process of its own, so it has a session of its own. What it writes links it with the others: no id is handed around.
+Each worker is a process with a session of its own. The files that workers write link their sessions. No id is passed
+around.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""Put beside each flight its plane, its airline and its destination, and name how late it left.
+"""Add its plane, its airline and its destination to each flight, and name how late it left.
 
 Usage: enrich.py RAW OUT
 """

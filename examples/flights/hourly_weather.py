@@ -1,4 +1,4 @@
-"""Set each hour of weather beside its day: the day's mean wind, how much windier this hour is, and how the pressure moves.
+"""Compare each hour of weather with its day: the day's mean wind, how much windier this hour is, and how the pressure moves.
 
 Usage: hourly_weather.py RAW OUT
 """

@@ -1,7 +1,8 @@
 """The story of a wrong number, on Iceberg tables in an S3 bucket: `python examples/lake/story.py`, in a checkout of Headwater.
 
-Starts an S3 server (versitygw, which `python -m tests.lake` builds with Go), puts the raw weather of New York's airports into a bucket,
-runs the jobs beside this file under `headwater run`, and asks where a number of their report came from. Nothing is made up on the way.
+The story starts an S3 server (versitygw, which `python -m tests.lake` builds with Go), puts the raw weather of New
+York's airports into a bucket, runs the jobs of this folder under `headwater run`, and asks where a number of their
+report came from. Nothing is invented.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Step 1 of 3, in Spark: keep the trips that went anywhere, each with its speed. It says nothing of lineage: `headwater run` sees to that.
+"""Step 1 of 3, in Spark: keep the trips that went anywhere, each with its speed.
+
+Lineage needs no code here: `headwater run` captures it.
 
 headwater run clean_trips.py TRIPS.csv CLEAN
 """

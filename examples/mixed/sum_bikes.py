@@ -17,7 +17,7 @@ with Session("sum_bikes") as session:
     for path in sorted(folder.glob("part-*.csv")):
         records = session.rows(path, options={"header": True}, dataset=folder)
         part = pd.read_csv(path)
-        part["record"] = [records[row] for row in range(len(part))]  # which record of which file a row is, through all that pandas does
+        part["record"] = [records[row] for row in range(len(part))]  # the input record of a row, kept through the pandas steps
         parts.append(part)
     trips = pd.concat(parts)
     bikes = trips.groupby("bike", sort=True).agg(trips=("km", "size"), km=("km", "sum"), fastest=("speed", "max"), made_of=("record", list))

@@ -11,13 +11,7 @@ from tests.house.prose import count, is_hard, sentences
 GOALS = {"python": 6, "java": 6, "typescript": 6, "markdown": 10}  # percent
 # Folders that are not rewritten yet, with their present share in percent. Lower a number after a rewrite; never raise one.
 PRESENT = {
-    ("backend/access", "python"): 7,
     ("backend/api", "python"): 8,
-    ("backend/cli", "python"): 16,
-    ("backend/compat", "python"): 20,
-    ("backend/ingest", "python"): 14,
-    ("backend/operate", "python"): 13,
-    ("backend/projector", "python"): 7,
     ("graph/access", "python"): 8,
     ("graph/associations", "python"): 22,
     ("graph/duck", "python"): 22,
@@ -30,15 +24,13 @@ PRESENT = {
     ("graph/views", "python"): 20,
     ("spark_listener/capture", "python"): 7,
     ("bench", "python"): 20,
-    ("examples", "python"): 18,
     ("graphql", "python"): 18,
     ("headwater", "python"): 8,
-    ("scripts", "python"): 14,
     ("tests", "python"): 18,
     ("README.md", "markdown"): 16,
-    ("CHANGELOG.md", "markdown"): 36,
+    ("CHANGELOG.md", "markdown"): 34,
     ("examples", "markdown"): 15,
-    ("spark_listener/jvm", "java"): 25,
+    ("spark_listener/jvm", "java"): 24,
     ("ui/src", "typescript"): 18,
 }
 _ALONE = ("bench", "capture", "examples", "graphql", "scripts", "tests")

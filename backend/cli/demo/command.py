@@ -67,7 +67,7 @@ def demo(
 
 
 def _show_next(screen: Console, folder: Path, home: Home) -> None:
-    """How to ask on: the demo has a home of its own, which commands do not find by themselves."""
+    """Show how to go on. The demo has a home of its own, which commands do not find by themselves."""
     command = Path(sys.executable).with_name("headwater")
     name = str(command) if command.exists() and shutil.which("headwater") is None else "headwater"
     lines = (
@@ -82,13 +82,13 @@ def _show_next(screen: Console, folder: Path, home: Home) -> None:
 
 
 def _forget(folder: Path) -> None:
-    """Remove an earlier demo, and nothing that is none."""
+    """Remove an earlier demo. A folder that is not a demo stays."""
     if not folder.exists():
         return
     there = {path.name for path in folder.iterdir()} if folder.is_dir() else {folder.name}
     others = there - _MADE
     if not others and not Home.at(folder / "home").associations.is_dir():
-        others = there  # named as a demo's, but made by none
+        others = there  # files with names that a demo uses, but that no demo made
     if others:
         raise ConfigurationError(
             f"{folder} has other things than a demo in it: {', '.join(sorted(others)[:5])}{', …' * (len(others) > 5)}.",
@@ -147,7 +147,7 @@ def _show(screen: Console, story: Story, folder: Path, home: Home) -> None:
     screen.print("\nRunning the pipeline again [bold]without it[/], beside the real data …")
     export = folder / _EXPORT
     command = [sys.executable, "-m", "headwater", "export", "prov", str(story.out / "report"), "--home", str(home.path), "-o", str(export)]
-    # Written while the jobs run again, which it has nothing to do with.
+    # Written while the jobs run again: the two are independent.
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as exporting:
         replay = story.replay_without([record])
         _show_replay(screen, replay)
@@ -176,7 +176,7 @@ def _show_records(screen: Console, witness: dict[str, Any]) -> None:
 
 
 def _place(record: dict[str, Any]) -> str:
-    """Where a traced record lies, as finely as it is known."""
+    """Return the place of a traced record, as finely as it is known."""
     dataset = Path(record["datasetName"]).name
     if record["grain"] == "RECORD":
         return f"row {record['row']} of {dataset}"
@@ -201,7 +201,7 @@ def _show_replay(screen: Console, replay: dict[str, Any]) -> None:
 
 
 class _Service:
-    """A service on the demo's home, in this process; one that runs already is used as it is."""
+    """A service on the demo's home, in this process. A service that already runs there is used instead."""
 
     def __init__(self, home: Home, port: int | None) -> None:
         self._settings = load_settings(home=home.path, port=port, log_level="warning")
@@ -226,12 +226,12 @@ class _Service:
 
     @property
     def link(self) -> str:
-        """The page, with what lets a browser in once."""
+        """Return the address of the page, with a ticket that lets a browser in once."""
         if self._running is not None:
             return link_to(self._running, self._settings.key())
         return self._own.link() if self._own else ""
 
     def wait(self) -> None:
-        """Until the person at the terminal has had enough."""
+        """Wait until the person at the terminal ends the demo."""
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()

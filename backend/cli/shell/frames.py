@@ -1,8 +1,9 @@
 """`headwater.lineage(df)`: the lineage of a DataFrame in the running shell, as DataFrames, without a service.
 
-For whoever looks at a wrong row in a notebook. The frame is computed once, with record capture, into a temporary folder; what comes out
-of a question are native DataFrames of the same session, to be filtered and joined like any other (Titian, "native transformations").
-Nothing of this is sent anywhere or kept. While the frame is computed, other queries of the same session are not captured.
+For a person who looks at a wrong row in a notebook. The frame is computed once, with record capture, into a temporary
+folder. The answers are native DataFrames of the same session, which can be filtered and joined like any other
+(Titian, "native transformations"). Nothing is sent anywhere or kept. While the frame is computed, other queries of
+the same session are not captured.
 """
 
 from __future__ import annotations
@@ -49,16 +50,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 TENANT = "shell"
 FILE, ROW = "_file", "_row"
-_OWN_FILE, _OWN_ROW = "_headwater_file_number", "_headwater_row"  # while a user's condition is about the columns beside them
+_OWN_FILE, _OWN_ROW = "_headwater_file_number", "_headwater_row"  # next to them are the columns that a user's condition is about
 _PLACE = ("origin", "file", "row")
 
 
 class LineageWarning(UserWarning):
-    """An answer holds more than the lineage, or lacks something; the message says what."""
+    """An answer holds more than the lineage, or lacks something. The message says what."""
 
 
 class FrameLineage:
-    """The lineage of one DataFrame. Made by `lineage`; its folder goes with it, or with `close`."""
+    """The lineage of one DataFrame. `lineage` makes it; `close`, or the end of the object, removes its folder."""
 
     def __init__(self, frame: DataFrame, folder: Path, *, large: int) -> None:
         self._spark = frame.sparkSession
@@ -86,8 +87,8 @@ class FrameLineage:
     def backward(self, where: str | None = None, *, source: str | None = None, witness: bool = False) -> DataFrame:
         """The records of a source behind the rows that fulfil `where` (Spark SQL; none: all rows), with `_file` and `_row`.
 
-        With `witness`, only records that suffice to compute the rows again. `source` is a path or the end of one, needed where the
-        frame reads several. Warns (`LineageWarning`) where the answer is not exact.
+        With `witness`, only records that suffice to compute the rows again. `source` is a path or the end of one,
+        needed where the frame reads several. Warns (`LineageWarning`) where the answer is not exact.
 
         Raises:
             InvalidQueryError: there is no such source, or it is needed and missing.
@@ -106,7 +107,10 @@ class FrameLineage:
             return self._records_at(chosen, files, self._by_size(session, begin, followed, forward=False))
 
     def forward(self, where: str | None = None, *, source: str | None = None) -> DataFrame:
-        """The rows of the frame that records of a source had a part in, with `_file` and `_row`. `where` chooses the records."""
+        """The rows of the frame that records of a source had a part in, with `_file` and `_row`.
+
+        `where` chooses the records.
+        """
         chosen = self._source(source)
         with self._session() as session:
             files = self._read(session, chosen)
@@ -121,7 +125,7 @@ class FrameLineage:
             return self._rows_at(written, self._by_size(session, begin, followed, forward=True))
 
     def close(self) -> None:
-        """Forget everything; DataFrames made of it cannot be computed any more."""
+        """Remove everything. DataFrames made of this lineage cannot be computed any more."""
         self._end()
 
     @contextmanager
@@ -132,14 +136,17 @@ class FrameLineage:
                 warnings.warn(f"{lack.what}: {lack.reason} ({lack.effect})", LineageWarning, stacklevel=4)
 
     def _by_size(self, session: Session, begin: str, followed: Callable[[Session], T], *, forward: bool) -> T:
-        """What a walk gives, which jobs of this Spark follow if it is large; in this process what they do not do."""
+        """Walk over records: jobs of this Spark do it if the walk is large, else this process.
+
+        This process also does what the jobs cannot.
+        """
         if expected_rows(session, begin, forward=forward, towards=None, enough=self._large) > self._large:
             known = dict(session.incomplete)
             try:
                 with walking(SparkConnection(self._spark, shares_files=True), session) as there:
                     return followed(there)
             except NotOnSparkError:
-                session.incomplete.clear()  # what was said on the way to what is not done there
+                session.incomplete.clear()  # remarks of the jobs that gave up
                 session.incomplete.update(known)
         return followed(session)
 
@@ -159,10 +166,10 @@ class FrameLineage:
         dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
         shape = Shape.of_source(source)
         blocks = [(file, block_at(file.path, file.length, file.modified)) for file in source.files]
-        return {file.path: session.known(block, dataset, shape, file.partition) for file, block in blocks}  # as Spark calls them
+        return {file.path: session.known(block, dataset, shape, file.partition) for file, block in blocks}  # paths as Spark writes them
 
     def _begin(self, session: Session, placed: DataFrame, where: str | None) -> str:
-        """The places of the rows of a frame that fulfil a condition: a table `origin, file, row`."""
+        """Return the places of the rows of a frame that fulfil a condition: a table `origin, file, row`."""
         chosen = placed.where(where) if where else placed
         places = chosen.selectExpr(f"CAST({_OWN_FILE} AS BIGINT) AS file", f"{_OWN_ROW} AS row").toArrow()
         table = pa.table({"origin": pa.array(np.zeros(len(places), np.int64)), "file": places["file"], "row": places["row"]})
@@ -173,11 +180,11 @@ class FrameLineage:
         return session.table(f"SELECT {', '.join(_PLACE)} FROM {name}")
 
     def _rows_at(self, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
-        """The rows of the frame with their places."""
+        """Return the rows of the frame with their places."""
         return self._placed(self._spark.read.parquet(pattern_of_path(str(self._out))), self._names, files, wanted)
 
     def _records_at(self, source: Source, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
-        """The records of a source with their places; only of formats whose reader tells them."""
+        """Return the records of a source with their places, for formats whose readers report places."""
         if not format_of(source.format).spark_gives_places:
             raise UnsupportedError(
                 f"{source.path} is {source.format}; in the shell, records of Parquet alone are given as DataFrames.",
@@ -193,7 +200,7 @@ class FrameLineage:
     def _placed(
         self, read: DataFrame, names: Sequence[str], files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None
     ) -> DataFrame:
-        """Records with their places: by number of the file as `_begin` takes them; of those that are `wanted` as users see them."""
+        """Return records with their places: by the number of the file for `_begin`, by path for `wanted` records, which users see."""
         states = _states(files, files if wanted is None else wanted)
         if wanted is None:
             numbers = {path: str(file.number) for path, file in files.items()}
@@ -212,7 +219,7 @@ def lineage(frame: RDD[Any]) -> LineageRDD: ...
 
 
 def lineage(frame: Any, *, folder: str | Path | None = None, large: int = DefaultSettings.spark_trace_rows) -> FrameLineage | LineageRDD:
-    """What `headwater.lineage` gives for a DataFrame or an RDD (headwater/lineages.py describes it and what is raised)."""
+    """Return the lineage of a DataFrame or an RDD for `headwater.lineage` (headwater/lineages.py describes it and its errors)."""
     if not hasattr(frame, "sparkSession"):
         from headwater.backend.cli.shell.rdds import lineage_of
 
@@ -230,7 +237,10 @@ def lineage(frame: Any, *, folder: str | Path | None = None, large: int = Defaul
 
 
 def _wanted(session: Session, files: Mapping[str, KnownFile], tables: Sequence[str]) -> dict[str, Longs]:
-    """The rows of files that tables `file, row` hold, ascending, by path of the file; only files that have some."""
+    """Return the rows of files in tables `file, row`, ascending, by path of the file.
+
+    A file without rows is left out.
+    """
     if not tables:
         return {}
     union = session.united(tables, ["file", "row"])
@@ -243,17 +253,19 @@ def _wanted(session: Session, files: Mapping[str, KnownFile], tables: Sequence[s
 
 
 def _states(files: Mapping[str, KnownFile], paths: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Length and modification time of files as the run left or read them."""
+    """Return length and modification time of files as the run left or read them."""
     return {path: (files[path].block.length, files[path].block.modified) for path in paths}
 
 
 def _is_called(source: Source, name: str) -> bool:
-    """Whether a source's path is, or ends with, that of a name."""
+    """Return whether a source's path is, or ends with, a name."""
     return f"/{source.path}".rstrip("/").endswith("/" + name.strip("/"))
 
 
 def _base(source: Source) -> str:
-    """The folder below which folders have the source's partition columns; its path is one of these where a part was read.
+    """Return the folder below which folders have the source's partition columns.
+
+    It is one of the read paths if a part was read.
 
     Raises:
         UnsupportedError: a file does not lie in such folders.
@@ -272,7 +284,7 @@ def _base(source: Source) -> str:
 
 
 def _storable(frame: DataFrame) -> DataFrame:
-    """The frame, its columns named anew where two have one name: a file cannot hold those."""
+    """Return the frame with unique column names: a file cannot hold two columns of one name."""
     names = {name.lower() for name in frame.columns}
     return frame if len(names) == len(frame.columns) else frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
 

@@ -1,4 +1,7 @@
-"""The files behind the records of an RDD, as the program read them: compared whenever a question computes records again."""
+"""The files behind the records of an RDD, as the program read them.
+
+Each question that computes records again compares them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ Wanted = Mapping[int, Longs]  # by the place of a reference among those of a rec
 class RddSources:
     """The sources of an RDD: those that its own stage reads, and those below a shuffle, a cache or a checkpoint.
 
-    A change of the former is an error. Of the latter Spark may still keep what was made, so a change is a warning.
+    A change of a source of the stage is an error. A change of a source below is a warning, because Spark may still
+    keep the records.
     """
 
     def __init__(self, program: Program, context: Any, known: Known, wanted: Wanted | None) -> None:
@@ -29,10 +33,11 @@ class RddSources:
         self._listed = False
 
     def check(self, warn: Callable[[str], None]) -> None:
-        """See that the sources are what they were; say of those below a shuffle or cache that they are not.
+        """Compare the sources with their recorded states. Warn about changed ones below a shuffle or cache.
 
         Raises:
-            SourceChangedError: one that the stage reads is not.
+            SourceChangedError: a source that the stage reads changed.
+
         """
         self._list()
         if self._own is not None:
@@ -41,18 +46,18 @@ class RddSources:
             warn(f"{changed} Records that Spark no longer keeps are computed from what it holds now, and are not those that the run read")
 
     def guard(self, rdd: Any) -> None:
-        """Have the tasks of an RDD look at the files that they read."""
+        """Make the tasks of an RDD check the files that they read."""
         self._list()
         if self._own is not None and self._reads_files:
             self._own.guard(rdd)
 
     @property
     def _reads_files(self) -> bool:
-        """Whether its own stage reads files as RDDs of Hadoop do, and not by a plan of Spark SQL."""
+        """Return whether the stage reads files as RDDs of Hadoop do, and not by a plan of Spark SQL."""
         return self._known.reads and bool(self._program.recording.scans_below(self._known.operators))
 
     def _list(self) -> None:
-        """Note the files. Until a job has read them there are none."""
+        """Record the files. Before a job has read them there are none."""
         if self._listed:
             return
         own: dict[str, tuple[int, int]] = {}
@@ -71,7 +76,7 @@ class RddSources:
 
 
 def _states(source: Mapping[str, Any], references: Longs | None) -> dict[str, tuple[int, int]]:
-    """Length and time of the files of a source that hold some of the references; None: of all."""
+    """Return length and time of the files of a source that hold some of the references, or of all files for None."""
     if source["format"] == "local":
         return {}
     ordinals = None if references is None else np.unique(references >> _ORDINAL)

@@ -1,7 +1,7 @@
-"""Steps over what was recorded of an RDD program: from records of one place to those that they were made of, and to those made of them.
+"""Steps over the recorded associations of an RDD program: from the records of one place to their inputs, and to the records made of them.
 
-For `headwater.lineage(rdd)`. The places are the *points* of a program: its sources, the groups of its shuffles, what it persists.
-A step reads the segments of one point; references are ascending and each there once. Nothing here runs a job.
+For `headwater.lineage(rdd)`. The places are the *points* of a program: its sources, the groups of its shuffles, and
+persisted RDDs. A step reads the segments of one point. References are ascending and unique. Nothing here runs a job.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class Point:
 
     @cached_property
     def below(self) -> tuple[int, ...]:
-        """The operators whose records its own were made of, one for each way down; none below a source."""
+        """Return the operators that made its inputs, one for each way down; none below a source."""
         return tuple(int(column["operator"]) for column in self._roles if column["role"] == "ref")
 
     def backward(self, references: Longs) -> list[Longs]:
-        """What its records were made of, one list for each way down."""
+        """Return the inputs of its records, one list for each way down."""
         found = [rows[np.isin(keys, references)] for keys, rows in self._rows()]
         return _columns(found, len(self.below))
 
     def forward(self, given: References) -> Longs:
-        """Its records that were made of one of those given."""
+        """Return its records that were made of one of the given records."""
         found = [
             keys[np.any([np.isin(column, given.get(operator, ())) for operator, column in zip(self.below, rows.T, strict=True)], axis=0)]
             for keys, rows in self._rows()
@@ -51,7 +51,7 @@ class Point:
         return np.unique(np.concatenate([*found, np.empty(0, np.int64)]))
 
     def collides(self, references: Longs) -> bool:
-        """Whether one of its records may stand for two keys of one hash."""
+        """Return whether one of its records may stand for two keys of one hash."""
         _, segments = self._recording.recorded(self.operator, "check")
         found = [np.stack(decode(Segment.open(path.name, path.read_bytes())), axis=1) for _, path in segments]
         checks = np.unique(np.concatenate([*found, np.empty((0, 2), np.int64)]), axis=0)
@@ -66,7 +66,7 @@ class Point:
         return self._recording.recorded(self.operator, kind)
 
     def _rows(self) -> Iterator[tuple[Longs, Any]]:
-        """The references of its records, and for each those of what it was made of, segment by segment."""
+        """Return the references of its records and of their inputs, segment by segment."""
         by_key = self._roles and self._roles[0]["role"] == "key"
         for partition, path in self._recorded("group" if by_key else "rows")[1]:
             columns = decode(Segment.open(path.name, path.read_bytes()))
@@ -86,29 +86,33 @@ class Points:
                     self._by_operator.setdefault(known.top, Point(program, one, known))
 
     def at(self, operator: int) -> Point:
-        """The point of an operator.
+        """Return the point of an operator.
 
         Raises:
             UnsupportedError: its RDD is not known any more.
+
         """
         if operator not in self._by_operator:
             raise UnsupportedError(f"The records of {self._program.recording.text(operator)} are not there any more.")
         return self._by_operator[operator]
 
     def between(self, top: Iterable[int], bottom: int) -> list[Point]:
-        """The points from some operators down to `bottom`, both with them, those above first. A number is higher than those below it."""
+        """Return the points from some operators down to `bottom`, both included, the upper first.
+
+        A number is higher than those below it.
+        """
         return [self.at(one) for one in sorted(self._leading_to(top, bottom), reverse=True)]
 
     def sources(self, top: Iterable[int]) -> list[Point]:
-        """The sources below some operators, in the order in which the program made them."""
+        """Return the sources below some operators, in the order in which the program made them."""
         return [point for one in sorted(self._all(top)) if not (point := self.at(one)).below]
 
     def consumers(self, top: Iterable[int], operator: int) -> list[Point]:
-        """The points below or at some operators whose records are made of those of `operator`."""
+        """Return the points below or at some operators whose records are made of those of `operator`."""
         return [point for one in sorted(self._all(top)) if operator in (point := self.at(one)).below]
 
     def problems(self, operators: Iterable[int]) -> list[Mapping[str, str]]:
-        """What is wrong with what was recorded at some operators."""
+        """Return the faults of the recorded associations of some operators."""
         return self._program.recording.problems_of(operators)
 
     def _all(self, top: Iterable[int]) -> set[int]:
@@ -126,7 +130,7 @@ class Points:
 
 
 def outputs_of(program: Program, rdd: Any) -> list[Any]:
-    """The RDDs that the program made of an RDD and holds, and made nothing else of."""
+    """Return the RDDs that the program made of an RDD and nothing else, and still holds."""
     top = getattr(rdd, KNOWN).top
     made: dict[int, Any] = {}  # by what made them: the last that stands for it
     inner: set[int] = set()
@@ -140,7 +144,7 @@ def outputs_of(program: Program, rdd: Any) -> list[Any]:
 
 
 def united(some: Iterable[tuple[int, Longs]]) -> dict[int, Longs]:
-    """References by operator, each there once."""
+    """Return references by operator, each once."""
     found: dict[int, list[Longs]] = {}
     for operator, references in some:
         found.setdefault(operator, []).append(references)
@@ -153,7 +157,7 @@ def _columns(rows: Sequence[Any], count: int) -> list[Longs]:
 
 
 def _below(rdd: Any) -> Iterator[Any]:
-    """An RDD and all that it was made of, as far as Python knows."""
+    """Return an RDD and everything that it was made of, as far as Python knows."""
     waiting, seen = [rdd], set()
     while waiting:
         one = waiting.pop()

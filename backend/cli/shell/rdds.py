@@ -1,8 +1,9 @@
 """`headwater.lineage(rdd)`: the lineage of an RDD in the running shell, as RDDs (Titian, "LineageRDD"; the names are Titian's).
 
-For whoever looks at a wrong record of an RDD program. A LineageRDD is a place in the program and some of its records there; moves give
-others, and everything else that an RDD can do is done with the raw records. Nothing runs until records are asked for; what they are made
-of was recorded when the program's own jobs ran, or is when the first answer needs it.
+For a person who looks at a wrong record of an RDD program. A LineageRDD is a place in the program and some of its
+records there. Moves return others, and every other operation of an RDD works on the raw records. Nothing runs until
+records are asked for. The inputs of the records were recorded when the program's own jobs ran, or are recorded when
+the first answer needs them.
 """
 
 from __future__ import annotations
@@ -27,15 +28,16 @@ from headwater.spark_listener.rdd_records.known import KNOWN, Known
 from headwater.spark_listener.rdd_records.program import Program
 
 Wanted = dict[int, Longs]  # by the place of a reference among those of a record
-# What PySpark's operations look at in an RDD that they are given: one of ours is taken for its raw records.
+# PySpark's operations read these attributes of an RDD argument. They then use the raw records of a LineageRDD.
 _OF_RDDS = frozenset({"_id", "_is_barrier", "_is_pipelinable", "_jrdd", "_jrdd_deserializer", "_jrdd_val", "_prev_jrdd"})
 _HINT = "Call headwater.attach(spark, mode='active') before the program makes its first RDD, or start it by headwater run --mode active."
 
 
 class LineageRDD:
-    """Some records of an RDD, and where they came from and went. Made by `headwater.lineage`; immutable.
+    """Some records of an RDD, and their lineage in both directions. Made by `headwater.lineage`; immutable.
 
-    Whatever else an RDD has (`map`, `reduceByKey`, `collect`, …) is that of `rdd`, the raw records.
+    Every other operation of an RDD (`map`, `reduceByKey`, `collect`, …) is that of `rdd`, the raw records.
+
     """
 
     _headwater_raw = True  # RAW: operations of PySpark that are given one take `rdd`
@@ -54,7 +56,7 @@ class LineageRDD:
         return self._compared(value) if callable(value) else value
 
     def _compared(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        """A method of the raw records that looks at their files again once it is done."""
+        """Return a method of the raw records that checks their files again at its end."""
 
         @wraps(method)
         def compared(*args: Any, **named: Any) -> Any:
@@ -70,7 +72,9 @@ class LineageRDD:
 
     @property
     def rdd(self) -> Any:
-        """The raw records here, an RDD of the program's own kind. They are computed anew from the records of the stage's input.
+        """The raw records here, an RDD of the program's own kind.
+
+        They are computed anew from the records of the stage's input.
 
         Raises:
             SourceChangedError: a file that the stage reads is not what it was.
@@ -92,20 +96,21 @@ class LineageRDD:
         return rdd
 
     def getLineage(self) -> LineageRDD:  # noqa: N802  # Titian's name
-        """The same: a LineageRDD has its lineage."""
+        """Return this object: a LineageRDD has its lineage."""
         return self
 
     def filter(self, f: Callable[[Any], Any]) -> LineageRDD:
-        """Those of the records for which `f` is true, still with their lineage."""
+        """Return the records for which `f` is true, with their lineage."""
         return self._moved(self._at, self._known, self._wanted_of, (*self._keep, f))
 
     def goBack(self, branch: int | None = None) -> LineageRDD:  # noqa: N802  # Titian's name
-        """What the records were made of, one point back: the groups of a shuffle, a persisted RDD, or the source.
+        """Return the inputs of the records, one point back: the groups of a shuffle, a persisted RDD, or the source.
 
-        `branch` chooses, from 0, where they were made of several (a join, a union).
+        `branch` selects one of several inputs (a join, a union), from 0.
 
         Raises:
-            InvalidQueryError: this is a source already, or a branch is needed or not there.
+            InvalidQueryError: this is a source already, or a branch is needed or does not exist.
+
         """
         point = self._point
         if point is None:
@@ -117,16 +122,17 @@ class LineageRDD:
         return self._to(self._points.at(point.below[place]), lambda: self._backward(point, self._references[0])[place])
 
     def goBackAll(self, branch: int | None = None) -> LineageRDD:  # noqa: N802  # Titian's name
-        """The records of a source that these were made of. `branch` chooses the source, from 0, where there are several."""
+        """Return the records of a source behind these records. `branch` selects one of several sources, from 0."""
         sources = self._points.sources(self._known.operators)
         source = sources[_chosen(branch, [one.name for one in sources])]
         return self._to(source, lambda: self._down_to(source))
 
     def goNext(self, branch: int | None = None) -> LineageRDD:  # noqa: N802  # Titian's name
-        """What was made of these records, one point on, towards the RDD whose lineage was asked for.
+        """Return the records that were made of these, one point on, towards the RDD whose lineage was asked for.
 
         Raises:
-            InvalidQueryError: this is that RDD already, or a branch is needed or not there.
+            InvalidQueryError: this is that RDD already, or a branch is needed or does not exist.
+
         """
         root = self._root_known
         if self._at is self._root:
@@ -139,10 +145,10 @@ class LineageRDD:
         return ways[_chosen(branch, [name for name, _ in ways])][1]()
 
     def goNextAll(self, branch: int | None = None) -> LineageRDD:  # noqa: N802  # Titian's name
-        """All records of the RDD whose lineage was asked for that had one of these in them.
+        """Return all records of the RDD whose lineage was asked for that had one of these as an input.
 
-        At that RDD itself: all records that these went into, of the last RDD that the program made of it. `branch` chooses, from 0, where
-        there are several.
+        At that RDD itself: all records made of these in the last RDD that the program made of it. `branch` selects
+        one of several, from 0.
         """
         if self._at is not self._root or not (outputs := outputs_of(self._program, self._root)):
             return self._moved(self._root, self._root_known, self._up_to_root, ())
@@ -153,7 +159,9 @@ class LineageRDD:
         return here._moved(output, here._root_known, here._up_to_computed_root, ())
 
     def goTo(self, rdd: Any) -> LineageRDD:  # noqa: N802  # as its neighbours
-        """The records that these gave at a transformation of the same stage, which is run again on them: `rdd` is what it made.
+        """Return the records made of these at a transformation of the same stage, which runs again on them.
+
+        `rdd` is its result.
 
         Raises:
             InvalidQueryError: the RDD is not of this stage, or does not come after this place.
@@ -174,7 +182,7 @@ class LineageRDD:
 
     @property
     def _point(self) -> Point | None:
-        """The point that this is; None: it is an RDD on the way to one."""
+        """Return the point, or None for an RDD on the way to one."""
         return self._points.at(self._known.top) if self._known.top in self._known.operators else None
 
     @cached_property
@@ -186,7 +194,7 @@ class LineageRDD:
 
     @cached_property
     def _references(self) -> list[Longs]:
-        """What the records here are called, or are made of: a list for each of the operators."""
+        """Return the references of the records, or of their inputs: a list for each of the operators."""
         if self._point is not None and self._wanted is not None and not self._keep:
             return [self._wanted[0]]
         made_of = self._guarded(self._program.chosen(self._at, self._known, self._shipped(), self._keep, MadeOf))
@@ -255,7 +263,7 @@ class LineageRDD:
         return {place: found.get(operator, np.empty(0, np.int64)) for place, operator in enumerate(root.operators)}
 
     def _up_to_computed_root(self) -> Wanted:
-        """Like `_up_to_root`. What the program has not run yet is run, and recorded, first."""
+        """Like `_up_to_root`. A part of the program that has not run yet runs first, and is recorded."""
         passed = {point.operator for one in self._known.operators for point in self._points.between(self._root_known.operators, one)}
         if any(problem["kind"] in ("refused", "fault", "missing") for problem in self._points.problems(passed)):
             self._guarded(self._program.chosen(self._root, self._root_known, None, (), MadeOf)).count()
@@ -269,10 +277,11 @@ class LineageRDD:
 
 
 def lineage_of(rdd: Any) -> LineageRDD:
-    """The lineage of an RDD of the running program.
+    """Return the lineage of an RDD of the running program.
 
     Raises:
-        UnsupportedError: its records were not followed, and why.
+        UnsupportedError: its records were not followed. The message says why.
+
     """
     program = program_of(rdd.ctx)
     if program is None:

@@ -1,7 +1,7 @@
-"""`…/lineage`: which programs read and wrote a dataset and those around it, so many levels deep, in some time.
+"""`…/lineage`: the programs that read and wrote a dataset and its neighbours, to a number of levels, within a window of time.
 
-A relation is one access of one run. Runs are those of the program in that time that state the dataset; a program without such a run is told
-without runs.
+A relation is one access of one run. The runs are those of the program in the window that state the dataset. A program
+without such a run appears without runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_RUNS = 1_000  # of a program, in the time that is asked for
 
 
 class Collapse(StrEnum):
-    """By what relations are put together."""
+    """The key by which relations are merged."""
 
     ACCESS = "access"
     RUN = "run"
@@ -34,14 +34,14 @@ class Collapse(StrEnum):
 
 
 class Rollup(StrEnum):
-    """What programs are told as."""
+    """The level at which programs are shown."""
 
     WORKFLOW = "workflow"
 
 
 @dataclass(frozen=True, slots=True)
 class _Relation:
-    """`run` is empty where none is known."""
+    """One access. `run` is empty if no run is known."""
 
     data: str
     program: str
@@ -79,10 +79,11 @@ async def get_lineage(
 
 
 async def _around(ask: Asked, levels: int) -> list[Edge]:
-    """The flows of the time around the dataset, upstream and downstream.
+    """Return the flows of the window around the dataset, upstream and downstream.
 
     Raises:
-        InvalidQueryError: they are too many.
+        InvalidQueryError: the flows are too many.
+
     """
     found: dict[tuple[str, str], Edge] = {}
     for direction in (Direction.UPSTREAM, Direction.DOWNSTREAM):
@@ -123,10 +124,11 @@ async def _relations(ask: Asked, edges: Sequence[Edge], jobs: Sequence[str]) -> 
 
 
 async def runs_in(ask: Asked, job: str) -> list[Node]:
-    """The runs of a job that were first stated within the time.
+    """Return the runs of a job that were first stated within the window.
 
     Raises:
-        InvalidQueryError: they are too many.
+        InvalidQueryError: the runs are too many.
+
     """
     listing = await ask.graph.latest(ask.tenant, job, NodeKind.RUN, until=ask.window.until, first=_MOST_RUNS + 1)
     times = {
@@ -143,7 +145,7 @@ async def runs_in(ask: Asked, job: str) -> list[Node]:
 
 
 async def _rolled_up(ask: Asked, relations: Sequence[_Relation], pipelines: Mapping[str, str]) -> list[_Relation]:
-    """Pipelines for their jobs, and runs of pipelines for those of their jobs."""
+    """Replace jobs by their pipelines, and runs by the runs of these."""
     ids = sorted({node_id(NodeKind.RUN, relation.run) for relation in relations if relation.run})
     parents = {parse_id(run.id)[1][0]: _parent(run) for run in await ask.graph.get(ask.tenant, ids)}
     rolled = [
@@ -188,7 +190,7 @@ def _job(edge: Edge) -> str:
 
 
 def version_of(dataset: str, run: Node) -> str:
-    """The id of what a run wrote to a dataset."""
+    """Return the id of the version that a run wrote to a dataset."""
     return node_id(NodeKind.VERSION, *parse_id(dataset)[1], parse_id(run.id)[1][0])
 
 

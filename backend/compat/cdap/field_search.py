@@ -1,7 +1,8 @@
 """`/v3/namespaces/{namespace}/metadata/search`, `/v3/metadata/search`: datasets by their fields, as CDAP's search of metadata does.
 
-A term is the name of a field or dataset, or the beginning of one and `*`; `NAME:TYPE` asks for fields of a type, too. In any case. The
-index of names finds those that hold a term; at most so many are looked at, and beyond the question is refused rather than answered in part.
+A term is the name of a field or dataset, or the beginning of a name and `*`. `NAME:TYPE` also asks for fields of a
+type. Letters match in any case. The index of names finds the names that contain a term. A question that needs more
+names than the limit is refused, not answered in part.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _LOOKED_AT, _PORTION = 5_000, 1_000  # names that hold a term
 _MOST_TERMS = 10
 _MOST = 1_000  # datasets of an answer
 _TARGETS = frozenset({"all", "dataset"})
-# CDAP's simple types, and what types of other systems that are of the kind begin with.
+# CDAP's simple types, and the beginnings of types of other systems that are of the same kind.
 _TYPES: Mapping[str, tuple[str, ...]] = {
     "int": ("int", "integer"),
     "long": ("long", "bigint", "int8", "int64"),
@@ -46,7 +47,7 @@ _TYPES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """What a name is, or begins with; and of which type a field is, where that is asked."""
+    """A name, or the beginning of one, and optionally the type of a field."""
 
     name: str
     begins: bool
@@ -69,13 +70,13 @@ class _Term:
 
 
 def _simple(stated: str) -> str | None:
-    """CDAP's type for that of a field: `array<long>` is an array."""
+    """Return CDAP's type for the type of a field: `array<long>` is an array."""
     word = stated.replace("<", " ").replace("(", " ").partition(" ")[0]
     return next((kind for kind, names in _TYPES.items() if word in names or (kind == "boolean" and word.startswith("bool"))), None)
 
 
 class _Search:
-    """What is asked."""
+    """The parameters of a search."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""`…/lineage/fields/{field}/operations`: by which operations of which programs a field was made, and others were made of it.
+"""`…/lineage/fields/{field}/operations`: the operations of programs that made a field, or that made other fields of it.
 
-Each program reads datasets, transforms fields, and writes a dataset. The transformation is named as OpenLineage has it (IDENTITY,
-AGGREGATION, FILTER, …); where nobody states one, it is UNKNOWN. Programs that do the same are told together. What a program recorded of a
-run (`recorder`) is told as it was recorded, and as `declared`.
+Each program reads datasets, transforms fields, and writes a dataset. A transformation has OpenLineage's name
+(IDENTITY, AGGREGATION, FILTER, …), or UNKNOWN if no event states one. Programs that do the same are listed together.
+Operations that a program recorded for a run (`recorder`) are shown as they were recorded, and as `declared`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Made = tuple[str, str, str]  # a transformation: its name, its description, and 
 
 @dataclass(slots=True)
 class Recorded:
-    """Which runs recorded the same, and when the last of them did, in seconds since 1970."""
+    """The runs that recorded the same operations, and the time of the last of them, in seconds since 1970."""
 
     at: int = 0
     runs: list[str] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Recorded:
 
 @router.get("/fields/{field}/operations")
 async def get_operations(ask: Ask, field: Field, direction: Way = Directions.BOTH) -> dict[str, Any]:
-    """For `incoming` and `outgoing` a list of `{programs, operations}`."""
+    """Return a list of `{programs, operations}` for `incoming` and `outgoing`."""
     column = await column_of(ask, field)
     body: dict[str, Any] = {}
     if direction is not Directions.OUTGOING:
@@ -73,10 +73,10 @@ async def _programs(ask: Asked, edges: Sequence[Edge], field: str, *, incoming: 
 
 
 async def recorded_by(ask: Asked, job: str, field: str, *, incoming: bool) -> dict[str, Recorded]:
-    """Operations about a field that the latest runs of a program in the time recorded: JSON texts, each with its runs.
+    """Return operations about a field that the latest runs of a program in the window recorded: JSON texts, each with its runs.
 
     Raises:
-        InvalidQueryError: they recorded too much.
+        InvalidQueryError: the runs recorded too much.
     """
     endpoint = EndPoint(namespace=ask.namespace, name=ask.name)
     found: dict[str, Recorded] = {}
@@ -103,7 +103,7 @@ async def recorded_by(ask: Asked, job: str, field: str, *, incoming: bool) -> di
 
 
 async def _executed(ask: Asked, jobs: Sequence[str]) -> dict[str, int]:
-    """When the last run of each job began, in seconds since 1970."""
+    """Return when the last run of each job began, in seconds since 1970."""
     last = {job.id: str(job.properties["lastRun"]) for job in await ask.graph.get(ask.tenant, jobs) if "lastRun" in job.properties}
     runs = {run.id: run.properties for run in await ask.graph.get(ask.tenant, sorted(set(last.values())))}
     began = {job: runs.get(run, {}).get("startedAt") or runs.get(run, {}).get("updatedAt") for job, run in last.items()}
@@ -111,7 +111,7 @@ async def _executed(ask: Asked, jobs: Sequence[str]) -> dict[str, int]:
 
 
 def derived_operations(made: Mapping[Made, set[str]]) -> list[dict[str, Any]]:
-    """The operations of a program, so that each comes after those that it takes fields from."""
+    """Return the operations of a program. Each comes after those that it takes fields from."""
     sources = sorted({column for columns in made.values() for column in columns})
     read: dict[str, list[str]] = {}
     for column in sources:

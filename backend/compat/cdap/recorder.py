@@ -1,8 +1,8 @@
 """`POST /v3/namespaces/{namespace}/apps/{application}/{type}/{program}/runs/{run}/lineage/operations`: the recorder of operations.
 
-CDAP's programs record operations on fields within CDAP; over HTTP it has no recorder. This one has the path of a run there, and takes
-operations in the form in which `…/fields/{field}/operations` answers them. They are what the caller declares, and are marked so wherever
-they are shown.
+CDAP's programs record operations on fields within CDAP. CDAP has no recorder over HTTP. This one has CDAP's path of a
+run, and accepts operations in the form in which `…/fields/{field}/operations` answers them. They are declarations of
+the caller, and every answer marks them so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ router = APIRouter(prefix="/v3/namespaces/{namespace}/apps", tags=["cdap"])
 
 
 class ProgramType(StrEnum):
-    """The types of programs, as CDAP's paths have them."""
+    """The types of programs in CDAP's paths."""
 
     SPARK = "spark"
     MAPREDUCE = "mapreduce"
@@ -40,7 +40,7 @@ class ProgramType(StrEnum):
 
 
 def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
-    """A JSON Schema without references: within a specification they would lead elsewhere."""
+    """Return a JSON Schema without references: within a specification they would point to other places."""
     if isinstance(schema, dict):
         if "$ref" in schema:
             return _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)
@@ -76,7 +76,10 @@ async def post_operations(
     parts: Annotated[Service, Depends(service)],
     log: Annotated[RequestAuditor, Depends(auditor)],
 ) -> Response:
-    """Record the operations on fields of one run: `{operations, time}`. The answer comes after they are on the disk."""
+    """Record the operations on fields of one run: `{operations, time}`.
+
+    The answer comes after they are on the disk.
+    """
     _require_uuid(run)
     program_run = ProgramRun(namespace, application, program, kind.value, run)
     subjects, read = await read_body(request, parts, who, read_packed_recording, program_run, limit=DECLARATION.size, inline=_INLINE)

@@ -1,4 +1,4 @@
-"""What every endpoint here has: who asks about which dataset, and in which time."""
+"""The common parts of all endpoints: the caller, the dataset, and the window of time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 class Directions(StrEnum):
-    """Which way the lineage of a field is followed."""
+    """The directions in which the lineage of a field is followed."""
 
     INCOMING = "incoming"
     OUTGOING = "outgoing"
@@ -34,13 +34,16 @@ class Directions(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From `start`, up to `end` and without it, in seconds since 1970."""
+    """The time from `start` to before `end`, in seconds since 1970."""
 
     start: int
     end: int
 
     def touches(self, edge: Edge) -> bool:
-        """Whether the time in which an edge was stated touches the window. One without a time was always there."""
+        """Return whether the window contains a time at which an edge was stated.
+
+        An edge without a time always matches.
+        """
         first, last = edge.first.partition(" ")[0], edge.last.partition(" ")[0]
         return not first or (first < self.until and last >= self.since)
 
@@ -57,7 +60,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The graph and whose it is, the dataset that is asked about, and the time."""
+    """The graph, the tenant, the dataset of the question, and the window."""
 
     graph: GraphStore
     tenant: str
@@ -93,7 +96,7 @@ Ask = Annotated[Asked, Depends(_asked)]
 
 
 def subject_router() -> APIRouter:
-    """A router for one subject."""
+    """Return a router for one subject."""
     return APIRouter(prefix="/v3/namespaces/{namespace}/datasets/{dataset}/lineage", tags=["cdap"])
 
 

@@ -1,11 +1,11 @@
-"""Marquez's read API, so that programs written for Marquez can ask Headwater: `/api/v1/namespaces`, `/jobs`, `/lineage`, `/search`, ….
+"""Marquez's read API for programs written for Marquez: `/api/v1/namespaces`, `/jobs`, `/lineage`, `/search`, ….
 
-For clients of Marquez 0.51, as its OpenAPI document (`spec/openapi.yml`) and `marquez-python` have it. Each module answers about one
-subject; `shapes` and its neighbours say what a job, a run, a dataset looks like there. What Headwater does not know is null, or left out
-where Marquez's documents allow no null; nothing is made up. Nothing but tags can be
-changed here: events and declarations do that.
+For clients of Marquez 0.51, as its OpenAPI document (`spec/openapi.yml`) and `marquez-python` have it. Each module
+answers about one subject. The modules `*_shape` give jobs, runs and datasets Marquez's form. Facts that Headwater
+does not know are null, or left out if Marquez's documents allow no null. Nothing is made up. Only tags can be changed
+here; events and declarations change everything else.
 
-A page is read by an index of the store, however much there is beside it: nothing here looks through all jobs, datasets or runs.
+An index of the store reads each page. Nothing here reads all jobs, datasets or runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from headwater.backend.compat.marquez import (
     tags,
 )
 
-# A subject is a module with a `router`, and its line here.
+# A new subject is a module with a `router`, and a line here.
 ROUTERS = tuple(
     subject.router
     for subject in (

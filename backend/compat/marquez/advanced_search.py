@@ -1,6 +1,7 @@
-"""`GET /api/v2beta/search/…`: what Marquez's page asks with each letter, where its advanced search is on.
+"""`GET /api/v2beta/search/…`: the question that Marquez's page asks with each letter if its advanced search is on.
 
-Marquez has an OpenSearch for it, which looks into facets, too. Here names are searched by a part: of jobs, of datasets and of fields.
+Marquez uses an OpenSearch for it, which also searches facets. Headwater searches the names of jobs, datasets and
+fields.
 """
 
 from __future__ import annotations
@@ -77,5 +78,5 @@ def _facets(ask: Asked, node: Node | None) -> dict[str, Any]:
 
 
 def _marked(name: str, part: str) -> str:
-    """The name with what was searched in it between `<em>` and `</em>`, by which the page shows it."""
+    """Return the name with `<em>` and `</em>` around the text of the search. The page shows these marks."""
     return re.sub(re.escape(part), lambda found: f"<em>{found[0]}</em>", name, flags=re.IGNORECASE)

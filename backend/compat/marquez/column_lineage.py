@@ -1,7 +1,7 @@
-"""`GET /api/v1/column-lineage`: which columns those of a dataset or job, or one alone, derive from, and which derive from them.
+"""`GET /api/v1/column-lineage`: lineage of the columns of a dataset or job, or of one column, in both directions.
 
-A node is told as Marquez tells it: its `inEdges` begin at the node itself, as its `outEdges` do, and lead to what it derives from. Clients
-of Marquez rely on that.
+Both `inEdges` and `outEdges` of a node begin at the node, as in Marquez, and `inEdges` lead to the columns that it
+derives from. Clients of Marquez rely on that.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Downstream = Annotated[bool, Query(alias="withDownstream", description="Also wha
 
 @router.get("/column-lineage")
 async def get_column_lineage(ask: Ask, name: NodeId, depth: Depth = 20, downstream: Downstream = False) -> dict[str, Any]:
-    """The lineage of columns: `{"graph": […], "truncated"}`, the nodes in order of their ids; columns without any are left out.
+    """Return the lineage of columns: `{"graph": […], "truncated"}`, the nodes in order of their ids, without columns that have none.
 
-    `truncated` counts columns that were reached and left out: the furthest.
+    `truncated` is the number of columns that were reached and left out, the furthest.
     """
     node = await node_of(ask, name, (NodeKind.DATASET, NodeKind.COLUMN, NodeKind.JOB))
     columns = await _columns(ask, node)
@@ -46,10 +46,11 @@ async def get_column_lineage(ask: Ask, name: NodeId, depth: Depth = 20, downstre
 
 
 async def _columns(ask: Asked, node: Node) -> list[str]:
-    """The columns of a dataset, those that a job writes, or the one itself.
+    """Return the columns of a dataset, those that a job writes, or the named column.
 
     Raises:
-        InvalidQueryError: they are too many.
+        InvalidQueryError: the columns are too many.
+
     """
     if node.kind is NodeKind.COLUMN:
         return [node.id]

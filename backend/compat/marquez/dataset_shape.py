@@ -1,4 +1,4 @@
-"""Datasets and their versions as Marquez tells them. A version is what one run wrote, and its id is the run's."""
+"""Datasets and their versions in Marquez's form. A version is the output of one run, and its id is the run's."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ _STREAMS = ("kafka://", "kinesis://", "pulsar://", "pubsub")
 
 
 async def bodies_of_datasets(ask: Asked, datasets: Sequence[Node]) -> list[dict[str, Any]]:
-    """Datasets in Marquez's form, in their order.
+    """Return datasets in Marquez's form, in their order.
 
     Raises:
-        InvalidQueryError: they have too many fields to be told at once.
+        InvalidQueryError: the datasets have too many fields for one answer.
+
     """
     stated = await when_stated(ask, [dataset.id for dataset in datasets])
     fields = await _fields(ask, datasets)
@@ -60,7 +61,10 @@ async def bodies_of_datasets(ask: Asked, datasets: Sequence[Node]) -> list[dict[
 
 
 async def bodies_of_versions(ask: Asked, dataset: Node, versions: Sequence[Node]) -> list[dict[str, Any]]:
-    """Versions of a dataset in Marquez's form. The graph keeps the fields and facets of the dataset, not those of each version."""
+    """Return versions of a dataset in Marquez's form.
+
+    The graph keeps the fields and facets of the dataset, not those of each version.
+    """
     versions = await with_ends(ask.graph, ask.tenant, versions)
     stated = await when_stated(ask, [version.id for version in versions])
     fields = (await _fields(ask, [dataset]))[dataset.id]
@@ -107,11 +111,11 @@ def _body(ask: Asked, dataset: Node, stated: Stated, fields: Sequence[Mapping[st
 
 
 async def _fields(ask: Asked, datasets: Sequence[Node]) -> Mapping[str, list[dict[str, Any]]]:
-    """The fields of each dataset: those that its schema states, else the columns that are known."""
+    """Return the fields of each dataset: those of its stated schema, else its known columns."""
     stated: dict[str, list[tuple[str, str, str | None]]] = {}
     count = 0
     for dataset in datasets:
-        # One dataset after the other, and apart from the loop: a schema may be of any length, and others wait.
+        # One dataset after the other, in a thread: a schema may be long, and other callers wait for the event loop.
         stated[dataset.id] = await asyncio.to_thread(_schema, dataset)
         if not stated[dataset.id] and not _has_schema(dataset):
             listing = await ask.graph.listed(ask.tenant, node_id(NodeKind.COLUMN, *_names(dataset), ""), first=_MOST_FIELDS)
@@ -137,7 +141,7 @@ async def _fields(ask: Asked, datasets: Sequence[Node]) -> Mapping[str, list[dic
 
 
 def _schema(dataset: Node) -> list[tuple[str, str, str | None]]:
-    """Name, type and description of the fields that a dataset's schema states."""
+    """Return name, type and description of the fields in a dataset's stated schema."""
     schema = objects(mapping(dataset.properties.get("schema")).get("fields"))
     return [(name, text(field.get("type")) or "", text(field.get("description"))) for field in schema if (name := text(field.get("name")))]
 
@@ -147,18 +151,21 @@ def _has_schema(dataset: Node) -> bool:
 
 
 def _keys(tags: Collection[str]) -> list[str]:
-    """Tags without those that are another with its value (`pii=email` beside `pii`)."""
+    """Return tags without those that repeat another with its value (`pii=email` next to `pii`)."""
     return sorted(tag for tag in tags if "=" not in tag or tag.partition("=")[0] not in tags)
 
 
 def _current(versions: Sequence[Node]) -> Node | None:
-    """The version that was written last by a run that completed."""
+    """Return the last version that a completed run wrote."""
     written = [version for version in versions if isinstance(version.properties.get("writtenAt"), str)]
     return max(written, key=lambda version: (version.properties["writtenAt"], version.id), default=None)
 
 
 async def _column_lineage(ask: Asked, columns: Sequence[str]) -> Mapping[str, list[dict[str, Any]]]:
-    """What each column derives from, one step back. Nothing where that is too much to be told with datasets: `/column-lineage` tells it."""
+    """Return the inputs of each column, one step back, or nothing if that is too much.
+
+    `/column-lineage` then answers.
+    """
     if not columns:
         return {}
     limit = len(columns) + _MOST_SOURCES
@@ -177,7 +184,7 @@ async def _column_lineage(ask: Asked, columns: Sequence[str]) -> Mapping[str, li
 
 
 def input_field(column: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """A column that another derives from, with the last that was stated of how."""
+    """Return a column from which another derives, with the last statement of how."""
     namespace, dataset, field = parse_id(column)[1]
     step = next(iter(objects(properties.get("transformations"))), {})
     return {

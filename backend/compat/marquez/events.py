@@ -1,7 +1,7 @@
-"""`GET /api/v1/events/lineage`: the OpenLineage events that were taken, in the order in which they came.
+"""`GET /api/v1/events/lineage`: the accepted OpenLineage events, in the order in which they arrived.
 
-The log is in that order. By the time that an event states it has no index: so `before` and `after` look at every event, and are refused
-where these are too many.
+The log has this order, and no index by the time that an event states. Questions with `before` and `after` read every
+event, and are refused if the events are too many.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_BYTES = 32 << 20  # of the events of a page
 
 
 class Sort(StrEnum):
-    """Which come first: the last (`desc`), or the first."""
+    """The order: the last event first (`desc`), or the first."""
 
     LAST = "desc"
     FIRST = "asc"
@@ -118,7 +118,7 @@ def _instant(stated: str | None, field: str) -> str | None:
 
 
 def _without_values(event: Mapping[str, Any]) -> dict[str, Any]:
-    """An event without the facets that tell what columns hold."""
+    """Return an event without the facets that show values of columns."""
     shown = dict(event)
     for name in ("run", "job", "dataset"):
         if name in shown:

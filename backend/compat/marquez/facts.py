@@ -1,4 +1,4 @@
-"""What nodes of all kinds have in Marquez's form: when they were first and last stated, and their facets."""
+"""The common parts of all nodes in Marquez's form: the times when they were first and last stated, and their facets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headwater.graph.stores import Direction
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """When something was first and last stated (None: no event says), and the ids of what contains it."""
+    """The times when a node was first and last stated (None: no event says), and the ids of its containers."""
 
     created: str | None
     updated: str | None
@@ -26,7 +26,7 @@ NEVER = Stated(None, None, ())
 
 
 async def when_stated(ask: Asked, ids: Sequence[str]) -> Mapping[str, Stated]:
-    """When each node was stated, by the edges from what contains it; else by what the caller sees of who reads and writes it."""
+    """Return when each node was stated, by the edges from its containers, else by the reads and writes that the caller sees."""
     by_child: dict[str, list[Edge]] = {}
     for edge in await ask.graph.neighbours(ask.tenant, ids, direction=Direction.UPSTREAM, kinds=[EdgeKind.CONTAINS]):
         by_child.setdefault(edge.dst, []).append(edge)
@@ -40,12 +40,12 @@ async def when_stated(ask: Asked, ids: Sequence[str]) -> Mapping[str, Stated]:
 
 
 def facets(ask: Asked, properties: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The facets of a node. Who may not know what any column holds is not told those that say it."""
+    """Return the facets of a node, without values of columns for a caller who may not read them."""
     return {name: facet for name, facet in facets_of(properties).items() if ask.tells_values or not holds_values(name)}
 
 
 def by_id(nodes: Iterable[Node]) -> dict[str, Node]:
-    """Nodes by their ids."""
+    """Return nodes by their ids."""
     return {node.id: node for node in nodes}
 
 

@@ -1,4 +1,4 @@
-"""Jobs as Marquez tells them."""
+"""Jobs in Marquez's form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _LATEST = 10  # runs that a job is told with, as by Marquez
 
 
 async def bodies_of_jobs(ask: Asked, jobs: Sequence[Node], *, runs: bool = False) -> list[dict[str, Any]]:
-    """Jobs in Marquez's form, in their order. `runs`: each with its latest runs, and not only with the last."""
+    """Return jobs in Marquez's form, in their order.
+
+    `runs` adds the latest runs of each; otherwise it has only the last.
+    """
     ids = [job.id for job in jobs]
     stated = await when_stated(ask, ids)
     read = await _datasets(ask, ids, Direction.UPSTREAM)
@@ -37,7 +40,7 @@ async def bodies_of_jobs(ask: Asked, jobs: Sequence[Node], *, runs: bool = False
 
 
 def dataset_id(dataset: str) -> dict[str, str]:
-    """A dataset as Marquez names it, of its node's id."""
+    """Return a dataset's id in Marquez's form, from its node's id."""
     namespace, name = parse_id(dataset)[1]
     return {"namespace": namespace, "name": name}
 
@@ -68,7 +71,7 @@ def _body(ask: Asked, job: Node, stated: Stated, read: Sequence[str], written: S
 
 
 async def _datasets(ask: Asked, jobs: Sequence[str], direction: Direction) -> Mapping[str, list[str]]:
-    """The datasets that each job reads (upstream) or writes (downstream), in order of their ids."""
+    """Return the datasets that each job reads (upstream) or writes (downstream), in order of their ids."""
     kind = EdgeKind.READS if direction is Direction.UPSTREAM else EdgeKind.WRITES
     found: dict[str, set[str]] = {job: set() for job in jobs}
     for edge in await ask.graph.neighbours(ask.tenant, jobs, direction=direction, kinds=[kind]):
@@ -79,7 +82,7 @@ async def _datasets(ask: Asked, jobs: Sequence[str], direction: Direction) -> Ma
 
 
 def job_type(properties: Mapping[str, Any]) -> str:
-    """Marquez knows batch jobs, streams and services; a job is of the first kind where nobody says."""
+    """Return batch, stream or service. A job without a stated type is a batch job."""
     stated = mapping(properties.get("jobType"))
     kinds = {str(stated.get("processingType")).upper(), str(stated.get("jobType")).upper()}
     return "STREAM" if kinds & {"STREAMING", "STREAM"} else "SERVICE" if "SERVICE" in kinds else "BATCH"

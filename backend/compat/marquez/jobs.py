@@ -1,6 +1,7 @@
 """`/api/v1/namespaces/{namespace}/jobs…` and `/api/v1/jobs`: jobs, their versions, their runs.
 
-The states of last runs are in no index: who asks for jobs by them has all jobs looked at, and is refused where these are too many.
+No index holds the states of last runs. A question for jobs in a state reads all jobs, and is refused if they are too
+many.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _PORTION = 1_000
 
 
 class RunState(StrEnum):
-    """States of a run, as Marquez names them."""
+    """States of a run in Marquez's names."""
 
     NEW = "NEW"
     RUNNING = "RUNNING"
@@ -69,7 +70,7 @@ async def get_runs(namespace: Namespace, job: JobName, ask: Ask, place: Page) ->
 
 @router.get("/namespaces/{namespace}/jobs/{job}/versions")
 async def get_versions(namespace: Namespace, job: JobName, ask: Ask, place: Page) -> dict[str, Any]:
-    """The versions of a job, of which it has one: `{"versions": […]}`."""
+    """The versions of a job. A job has one here: `{"versions": […]}`."""
     versions = [await _version(ask, await _job(ask, namespace, job))]
     return {"versions": versions[place.offset :][: place.limit], "totalCount": len(versions)}
 
@@ -92,10 +93,11 @@ async def _jobs(ask: Asked, prefix: str, place: Page, states: list[RunState] | N
 
 
 async def _in_states(ask: Asked, prefix: str, place: Page, states: frozenset[str]) -> Listing:
-    """A page of the jobs whose last run is in one of the states.
+    """Return a page of the jobs whose last run is in one of the states.
 
     Raises:
-        InvalidQueryError: there are too many jobs to look at each.
+        InvalidQueryError: the jobs are too many to read each.
+
     """
     found: list[Node] = []
     after, looked_at = None, 0

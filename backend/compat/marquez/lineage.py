@@ -1,7 +1,7 @@
 """`GET /api/v1/lineage`: the jobs and datasets around one of them, with the edges between.
 
-Lineage here is what a node came from and what was made of it. Marquez answers with every job that shares a dataset, however: also with what
-else a source is read by, which is no lineage of the node that was asked about. That is left out.
+The lineage of a node here is its upstream and its downstream. Marquez also answers with other jobs that read a source
+of the node. They are no lineage of the node, and are left out.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _MOST = 2_000  # nodes of one answer, each with its runs or fields
 
 @router.get("/lineage")
 async def get_lineage(ask: Ask, name: NodeId, depth: Depth = 20) -> Response:
-    """The lineage of a dataset or job, upstream and downstream: `{"graph": […], "truncated"}`, the nodes in order of their ids.
+    """Return the lineage of a dataset or job, upstream and downstream: `{"graph": […], "truncated"}`, the nodes in order of their ids.
 
-    `truncated` counts nodes that were reached and left out: the furthest. `hidden` stands there where something lies in namespaces that the
-    caller may not read.
+    `truncated` is the number of nodes that were reached and left out, the furthest. The answer has `hidden` if some
+    nodes lie in namespaces that the caller may not read.
     """
     node = await node_of(ask, name, (NodeKind.DATASET, NodeKind.JOB))
-    # The last jobs are told with their datasets. A dataset's own jobs come before the first that are counted.
+    # The furthest jobs list their datasets, too. The jobs of the dataset itself are not counted.
     hops = 2 * depth + (2 if node.kind is NodeKind.DATASET else 1)
     reached = await ask.graph.reach(
         ask.tenant, [node.id], direction=Direction.BOTH, kinds=[EdgeKind.READS, EdgeKind.WRITES], depth=hops, limit=_MOST
@@ -54,7 +54,7 @@ async def _nodes(ask: Asked, reached: Subgraph) -> list[dict[str, Any]]:
 
 
 def nodes_with_edges(nodes: Sequence[Node], edges: Sequence[tuple[str, str]], about: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Nodes in Marquez's form, with the edges that join two of them."""
+    """Return nodes in Marquez's form, with the edges that join two of them."""
     names = {node.id: node_name(node.id) for node in nodes}
     into: dict[str, list[dict[str, str]]] = {node.id: [] for node in nodes}
     out: dict[str, list[dict[str, str]]] = {node.id: [] for node in nodes}

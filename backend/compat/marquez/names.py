@@ -1,7 +1,7 @@
-"""Names in paths, of which slashes and percent signs are encoded: `/api/v1/namespaces/s3%3A%2F%2Flake/datasets/%2Fa%2Fb`.
+"""Names in paths, with encoded slashes and percent signs: `/api/v1/namespaces/s3%3A%2F%2Flake/datasets/%2Fa%2Fb`.
 
-A server decodes a path before it looks for a route, and a name with a slash becomes two. So below these paths guard and routes see the path
-as it was sent, and whoever asks for a name decodes it.
+A server decodes a path before it looks for a route, and a name with a slash becomes two. Below these paths, guard and
+routes therefore see the path as it was sent, and the code that reads a name decodes it.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ class EncodedNames:
 
 
 def decoded(sent: str) -> str:
-    """The name that a part of a path stands for.
+    """Return the decoded name in a part of a path.
 
     Raises:
-        InvalidQueryError: it is no text in UTF-8.
+        InvalidQueryError: the bytes are not UTF-8.
+
     """
     try:
         return unquote(sent, errors="strict")

@@ -1,7 +1,7 @@
 """`/api/v1/namespaces` and `/api/v1/sources`.
 
-Marquez has one kind of namespace, for jobs and datasets. Here a namespace of jobs is a `system`, and one of datasets a `platform`; a name
-that is both is listed once. A source is a namespace of datasets.
+Marquez has one kind of namespace, for jobs and datasets. In Headwater a namespace of jobs is a `system`, and one of
+datasets a `platform`. A name that is both is listed once. A source is a namespace of datasets.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ _HOLDING = (NodeKind.PLATFORM, NodeKind.SYSTEM)
 
 
 async def require_namespace(ask: Asked, namespace: str) -> list[Node]:
-    """The nodes that a namespace is.
+    """Return the nodes of a namespace.
 
     Raises:
         NotFoundError: nothing is in it.
+
     """
     found = await ask.graph.get(ask.tenant, [node_id(kind, namespace) for kind in _HOLDING])
     if not found:
@@ -67,7 +68,7 @@ async def get_source(source: Annotated[str, Depends(_source_name)], ask: Ask) ->
 
 
 async def _merged(ask: Asked, place: Page) -> Listing:
-    """A page of the namespaces of both kinds, each once. There are few beside what they hold."""
+    """Return a page of the namespaces of both kinds, each once. There are few of them."""
     end = place.offset + place.limit
     listings = [await ask.graph.listed(ask.tenant, f"{kind}:", first=end) for kind in _HOLDING]
     names: dict[str, Node] = {}
@@ -79,7 +80,7 @@ async def _merged(ask: Asked, place: Page) -> Listing:
 
 
 def _body(nodes: list[Node]) -> dict[str, Any]:
-    """Of a namespace the graph knows neither when it was first seen nor, mostly, whose it is."""
+    """Return a namespace. The graph does not know when it was first seen, and rarely knows its owner."""
     abouts = [descriptions_of(node) for node in nodes]
     return {
         "name": parse_id(nodes[0].id)[1][0],

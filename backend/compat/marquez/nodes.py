@@ -1,7 +1,7 @@
-"""Nodes as Marquez names them: `dataset:NAMESPACE:NAME`, `job:NAMESPACE:NAME`, `datasetField:NAMESPACE:NAME:FIELD`.
+"""Nodes in Marquez's names: `dataset:NAMESPACE:NAME`, `job:NAMESPACE:NAME`, `datasetField:NAMESPACE:NAME:FIELD`.
 
-Nothing is encoded there, and namespaces and names have colons (`s3://lake:9000`), so such a text can be read in several ways. It is
-taken for the node that the graph has. Where the graph has two of them, the text is refused.
+These names have no encoding, and namespaces and names may have colons (`s3://lake:9000`), so that a text can be read
+in several ways. The reading that exists in the graph is used. A text is refused if two such nodes exist.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ _MOST_COLONS = 40  # with which there are 780 ways to read the id of a field
 
 
 def node_name(identifier: str) -> str:
-    """The id of a node, as Marquez writes it."""
+    """Return the id of a node in Marquez's form."""
     kind, parts = parse_id(identifier)
     return ":".join([_NAMES[NodeKind(kind)], *parts])
 
 
 async def node_of(ask: Asked, name: str, kinds: Sequence[NodeKind]) -> Node:
-    """The node of one of the kinds that Marquez names so.
+    """Return the node of one of the kinds with a name of Marquez.
 
     Raises:
-        InvalidQueryError: it is no such name, or could be that of two nodes.
-        NotFoundError: there is no such node.
-        UnsupportedError: it names a version of a node.
+        InvalidQueryError: the text is no such name, or could name two nodes.
+        NotFoundError: no such node exists.
+        UnsupportedError: the text names a version of a node.
+
     """
     prefix, colon, rest = name.partition(":")
     kind, parts = _KINDS.get(prefix, (None, 0))

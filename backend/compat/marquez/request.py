@@ -1,4 +1,4 @@
-"""What every endpoint here has: who asks about which graph, which page, and errors in Marquez's form."""
+"""The common parts of all endpoints: the caller, the graph, the page, and errors in Marquez's form."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_BROUGHT = 20_000  # fields of datasets, or inputs of runs, of a page
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The graph, whose it is, and whether the caller may know what any column holds."""
+    """The graph, the tenant, and whether the caller may know values of columns."""
 
     graph: GraphStore
     tenant: str
@@ -35,7 +35,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A page: so many entries after so many."""
+    """A page: the number of entries, and the number before them."""
 
     limit: int
     offset: int
@@ -57,7 +57,7 @@ Page = Annotated[Place, Depends(_place)]
 
 
 class _Route(APIRoute):
-    """Errors that the caller can mend have `code` too, as Marquez's have (`{"code": 404, "message": "…"}`)."""
+    """A route whose client errors also have `code`, as Marquez's have (`{"code": 404, "message": "…"}`)."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
@@ -73,20 +73,21 @@ class _Route(APIRoute):
 
 
 def subject_router(version: str = "v1") -> APIRouter:
-    """A router for one subject."""
+    """Return a router for one subject."""
     return APIRouter(prefix=f"/api/{version}", tags=["marquez"], route_class=_Route)
 
 
 def not_found(what: str, name: str) -> NotFoundError:
-    """What Marquez says of a thing that is not there."""
+    """Return Marquez's answer for something that does not exist."""
     return NotFoundError(f"{what} '{name[:500]}' not found.", hint="Names are told exactly, in the case that events state them in.")
 
 
 def require_fewer(count: int, what: str, entries: int) -> None:
-    """Refuse a page that costs too much. A single entry is always told.
+    """Refuse a page that costs too much. A single entry is always answered.
 
     Raises:
-        InvalidQueryError: the entries of a page bring more than is told at once.
+        InvalidQueryError: the entries of a page bring more than the limit.
+
     """
     if entries > 1 and count > _MOST_BROUGHT:
         raise InvalidQueryError(
@@ -97,10 +98,10 @@ def require_fewer(count: int, what: str, entries: int) -> None:
 
 
 async def answer(body: Any) -> JSONResponse:
-    """What is told, as JSON that was made apart from the loop, on which all other callers wait."""
+    """Return the content as JSON that is made in a thread, because all other callers wait for the event loop."""
     return await asyncio.to_thread(JSONResponse, body)
 
 
 def page_of(name: str, entries: list[Any], listing: Listing) -> dict[str, Any]:
-    """A page of entries as Marquez gives it."""
+    """Return a page of entries in Marquez's form."""
     return {name: entries, "totalCount": listing.total}

@@ -1,7 +1,7 @@
-"""Runs as Marquez tells them.
+"""Runs in Marquez's form.
 
-A run reads a version of each input: the one that a capture knows of, else the last one that was complete when the run began. An input
-without a known version is not listed. A version's id is that of the run that wrote it.
+A run reads a version of each input: the one in its capture, else the last one that was complete when the run began.
+An input without a known version is not listed. A version's id is that of the run that wrote it.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ _PORTION = 2_000  # inputs whose versions are in memory at a time
 
 
 async def bodies_of_runs(ask: Asked, runs: Sequence[Node]) -> list[dict[str, Any]]:
-    """Runs in Marquez's form, in their order."""
+    """Return runs in Marquez's form, in their order."""
     stated = await when_stated(ask, [run.id for run in runs])
     inputs = await _inputs(ask, runs)
     outputs = await _outputs(ask, runs)
-    # Apart from the loop, on which all other callers wait.
+    # In a thread, because all other callers wait for the event loop.
     return await asyncio.to_thread(lambda: [_body(ask, run, stated.get(run.id, NEVER), inputs[run.id], outputs[run.id]) for run in runs])
 
 
 async def states_of_runs(ask: Asked, runs: Sequence[str]) -> Mapping[str, str]:
-    """The state of each run, as Marquez names it."""
+    """Return the state of each run in Marquez's names."""
     return {run.id: _state(run) for run in await ask.graph.get(ask.tenant, runs)}
 
 
 def job_version(namespace: str, name: str) -> str:
-    """The one version that a job has here: the graph keeps what a job reads and writes, not how that changed."""
+    """Return the one version of a job. The graph keeps the inputs and outputs of a job, not how they changed."""
     return str(uuid5(NAMESPACE_URL, node_id(NodeKind.JOB, namespace, name)))
 
 
 def version_id(version: str) -> dict[str, str]:
-    """A version as Marquez names it, of its node's id."""
+    """Return the id of a version in Marquez's form, from its node's id."""
     namespace, name, run = parse_id(version)[1]
     return {"namespace": namespace, "name": name, "version": run}
 
@@ -99,14 +99,14 @@ async def _inputs(ask: Asked, runs: Sequence[Node]) -> Mapping[str, list[Any]]:
 
 
 async def _versions_then(ask: Asked, runs: Sequence[Node], datasets: Mapping[str, Sequence[str]]) -> Mapping[tuple[str, str], str]:
-    """The last version that was complete when a run began, by run and dataset."""
+    """Return the last version that was complete when a run began, by run and dataset."""
     began = {run.id: run.properties.get("startedAt") or run.properties.get("endedAt") for run in runs}
     asked: list[tuple[str, str, str]] = []  # run, dataset, when the run began
     for run, those in datasets.items():
         if isinstance(when := began[run], str):
             asked += [(run, dataset, when) for dataset in those if dataset.startswith(f"{NodeKind.DATASET}:")]
     require_fewer(len(asked), "inputs", len(runs))
-    asked.sort(key=lambda one: one[1:])  # moments of a dataset beside each other: what is between them is read once
+    asked.sort(key=lambda one: one[1:])  # instants of a dataset are neighbours, so that the versions between them are read once
     by_run: dict[tuple[str, str], str] = {}
     for start in range(0, len(asked), _PORTION):
         portion = asked[start : start + _PORTION]
@@ -117,7 +117,7 @@ async def _versions_then(ask: Asked, runs: Sequence[Node], datasets: Mapping[str
 
 
 async def latest_versions(ask: Asked, moments: Sequence[Moment]) -> Mapping[Moment, Sequence[Node]]:
-    """The last versions that datasets had at instants, some of each: the last ones may be of runs that did not complete."""
+    """Return some of the last versions that datasets had at instants: the very last may be of runs that did not complete."""
     found = await ask.graph.latest_at(ask.tenant, moments, NodeKind.VERSION, first=_LOOKED_AT)
     versions = by_id(await with_ends(ask.graph, ask.tenant, list(by_id(node for nodes in found.values() for node in nodes).values())))
     return {moment: [versions[node.id] for node in nodes] for moment, nodes in found.items()}
@@ -129,7 +129,7 @@ def _complete(asked: Sequence[tuple[str, str, str]], found: Mapping[Moment, Sequ
 
 
 def _last(versions: Sequence[Node], when: str, own: str) -> str | None:
-    """The version that was complete last at an instant, except what the run wrote itself."""
+    """Return the version that was complete last at an instant, except the output of the run itself."""
     there = [
         (written, version.id)
         for version in versions

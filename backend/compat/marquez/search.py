@@ -1,7 +1,10 @@
-"""`GET /api/v1/search`: datasets and jobs by a part of their name, in any case. `%` stands for any letters, `_` for one.
+"""`GET /api/v1/search`: datasets and jobs by a part of their name, in any case.
 
-The index of names finds those that hold the longest part without a wildcard. Where the rest has to be looked at (a wildcard, a namespace, a
-day, another order), at most so many are: beyond, the question is refused rather than answered in part.
+`%` stands for any letters, `_` for one.
+
+The index of names finds those that hold the longest part without a wildcard. Other parts of a question (a wildcard, a
+namespace, a day, another order) need a look at each name. A question that needs more than the limit is refused, not
+answered in part.
 """
 
 from __future__ import annotations
@@ -32,14 +35,17 @@ _PORTION = 1_000
 
 
 class Filter(StrEnum):
-    """Which of the two is looked for."""
+    """The kind of node that is searched."""
 
     DATASET = "dataset"
     JOB = "job"
 
 
 class Sort(StrEnum):
-    """What answers are ordered by. Marquez's document names the second in one way, its code and its page in another."""
+    """The order of the answers.
+
+    Marquez's document has one name for the second order, its code and its page another.
+    """
 
     NAME = "name"
     UPDATED = "updated_at"
@@ -57,13 +63,16 @@ async def get_search(
     before: Annotated[str | None, Query(pattern=_DAY, description="Stated last before this day.")] = None,
     after: Annotated[str | None, Query(pattern=_DAY, description="Stated last on this day or later.")] = None,
 ) -> dict[str, Any]:
-    """Datasets and jobs whose name fits: `{"totalCount", "results": […]}`; `totalCount` is how many are told, as by Marquez."""
+    """Return datasets and jobs whose name matches: `{"totalCount", "results": […]}`.
+
+    `totalCount` counts these results, as in Marquez.
+    """
     kinds = _KINDS[_one_of(Filter, kind, "filter")] if kind else (NodeKind.DATASET, NodeKind.JOB)
     by_name = _one_of(Sort, sort, "sort") is Sort.NAME
     pattern = Wildcards(fold(query))
     found: list[dict[str, Any]] = []
     async for nodes in _holding(ask, _longest(query), kinds):
-        # Apart from the loop, on which all other callers wait: a thousand long names take a tenth of a second.
+        # In a thread, because all other callers wait for the event loop: a thousand long names take a tenth of a second.
         fits = await asyncio.to_thread(pattern.fitting, [fold(node.name) for node in nodes])
         fitting = [node for node, fit in zip(nodes, fits, strict=True) if fit and namespace in (None, parse_id(node.id)[1][0])]
         stated = await when_stated(ask, [node.id for node in fitting])
@@ -80,10 +89,11 @@ _KINDS = {Filter.DATASET: (NodeKind.DATASET,), Filter.JOB: (NodeKind.JOB,)}
 
 
 async def _holding(ask: Asked, part: str, kinds: tuple[NodeKind, ...]) -> AsyncIterator[list[Node]]:
-    """The nodes whose name holds a part, in order of name, portion by portion.
+    """Return the nodes whose name holds a part, in order of name, portion by portion.
 
     Raises:
-        InvalidQueryError: there are more than are looked at.
+        InvalidQueryError: more nodes match than the limit.
+
     """
     cursor, total = None, 0
     for _ in range(_LOOKED_AT // _PORTION):

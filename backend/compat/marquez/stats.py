@@ -1,7 +1,7 @@
-"""`/api/v1/stats/…`: how many events came by hour or day, and how many jobs, datasets and sources there were by then.
+"""`/api/v1/stats/…`: the number of events in each hour or day, and of jobs, datasets and sources at its end.
 
-As Marquez's page asks for its dashboard. Nothing is counted ahead: each answer looks at the events of its time, or at all jobs or datasets,
-and is refused by name where these are too many.
+For the dashboard of Marquez's page. Nothing is counted in advance. Each answer reads the events of its time, or all
+jobs or datasets, and is refused if these are too many.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _Zone = Annotated[str | None, Query(description="Whose days, as `Europe/Berlin`;
 
 
 def _bounds(period: _Period, timezone: _Zone = None) -> list[datetime]:
-    """Where the intervals begin, and where the last ends."""
+    """Return the begins of the intervals, and the end of the last."""
     zone = _zone_of(timezone)
     now = datetime.now(zone)
     if period.upper() == "DAY":
@@ -56,7 +56,7 @@ _Bounds = Annotated[list[datetime], Depends(_bounds)]
 
 @router.get("/stats/lineage-events")
 async def get_events(ask: Ask, parts: Annotated[Service, Depends(service)], bounds: _Bounds) -> list[dict[str, Any]]:
-    """How many events say that a run began, ended, failed or was aborted, by the time that they state."""
+    """Return how many events say that a run began, ended, failed or was aborted, by the time that they state."""
     counted = await asyncio.to_thread(_counted, parts.workspace.log, ask.tenant, bounds)
     return [_interval(bounds, place) | {kind.lower(): counts[kind] for kind in _TYPES} for place, counts in enumerate(counted)]
 
@@ -75,7 +75,10 @@ async def get_datasets(ask: Ask, bounds: _Bounds) -> list[dict[str, Any]]:
 
 @router.get("/stats/sources")
 async def get_sources(ask: Ask, bounds: _Bounds) -> list[dict[str, Any]]:
-    """How many namespaces of datasets there were at the end of each interval: each is there since its first dataset is."""
+    """Return the number of namespaces of datasets at the end of each interval.
+
+    A namespace exists since its first dataset.
+    """
     first: dict[str, str] = {}
     for dataset, at in (await _created(ask, NodeKind.DATASET)).items():
         namespace = parse_id(dataset)[1][0]
@@ -109,7 +112,7 @@ def _counted(log: IngestLog, tenant: str, bounds: Sequence[datetime]) -> list[di
 
 
 async def _created(ask: Asked, kind: NodeKind) -> dict[str, str]:
-    """When each node of a kind was first stated; "" where no event says."""
+    """Return when each node of a kind was first stated, or "" if no event says."""
     found: dict[str, str] = {}
     after: str | None = None
     while page := await ask.graph.listed_after(ask.tenant, f"{kind}:", after, first=_PORTION):
@@ -151,7 +154,7 @@ def _zones() -> frozenset[str]:
 
 
 def _text(instant: datetime) -> str:
-    """As times of stamps and of the log are written."""
+    """Return a time in the form of stamps and of the log."""
     return Stamp.at(instant.isoformat(), "").time
 
 

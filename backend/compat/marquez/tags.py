@@ -1,6 +1,9 @@
-"""`/api/v1/tags`: the tags that anything bears or bore; and who may declare gives tags to datasets, fields and jobs, and takes them back.
+"""`/api/v1/tags`: all present and past tags.
 
-What is written here is a declaration like any other: durable before the answer, there again after a rebuild, beside what events say.
+A caller who may declare adds tags to datasets, fields and jobs, and removes them.
+
+A change of a tag is a declaration like any other. It is durable before the answer, survives a rebuild, and does not
+replace the statements of events.
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ Tag = Annotated[str, Depends(_tag)]
 
 
 class _Declaring:
-    """What a caller declares, each in the audit log before it is done."""
+    """The declarations of a caller. The audit log has each before it takes effect."""
 
     def __init__(
         self,
@@ -64,7 +67,8 @@ class _Declaring:
         """State one description of a node, and wait until the graph has it.
 
         Raises:
-            UnavailableError: it is durable, and the graph has not come so far yet.
+            UnavailableError: the description is durable, and the graph does not have it yet.
+
         """
         workspace, tenant = self._parts.workspace, self._who.tenant
         document = {"descriptions": [{"id": node, "aspect": aspect, "value": value, "removed": removed}]}
@@ -79,13 +83,13 @@ class _Declaring:
         raise UnavailableError("The tag is durable, and the graph is not so far yet.", hint="Ask for it later; sent again it does no harm.")
 
     async def stated(self, request: Request) -> dict[str, Any]:
-        """The object in the body; an empty one where there is no body."""
+        """Return the object in the body, or an empty one without a body."""
         if not (await request.body()).strip():
             return {}
         return await read_body(request, self._parts, self._who, read_packed_object, limit=DECLARATION.size, inline=SMALL)
 
     async def tagged(self, dataset: str, bearer: str, tag: str, *, removed: bool = False) -> Response:
-        """Give a tag to a dataset or a field of it, or take it back; the dataset, as it is then."""
+        """Add a tag to a dataset or one of its fields, or remove it. Return the dataset after the change."""
         if not await self.ask.graph.get(self.ask.tenant, [dataset]):
             raise not_found("Dataset", parse_id(dataset)[1][1])
         if not await self.ask.graph.get(self.ask.tenant, [bearer]):
@@ -94,7 +98,7 @@ class _Declaring:
         return await answer((await bodies_of_datasets(self.ask, await self.ask.graph.get(self.ask.tenant, [dataset])))[0])
 
     async def tagged_job(self, namespace: str, job: str, tag: str, *, removed: bool = False) -> Response:
-        """Give a tag to a job, or take it back; the job, as it is then."""
+        """Add a tag to a job, or remove it. Return the job after the change."""
         bearer = node_id(NodeKind.JOB, namespace, job)
         if not await self.ask.graph.get(self.ask.tenant, [bearer]):
             raise not_found("Job", job)
@@ -115,14 +119,14 @@ async def get_tags(ask: Ask, place: Page) -> dict[str, Any]:
 
 @router.put("/tags/{tag}", openapi_extra=_DOCUMENT)
 async def put_tag(request: Request, tag: Tag, declare: Declare) -> dict[str, Any]:
-    """Make a tag, or describe one: `{"description"}`. The tag, as it is then."""
+    """Make a tag, or describe one: `{"description"}`. Return the tag after the change."""
     description = (await declare.stated(request)).get("description")
     if description is not None and not isinstance(description, str):
         raise InvalidInputError("The description is no text.", field="$.description", hint='Send {"description": "…"}.')
     node = node_id(NodeKind.TAG, tag)
     known = await declare.ask.graph.get(declare.ask.tenant, [node])
     if description or not known:
-        # Without a description the tag is made bare: a description is taken back that was never there.
+        # Without a description the tag is made bare, by removing a description that never existed.
         await declare.declare(node, "description", description or "-", removed=not description)
         known = await declare.ask.graph.get(declare.ask.tenant, [node])
     return {"name": tag, "description": descriptions_of(known[0]).description}
@@ -137,7 +141,7 @@ async def post_dataset_tag(namespace: Namespace, dataset: DatasetName, tag: Tag,
 
 @router.delete("/namespaces/{namespace}/datasets/{dataset}/tags/{tag}")
 async def delete_dataset_tag(namespace: Namespace, dataset: DatasetName, tag: Tag, declare: Declare) -> Response:
-    """Take a tag of a dataset back."""
+    """Remove a tag from a dataset."""
     bearer = node_id(NodeKind.DATASET, namespace, dataset)
     return await declare.tagged(bearer, bearer, tag, removed=True)
 
@@ -151,7 +155,7 @@ async def post_field_tag(namespace: Namespace, dataset: DatasetName, field: Fiel
 
 @router.delete("/namespaces/{namespace}/datasets/{dataset}/fields/{field}/tags/{tag}")
 async def delete_field_tag(namespace: Namespace, dataset: DatasetName, field: Field, tag: Tag, declare: Declare) -> Response:
-    """Take a tag of a field back."""
+    """Remove a tag from a field of a dataset."""
     bearer = node_id(NodeKind.COLUMN, namespace, dataset, field)
     return await declare.tagged(node_id(NodeKind.DATASET, namespace, dataset), bearer, tag, removed=True)
 
@@ -164,5 +168,5 @@ async def post_job_tag(namespace: Namespace, job: JobName, tag: Tag, declare: De
 
 @router.delete("/namespaces/{namespace}/jobs/{job}/tags/{tag}")
 async def delete_job_tag(namespace: Namespace, job: JobName, tag: Tag, declare: Declare) -> Response:
-    """Take a tag of a job back."""
+    """Remove a tag from a job."""
     return await declare.tagged_job(namespace, job, tag, removed=True)

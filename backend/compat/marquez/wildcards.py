@@ -1,8 +1,8 @@
-"""Names that a search with wildcards fits. `%` stands for any letters, `_` for one.
+"""Searches with wildcards over names. `%` stands for any letters, `_` for one.
 
-Anyone who may search chooses both the pattern and, by events, the names. So the time must grow with the length of a name alone: there is
-no backtracking. The parts between `%` are looked for one after the other, each where it first fits behind the one before. A part that
-fits further on leaves less to those behind it, and never helps.
+Callers choose the pattern, and producers of events choose the names. The time must therefore grow with the length of
+a name alone: there is no backtracking. Each part between `%` is searched at its first match behind the part before. A
+later match of a part leaves less text for the parts behind it, and never helps.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 
 
 class Wildcards:
-    """A pattern, folded as the names are. A name fits that holds it anywhere."""
+    """A pattern, folded as the names are. A name matches if any part of it does."""
 
     def __init__(self, pattern: str) -> None:
         self._parts = [_finder(part) for part in pattern.split("%") if part]
 
     def fits(self, name: str) -> bool:
-        """Whether a folded name fits."""
+        """Return whether a folded name matches."""
         place = 0
         for find in self._parts:
             place = find(name, place)
@@ -26,20 +26,20 @@ class Wildcards:
         return True
 
     def fitting(self, names: Sequence[str]) -> list[bool]:
-        """Whether each folded name fits."""
+        """Return whether each folded name matches."""
         return [self.fits(name) for name in names]
 
 
 def literals(pattern: str) -> list[str]:
-    """The texts between wildcards."""
+    """Return the texts between wildcards."""
     return pattern.replace("_", "%").split("%")
 
 
 def _finder(part: str) -> Callable[[str, int], int]:
-    """What returns the place behind the first fit of a part at a place or later, or -1."""
+    """Return a function for the position behind the first match of a part at a position or later, or -1."""
     if "_" not in part:
         return lambda name, place: found + len(part) if (found := name.find(part, place)) >= 0 else -1
-    # Bit i of `begun` says that the last i + 1 letters are the first i + 1 of the part: one step a letter, however many are wild.
+    # Bit i of `begun` says that the last i + 1 letters are the first i + 1 of the part. Each letter costs one step.
     wild = sum(1 << i for i, letter in enumerate(part) if letter == "_")
     places: dict[str, int] = {}
     for i, letter in enumerate(part):

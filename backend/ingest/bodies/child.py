@@ -1,9 +1,10 @@
 """The process that reads bodies: one at a time, until its standard input ends.
 
 `Readers` starts it as `python -m headwater.backend.ingest.bodies.child`. It has no store and no file. A function of
-`backend.ingest.intake` reads the body in this thread alone, so that a signal can end the reading between any two steps: when the caller
-leaves (SIGUSR1), or at the limit of processor time (SIGPROF). Its memory has a limit. It has the priority of the service, because a
-request waits for it: with a lower priority, a body of two seconds of processor time takes half a minute on a busy machine.
+`backend.ingest.intake` reads the body in this thread alone, so that a signal can end the reading between any two
+steps: when the caller leaves (SIGUSR1), or at the limit of processor time (SIGPROF). Its memory has a limit. It has
+the priority of the service, because a request waits for it: with a lower priority, a body of two seconds of processor
+time takes half a minute on a busy machine.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class _TooLongError(BaseException):
 
 
 class _Reading:
-    """What is at work, for the signals: between two tasks they mean nothing."""
+    """The current reading, for the signals. Between two tasks the signals mean nothing."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits

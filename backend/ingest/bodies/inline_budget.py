@@ -1,8 +1,9 @@
 """The processor time that small bodies of a tenant take on the event loops of a service.
 
-For endpoints that read a small body where it arrives, which is quicker than to hand it to a process. A small body takes a millisecond,
-unless its sender means harm: then a few kilobytes take fifty, and some dozens of connections that send them keep everybody else waiting
-for seconds. A tenant whose bodies take so long has its bodies read in processes, until the time that it took has passed twenty times.
+Endpoints read a small body where it arrives, because that is quicker than a process. A small body takes a
+millisecond. A malicious one of a few kilobytes takes fifty, and some dozens of connections that send such bodies
+delay everybody else for seconds. The bodies of such a tenant are read in processes, until twenty times the time that
+they took has passed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _SHARE = 0.05  # of each second is forgiven: so much of a loop may a tenant take
 
 
 class InlineTime:
-    """See the module's docstring. It may be used from any thread."""
+    """See the module's docstring. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, processor_clock: Callable[[], float] = time.thread_time) -> None:
         self._clock = clock

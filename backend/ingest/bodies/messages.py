@@ -1,4 +1,4 @@
-"""What the service and a process that reads bodies say to each other."""
+"""The messages between the service and a process that reads bodies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headwater.backend.ingest.intake.bodies import BodyTooLargeError
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one body may take: seconds of processor time, and bytes of memory."""
+    """The limits of one body: seconds of processor time, and bytes of memory."""
 
     seconds: float
     memory: int

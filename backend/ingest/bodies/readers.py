@@ -1,8 +1,8 @@
 """The processes that read the bodies of a service.
 
-For endpoints that take bodies. Whoever sends a body waits for a turn: tenants take turns, and so do the callers of one, and no tenant has
-all processes. A reading ends with its client, and at a limit of processor time, so that it counts what the body costs and not what else the
-machine does. It must never be the event loop that reads a body which may take long.
+For endpoints that accept bodies. The sender of a body waits for a turn. Tenants take turns, and so do the callers of
+a tenant, and no tenant has all processes. A reading ends with its client, and at a limit of processor time. Other
+work on the machine does not count. An event loop must never read a body that may take long.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PATIENCE = 60.0  # seconds that a body may wait for its turn
 _WALL, _LEAST_WALL = 4, 60.0  # times the processor time that a body may take, and seconds: a machine that does much else takes longer
 _AGAIN = 0.2  # seconds
 _OVERDUE = 5.0  # seconds after which bodies are not read in time
-_REMEMBERED = 30.0  # seconds for which it is told that a body was not read in time
+_REMEMBERED = 30.0  # seconds for which `state` reports that a body was not read in time
 T = TypeVar("T")
 
 
@@ -44,7 +44,7 @@ class _Reader(ChildProcess):
     patience = 5.0  # to start another takes as long on a machine that does much else
 
     async def give_up(self) -> bool:
-        """See `ChildProcess`. It is told again and again: it may not have begun when it is told first."""
+        """See `ChildProcess`. The signal is repeated, because the reading may not have begun at the first one."""
         telling = asyncio.ensure_future(self._tell_again())
         try:
             return await super().give_up()
@@ -82,13 +82,15 @@ class Readers(ProcessPool[_Reader]):
         return "ok"
 
     async def read(self, caller: Caller, receive: Receive, read: Callable[..., T], *arguments: object) -> T:
-        """What a function of a module returns for a body, which has come whole. `receive` tells when the client goes.
+        """Return the result of a module's function for a body, which has come whole.
+
+        `receive` reports when the client goes.
 
         Raises:
             HeadwaterError: as `read` does.
-            BodyTooLargeError: it takes too much processor time, or memory.
-            TooManyBodiesError, UnavailableError: there is no turn for it now.
-            ClientDisconnect: nobody waits for the answer any more.
+            BodyTooLargeError: the body takes too much processor time, or memory.
+            TooManyBodiesError, UnavailableError: no process is free for it now.
+            ClientDisconnect: the client has gone.
         """
         work = asyncio.ensure_future(self._answer(caller, Task(read, arguments)))
         gone = asyncio.ensure_future(_gone(receive))

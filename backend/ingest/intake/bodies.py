@@ -8,7 +8,7 @@ from headwater.errors import InvalidInputError
 
 _GZIP = 16 + zlib.MAX_WBITS
 _PIECE = 1 << 20  # bytes that are unpacked at once
-_PACKED_PIECE = 1 << 12  # and bytes of which; a body may be made of members of twenty bytes
+_PACKED_PIECE = 1 << 12  # packed bytes that are unpacked at once; a body may consist of members of twenty bytes
 
 
 class BodyTooLargeError(InvalidInputError):
@@ -41,7 +41,8 @@ def _gunzip(body: bytes, limit: int) -> bytes:
 def _gunzip_member(body: bytes, start: int, unpacked: bytearray, limit: int) -> int:
     """Unpack the member that begins at `start`; the place behind it.
 
-    Piece by piece, in both: what is unpacked is in memory once, and of what is not used nothing is copied but a piece.
+    Piece by piece, in both: what is unpacked is in memory once, and of what is not used nothing is copied but a
+    piece.
     """
     member = zlib.decompressobj(_GZIP)
     for place in range(start, len(body), _PACKED_PIECE):

@@ -1,8 +1,9 @@
-"""How many bytes of request bodies may be in memory at once, over all connections.
+"""The limit for bytes of request bodies in memory at once, over all connections.
 
-For the guard, which counts what arrives, and for the endpoints, which count what they unpack. Each body has a limit of its own; many at
-once must not fill the memory either, and one caller who sends slowly must not keep the others out: a caller has half of it at most, and a
-tenant three quarters. What is beyond that is refused and never waits: a body that waits is in memory.
+The guard counts arriving bytes, and the endpoints count the bytes that they unpack. Each body has a limit of its own.
+Many at once must not fill the memory either, and a caller who sends slowly must not keep the others out. A caller has
+half of the limit at most, and a tenant three quarters. A body beyond that is refused and never waits, because a
+waiting body is in memory.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class BodyBudget:
 
 
 class BodyShare:
-    """What the body of one request takes of the budget, as it came and unpacked, until the request has its answer."""
+    """The share of one request's body in the budget, packed and unpacked, until the request has its answer."""
 
     def __init__(self, budget: BodyBudget, tenant: str, caller: str) -> None:
         self.owners = ((tenant,), (tenant, caller))

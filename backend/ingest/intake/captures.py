@@ -1,8 +1,8 @@
-"""Captures at the door: segments first, then the manifest that says which of them count.
+"""Accepts captures: segments first, then the manifest that lists those that count.
 
-For delivery of any application. A segment is acknowledged when its bytes, and their hash, are on the disk; a manifest when all of its
-segments are. A manifest that names a segment which did not arrive is refused with the list of what is missing, so that the sender
-can send those and try again.
+For delivery from any application. A segment is acknowledged when its bytes, and their hash, are on the disk; a
+manifest when all of its segments are. A manifest with missing segments is refused with their list. The sender can
+then send these and try again.
 """
 
 from __future__ import annotations
@@ -106,7 +106,9 @@ def read_manifest(body: bytes) -> tuple[Draft, Manifest]:
 
 
 def read_packed_manifest(body: bytes, encoding: str | None, limit: int) -> tuple[Draft, Manifest] | Refused:
-    """As `read_manifest`, of a body in an encoding. A manifest that can never be taken comes back as what is kept of it.
+    """As `read_manifest`, of a body in an encoding.
+
+    A manifest that can never be taken comes back as what is kept of it.
 
     Raises:
         InvalidInputError: the body cannot be unpacked.
@@ -133,7 +135,10 @@ def _draft(document: Mapping[str, Any], body: bytes, clean: Mapping[str, Any]) -
 
 
 def _redacted(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest without secrets. Values of partitions and of the plan's expressions stay: traces find records by them."""
+    """The manifest without secrets.
+
+    Values of partitions and of the plan's expressions stay: traces find records by them.
+    """
     clean = dict(redact({name: part for name, part in manifest.items() if name not in ("sources", "operators")}))
     clean["sources"] = [_source(source) for source in manifest["sources"]]
     clean["operators"] = [_operator(operator) for operator in manifest["operators"]]

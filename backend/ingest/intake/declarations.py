@@ -1,7 +1,8 @@
-"""Declarations at the door: what users state of types, containment, links and descriptions, checked against what is known, then logged.
+"""Accepts declarations of types, containment, links and descriptions: checks them against the graph, then logs them.
 
-For the API. What breaks a rule is refused before it is in the log, with the path of what is wrong; what is in the log is projected like
-an event. A refused declaration is no dead letter: the person who made it reads the refusal.
+For the API. A declaration that breaks a rule is refused before it is in the log, with the path of the fault. The
+projection handles an entry of the log like an event. A refused declaration is no dead letter: the person who made it
+reads the refusal.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from headwater.graph.integrity import check_declaration
 from headwater.graph.model.declaration import Declaration
 from headwater.graph.stores import GraphStore
 
-# What a declaration may say. Anything else is refused here, where a person reads it: a slip as `remove` for `removed` would turn a removal
+# The members of a declaration. Any other is refused here, where a person reads it: a slip like `remove` for `removed` would turn a removal
 # into its opposite.
 _PARTS: Mapping[str, frozenset[str]] = {
     "types": frozenset({"name", "axis", "within", "holds", "after"}),
@@ -88,7 +89,10 @@ def check_form(document: Mapping[str, Any]) -> CheckedDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class ReadDeclaration:
-    """A declaration as it was sent, and what its check came to. Whoever takes it first notes what it speaks of, for the audit."""
+    """A declaration as it was sent, and what its check came to.
+
+    Whoever takes it first notes what it speaks of, for the audit.
+    """
 
     document: dict[str, Any]
     outcome: CheckedDeclaration | InvalidInputError
@@ -130,7 +134,10 @@ def read_packed_object(body: bytes, encoding: str | None, limit: int) -> dict[st
 
 
 def _without_secrets(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document without secrets. Ids stay as they are: `column:file:lake/tokens:name` names a column and tells nothing."""
+    """Return the document without secrets.
+
+    Ids stay as they are: `column:file:lake/tokens:name` names a column and reveals nothing.
+    """
     from headwater.backend.ingest.intake.redaction import redact  # its expressions take long to compile
 
     clean: dict[str, Any] = dict(redact({name: part for name, part in document.items() if name not in _IDS}))

@@ -1,12 +1,13 @@
-"""Bytes to JSON documents, and a document's key.
+"""Parses bytes to JSON documents, and computes a document's key.
 
-For every door that takes JSON. A body is one document or an array of them; of an array each element keeps its own bytes, so that the log
-holds what was sent, and is read when it is asked for, so that memory holds one of them at a time. A document must be I-JSON (RFC 7493):
-UTF-8, no NaN, no lone surrogates, no member twice. Its key is the SHA-256 of its canonical form (RFC 8785). Nothing is parsed that is
-beyond its bounds.
+For every endpoint that accepts JSON. A body is one document or an array of them. Each element of an array keeps its
+own bytes, because the log holds exactly what was sent. Elements are read one at a time, so that memory holds one of
+them. A document must be I-JSON (RFC 7493): UTF-8, no NaN, no lone surrogates, no member twice. Its key is the SHA-256
+of its canonical form (RFC 8785). A document beyond its bounds is not parsed.
 
-Most documents are plain: no escapes, fractions or large integers. Such a one is parsed and written out by the standard library's C code
-alone, and its canonical form serves every later step: it tells members that stand twice, and whether anything may be a secret.
+Most documents are plain: no escapes, fractions or large integers. The standard library's C code alone parses and
+writes a plain document. Its canonical form serves every later step: it shows duplicate members, and whether a text
+may be a secret.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _SAFE_INTEGER = 2**53 - 1
 _SAFE_DIGITS = 15
 _BLANK = re.compile(rb"[ \t\r\n]*")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-# A number behind a name, or in an array, that is a fraction or may be large. What looks so within a text is taken for one, too.
+# A number behind a name, or in an array, that is a fraction or may be large. Similar characters within a text match, too.
 _NOT_PLAIN = re.compile(r'(?:":|[\[,])-?(?:\d+[.eE]|\d{16})')
 _RARE = re.compile("[\U00010000-\U0010ffff]")
 _LONGEST = 200
@@ -36,7 +37,9 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON value, its bytes as they came, and its path in the body: `$`, or `$[n]` in an array. `fault`: it is JSON, and not I-JSON.
+    """A JSON value, its bytes as they came, and its path in the body: `$`, or `$[n]` in an array.
+
+    `fault`: it is JSON, and not I-JSON.
 
     `canonical` is the canonical form where it came with the reading.
     """
@@ -93,9 +96,10 @@ def read_document(body: bytes, bounds: Bounds) -> Any:
 
 
 def document_key(value: Any) -> bytes:
-    """The SHA-256 of a document's canonical form: equal for equal documents, however they are written.
+    """Return the SHA-256 of a document's canonical form: equal for equal documents, however they are written.
 
-    RFC 8785 has no integers beyond 2^53; Spark's statistics do. They enter as `{"integer": text}`: no two of them are taken for one.
+    RFC 8785 has no integers beyond 2^53. Spark's statistics have such integers. They become `{"integer": text}`, and
+    stay distinct.
 
     Raises:
         InvalidJsonError: a text holds a lone surrogate, or the document is nested too deeply.
@@ -180,7 +184,7 @@ def _plain_document(raw: bytes, path: str) -> Document | None:
         text = _written(value)
     except (ValueError, RecursionError):
         return None  # whoever reads it by the letter says what is wrong
-    # Without escapes each quote begins or ends a text. Of two members of one name the first is lost, and so are the quotes of its name.
+    # Without escapes each quote begins or ends a text. The parser drops the first of two members of one name, with the quotes of the name.
     if text.count('"') != raw.count(b'"') or _has_rare(text):
         return None
     return Document(value, raw, path, canonical=text)
@@ -243,9 +247,10 @@ def _small_integer(text: str) -> int:
 
 
 def _writer() -> Callable[[Any], str]:
-    """What writes the canonical form of a document without fractions, large integers and rare letters.
+    """Return a function that writes the canonical form of a document without fractions, large integers and rare letters.
 
-    The encoder of the standard library, without making its inner encoder each time: that takes longer than to write a small event.
+    The standard library's encoder makes an inner encoder for each call, which takes longer than writing a small
+    event. This one does not.
     """
     whole = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False)
     make = getattr(json.encoder, "c_make_encoder", None)  # written in C; not every Python has it

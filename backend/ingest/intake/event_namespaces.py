@@ -1,8 +1,8 @@
-"""Events of a producer that may send for some namespaces alone: each is taken whole or refused whole.
+"""Events of a producer that may send for some namespaces only. Each event is accepted or refused as a whole.
 
-What an event would state is worked out as the projection does it, so that no facet is overlooked: every dataset, column, job and pipeline
-that it names, as an input, a parent or a source of a column, is to lie in a namespace that the producer may send for. What lies in none
-(types, actors) it may not state. Nor may it speak of a run that the graph knows of another namespace.
+The statements of an event are computed as in the projection, so that no facet is overlooked. Every dataset, column,
+job and pipeline of the event (an input, a parent, a source of a column) must lie in a namespace of the producer.
+Nodes without a namespace (types, actors) are refused. So are runs that the graph knows in another namespace.
 """
 
 from __future__ import annotations

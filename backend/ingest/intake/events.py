@@ -1,7 +1,8 @@
-"""What an OpenLineage event must look like (OpenLineage.json 2-0-2 and the facets that the projection reads).
+"""The accepted form of an OpenLineage event (OpenLineage.json 2-0-2 and the facets that the projection reads).
 
-For intake. Strict about what identifies things and about the facets that become lineage; open about everything else, since producers add
-facets of their own. It must name the first field that is wrong, as a JSON path, and must stop there: a body may be made of faults.
+For intake. The form is strict about identifiers and about the facets that become lineage. Everything else is open,
+because producers add facets of their own. A refusal names the first wrong field as a JSON path. The check must stop
+there, because a body may consist of faults.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Open(BaseModel):
 
 
 class _InnerError(ValueError):
-    """What is wrong with the member `name` of an object: the first fault alone."""
+    """The first fault of the member `name` of an object."""
 
     def __init__(self, name: str, path: str, reason: str) -> None:
         super().__init__(reason)

@@ -1,7 +1,8 @@
-"""PROV documents at the door: read, held against every constraint, and kept in the log as one entry.
+"""Accepts PROV documents: reads them, checks every constraint, and keeps each as one entry of the log.
 
-What is kept is the document as PROV-JSON in one form, without secrets, so that the same document in another notation, or sent again, is the
-same entry. What is refused is kept as a dead letter without its secrets, with the line and the clause.
+The log keeps the document as PROV-JSON in one form, without secrets. The same document in another notation, or sent
+again, is therefore the same entry. A refused document is kept as a dead letter without its secrets, with the line and
+the clause.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from headwater.graph.prov.read import read
 
 @dataclass(frozen=True, slots=True)
 class ProvReport:
-    """What became of a document: how many nodes and edges it states, what the graph has no place for, and whether it was known already."""
+    """The result for a document: numbers of nodes and edges, statements that the graph cannot hold, and whether it was known."""
 
     nodes: int
     edges: int
@@ -90,7 +91,9 @@ def read_provenance(body: bytes, notation: ProvFormat | None = None) -> tuple[Dr
 def read_packed_provenance(
     body: bytes, encoding: str | None, limit: int, notation: ProvFormat | None
 ) -> tuple[Draft, ProvReport] | Refused:
-    """As `read_provenance`, of a body in an encoding. A document that can never be taken comes back as what is kept of it.
+    """As `read_provenance`, of a body in an encoding.
+
+    A document that can never be taken comes back as what is kept of it.
 
     Raises:
         InvalidInputError: the body cannot be unpacked.

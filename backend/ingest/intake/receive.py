@@ -1,8 +1,8 @@
 """The intake: the one way into the log, for the service's endpoints and for the spool of an application on this machine.
 
-For anything that sends events, manifests and segments. The intake keeps only valid documents. A refusal names the wrong field, and the
-refused document is kept as a dead letter without its secrets. "Accepted" means durable. Of a body with many faults, the first hundred are
-reported and kept, and the others are counted.
+For anything that sends events, manifests and segments. The intake keeps only valid documents. A refusal names the
+wrong field, and the refused document is kept as a dead letter without its secrets. "Accepted" means durable. Of a
+body with many faults, the first hundred are reported and kept, and the others are counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headwater.backend.projection.rehearsal import rehearse_event
 from headwater.errors import InvalidInputError, InvalidJsonError
 
 MAX_REJECTED = 100
-_LONGEST = 500  # characters of a field or message that are told of a refusal
+_LONGEST = 500  # characters of a field or message in a refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,11 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class EventsReport:
-    """What became of a body. `accepted` counts what is durable now, `duplicates` those of them that were known already.
+    """The result for a body.
 
-    `rejected` has the first hundred that were refused, `more_rejected` counts the others.
+    `accepted` counts the durable events, and `duplicates` those of them that were known before.
+
+    `rejected` has the first hundred refused events, `more_rejected` counts the others.
     """
 
     accepted: int
@@ -51,7 +53,10 @@ class EventsReport:
 
 @dataclass(slots=True)
 class Submission:
-    """A body on its way to the disk. `result` and `durable` wait for it, in a thread or on the loop; both may raise `UnavailableError`."""
+    """A body on its way to the disk.
+
+    `result` and `durable` wait for it, in a thread or on the loop; both may raise `UnavailableError`.
+    """
 
     rejected: list[Rejection] = field(default_factory=list)
     more_rejected: int = 0
@@ -76,7 +81,7 @@ class Submission:
 
 @dataclass(slots=True)
 class ReadEvents:
-    """What a body of events comes to: what the log keeps, and what is refused."""
+    """The events of a body: the entries for the log, and the refusals."""
 
     drafts: list[Draft] = field(default_factory=list)
     letters: list[DeadLetter] = field(default_factory=list)
@@ -108,9 +113,12 @@ class EventIntake:
         self._log = log
 
     def submit(self, tenant: str, body: bytes, *, permitted: Callable[[Mapping[str, Any], str], None] | None = None) -> Submission:
-        """Check a body (one event, or an array) and hand it to the log. Valid events are taken, whatever their neighbours are.
+        """Check a body (one event, or an array) and hand it to the log.
 
-        `permitted` is given each valid event and its path, and raises `InvalidEventError` for one that its sender may not send.
+        Valid events are taken, whatever their neighbours are.
+
+        `permitted` is given each valid event and its path, and raises `InvalidEventError` for one that its sender may
+        not send.
         """
         return self.keep(tenant, read_events(body, permitted))
 
@@ -141,7 +149,10 @@ class EventIntake:
 
 
 def read_events(body: bytes, permitted: Callable[[Mapping[str, Any], str], None] | None = None) -> ReadEvents:
-    """Check a body (one event, or an array). It asks nothing of the service, so any process can do it. See `EventIntake.submit`."""
+    """Check a body (one event, or an array).
+
+    Any process can do it, because it needs nothing of the service. See `EventIntake.submit`.
+    """
     read = ReadEvents()
     try:
         for index, document in enumerate(read_documents(body)):
@@ -173,7 +184,7 @@ def read_packed_events(
 
 
 def draft(kind: EntryKind, document: Document) -> Draft:
-    """What the log keeps of a document: its bytes as they came, or, where a secret had to go, those of the redacted one.
+    """Return the log's entry for a document: its original bytes, or those of the redacted document if it held a secret.
 
     Raises:
         InvalidEventError: the document has no canonical form.

@@ -1,9 +1,9 @@
-"""Operations on fields that a program records of its run, as CDAP's programs do: what it read, how it made fields, what it wrote.
+"""Operations on fields that a program records for its run, as CDAP's programs do: its reads, transformations and writes.
 
-For the recorder over HTTP. Each operation reads a dataset, makes fields of fields, or writes a dataset; an input names the operation that
-made the field. What is recorded is what somebody declares: nothing of it is checked against data. It becomes an OpenLineage event, whose
-column lineage has a derivation from each field that was read to each field that was written and was made of it, and whose run has the
-operations as they were recorded.
+For the recorder over HTTP. Each operation reads a dataset, makes fields of fields, or writes a dataset. An input
+names the operation that made the field. A recording is a declaration: it is not checked against data. It becomes an
+OpenLineage event. Its column lineage has a derivation from each field that was read to each written field that was
+made of it, and its run has the operations as they were recorded.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TIMED, _OF_UNIX_TIME = 1, 7  # versions of UUIDs that hold a time
 
 
 class Kind(StrEnum):
-    """What an operation does."""
+    """The kind of an operation."""
 
     READ = "read"
     TRANSFORM = "transform"
@@ -87,7 +87,6 @@ class Operation(_Closed):
 
     @property
     def kind(self) -> Kind:
-        """What it does."""
         if self.inputs.end_point is not None:
             return Kind.READ
         return Kind.TRANSFORM if self.outputs.end_point is None else Kind.WRITE
@@ -104,7 +103,7 @@ class Operation(_Closed):
 
 
 class Recording(_Closed):
-    """What a run records. `time`: when it ran, where its id does not say so."""
+    """The recording of a run. `time` is the time of the run if its id has none."""
 
     operations: Annotated[list[Operation], Field(min_length=1, max_length=_MOST_OPERATIONS)]
     time: Instant | None = None
@@ -148,7 +147,7 @@ def event_of(recording: Recording, *, namespace: str, application: str, program:
 
 
 def recorded_of(properties: Mapping[str, Any]) -> list[Operation]:
-    """What a run recorded, by its properties; nothing where that has not the form, since any event may state it."""
+    """Return the recording of a run from its properties, or nothing if the form is wrong, because any event may state it."""
     stated = properties.get(RECORDED)
     try:
         return list(read_recording({"operations": stated.get("operations")}).operations) if isinstance(stated, Mapping) else []
@@ -157,9 +156,10 @@ def recorded_of(properties: Mapping[str, Any]) -> list[Operation]:
 
 
 def operations_about(operations: Sequence[Operation], endpoint: EndPoint, field: str, *, incoming: bool) -> list[Operation]:
-    """Those of the operations by which a field of a dataset was made, or, not `incoming`, others were made of it; in their order.
+    """Return the operations that made a field of a dataset (`incoming`), or that made others of it, in their order.
 
-    A write is shown with the fields that are asked for, or come from what is asked for, alone.
+    A write lists only fields that are asked for, or that derive from these.
+
     """
     found: dict[str, Operation] = {}
     if incoming:
@@ -320,7 +320,7 @@ def _check_work(pairs: int, steps: int) -> None:
 
 
 def _made(source: tuple[EndPoint, str], bit: int, steps: Sequence[str], made_of: Mapping[str, bytes]) -> dict[str, Any]:
-    """An input field: by which operations the output field was made of it."""
+    """Return an input field with the operations that made the output field of it."""
     at, place = bit >> 3, bit & 7
     names = [step for step in steps if at < len(of := made_of[step]) and of[at] >> place & 1]
     more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""

@@ -1,8 +1,8 @@
-"""Secrets taken out at intake, whatever the sender did about them.
+"""Removes secrets at intake, whatever the sender did about them.
 
-For everything that is kept: events of any producer, manifests, declarations, PROV, and what was refused of them. The rules are those of the
-Spark side (`spark_listener/redact.py`). It must give the same result for the same input, since names are identities; and it cannot know a
-password that stands alone and looks like a word.
+For everything that is kept: events of any producer, manifests, declarations, PROV, and refused documents. The rules
+are those of the Spark side (`spark_listener/redact.py`). The same input must give the same result, because names are
+identities. A password that stands alone and looks like a word cannot be recognised.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def redact_text(text: str) -> str:
 
 
 def kept_of(refused: bytes) -> bytes:
-    """What is kept of a body that was refused.
+    """Return the part of a refused body that is kept.
 
-    Its bytes where no secret shows, else the document without its secrets. Of what cannot be read: the beginning, up to where something
-    bears a secret's name.
+    The bytes if they show no secret, else the document without its secrets. An unreadable body keeps its beginning,
+    up to the first name of a secret.
     """
     try:
         value_end(refused, 0, EVENT, "$")

@@ -1,7 +1,7 @@
-"""Where a JSON value ends, and that it is not too large, before anything is made of it.
+"""Finds the end of a JSON value, and checks its size before anything is made of it.
 
-For the reader of bodies. A scan takes linear time and next to no memory, however the text is made, and gives the interpreter to other
-threads every few milliseconds. It looks at strings and brackets alone; whether the text is JSON is for the parser to say.
+For the reader of bodies. A scan takes linear time and almost no memory for any text, and lets other threads run every
+few milliseconds. It looks at strings and brackets alone. The parser decides whether the text is JSON.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _OPENING = frozenset(b"[{")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How large one document may be.
+    """The bounds of one document.
 
-    An empty object takes 64 bytes of memory, a value of a list 8 and what it is; an escape takes the parser 0.2 microseconds, in which
-    nothing else runs.
+    An empty object takes 64 bytes of memory, and a value of a list 8 bytes and its own size. The parser needs 0.2
+    microseconds for an escape, and nothing else runs meanwhile.
     """
 
     size: int

@@ -1,7 +1,8 @@
-"""How much may wait for its manifest: the quota of staged segments.
+"""The quota of staged segments: segments that wait for their manifest.
 
-For the endpoint that takes segments. What is staged is looked up on the disk from time to time, and counted in memory between. A segment
-that finds no room is told to come again: nothing of it is lost, since its sender keeps it until it is acknowledged.
+For the endpoint that accepts segments. The staged size is read from the disk from time to time, and counted in memory
+between. A segment beyond the quota gets the answer to come again. Its sender keeps it until it is acknowledged, so
+nothing is lost.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class StagingQuota:
 
 @dataclass(slots=True)
 class Upload:
-    """What one segment took of the quota."""
+    """The share of one segment in the quota."""
 
     quota: StagingQuota
     taken: int = 0

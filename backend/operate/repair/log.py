@@ -1,6 +1,7 @@
 """Repair of a damaged ingest log: a new log from its intact entries and the backup's.
 
-Entries keep their offsets, and no offset is given twice. New entries follow the last offset that the log or the graph knows.
+Entries keep their offsets, and no offset is given twice. New entries follow the last offset that the log or the graph
+knows.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def _graph_offset(home: Home) -> int:
 
 
 def _bring_dead_letters(path: Path, log: sqlite3.Connection) -> None:
-    """Copy the readable dead letters. They were never acknowledged."""
+    """Copy the readable dead letters. Nobody was promised to keep them."""
     names = "tenant, stage, hash, offset, reason, field, received, times, body"
     try:
         with closing(open_to_read(path)) as damaged:

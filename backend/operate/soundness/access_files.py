@@ -1,6 +1,6 @@
-"""Whether the files of a home that say who may what, and what was asked, are what was written.
+"""Checks the files of a home about access: keys and sessions, the operator's files, registered programs, and the audit log.
 
-They are files of the home with keys and sessions, what its operator wrote, what programs registered, and the audit log.
+A sound file contains what was written to it.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def faults_of_capture(folder: Path) -> Iterator[Fault]:
 
 
 def segment_faults(root: Path) -> Iterator[Fault]:
-    """Staged segments that are damaged. They belong to captures that are not published yet."""
+    """Yield damaged staged segments. They belong to captures that are not published yet."""
     for path in staged_segments(root):
         if (fault := fault_of_file(path)) is not None:
             yield fault
@@ -62,7 +62,7 @@ def staged_segments(root: Path) -> Iterator[Path]:
 
 
 def fault_of_file(path: Path) -> Fault | None:
-    """What is wrong with one file of a capture by itself; None where nothing is."""
+    """Return the fault of one file of a capture, or None."""
     part = "segments" if path.suffix == ".seg" else "associations"
     try:
         if part == "associations" and path.name != DIGESTS:
@@ -101,5 +101,5 @@ def _check_manifest(path: Path) -> None:
 
 
 def _text(error: Exception) -> str:
-    """What is wrong, without the name of the file, which a fault tells by itself."""
+    """Return the message of an error without the name of the file, which the fault names separately."""
     return (error.message if isinstance(error, HeadwaterError) else str(error)).partition(" is damaged: ")[2] or str(error)

@@ -1,7 +1,8 @@
 """Whether the catalog of captures says what the kept captures say.
 
-For `headwater store check` and `headwater store repair`. A second catalog is made of the folders, in a temporary file, and the two are
-compared row by row. That takes as long as making the catalog anew. A damaged capture is left out: its own fault is reported.
+For `headwater store check` and `headwater store repair`. A second catalog is made of the folders, in a temporary
+file, and the two are compared row by row. That takes as long as making the catalog anew. A damaged capture is left
+out: its own fault is reported.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from headwater.graph.records.prune_note import is_pruned
 from headwater.graph.records.schema import VERSION
 
 _OUTPUT = "LEFT JOIN {0}.dataset o ON o.number = c.output"
-# What each table says, by names: numbers are another catalog's own. Times and sizes that depend on the order of events are left out.
+# The content of each table, by names: each catalog has numbers of its own. Times and sizes that depend on the order of events are left out.
 _OF_CAPTURE = {
     "capture": "SELECT c.tenant, c.capture, c.run, j.namespace, j.name, c.started, c.ended, c.status, o.namespace, o.name, c.derived, "
     f"c.content, c.at, c.replaces FROM {{0}}.capture c JOIN {{0}}.job j ON j.number = c.job {_OUTPUT}",
@@ -36,7 +37,7 @@ _OF_CAPTURE = {
     "JOIN {0}.capture c ON c.number = t.capture JOIN {0}.path p ON p.number = t.path AND p.tenant = c.tenant",
 }
 _FLOW = "JOIN {0}.dataset i ON i.number = t.input JOIN {0}.dataset o ON o.number = t.output"
-# Of these the catalog may have more than what is kept says.
+# The catalog may have more of these than the kept captures.
 _TOGETHER = {
     "dataset": "SELECT tenant, namespace, name, name_back, leaf FROM {0}.dataset",
     "alias": "SELECT a.tenant, a.name, d.namespace, d.name FROM {0}.alias a JOIN {0}.dataset d ON d.number = a.dataset",
@@ -51,7 +52,7 @@ _TOGETHER = {
 
 
 def catalog_faults(root: Path) -> Iterator[Fault]:
-    """Where the catalog differs from what is kept; captures that it knows and that are gone, too. Nothing where there is no catalog."""
+    """Yield differences between the catalog and the kept captures, in both directions. A missing catalog has none."""
     path = root / CATALOG
     if not path.exists():
         return
@@ -103,7 +104,7 @@ class _Made:
 
 
 def _differing(catalog: sqlite3.Connection, folder: Path) -> str:
-    """Which file of a capture without checksums is not what the catalog knows."""
+    """Return the name of a file that differs from the catalog, for a capture without checksums."""
     rows = catalog.execute(
         "SELECT p.uri, w.length, w.modified, w.rows FROM capture c JOIN written w ON w.capture = c.number "
         "JOIN path p ON p.number = w.path WHERE c.capture = ?", [folder.name],

@@ -1,7 +1,8 @@
-"""Whether the durable files of a home are what was written: each looked at by itself, without opening what it belongs to.
+"""Checks whether the durable files of a home are as they were written, each file alone, without opening a store.
 
-For `headwater store check`, `headwater store repair` and `/readyz`, which must work when a file is damaged and say which. It changes
-nothing but one small file that it makes and drops, to see that the disk takes more. It never raises for what it finds.
+For `headwater store check`, `headwater store repair` and `/readyz`, which must work when a file is damaged and name
+it. The check changes nothing, except for one small file that it makes and removes to see whether the disk accepts
+more. Faults are returned, not raised.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ _TABLES = {
 
 
 def quick_faults(settings: Settings) -> Iterator[Fault]:
-    """Faults that are found without reading every page twice: for `/readyz`. Files that are not there yet are none."""
+    """Faults that are found without reading every page twice: for `/readyz`.
+
+    Files that are not there yet are none.
+    """
     yield from disk_faults(settings.folder)
     yield from key_faults(settings)
     yield from access_faults(settings)
@@ -123,7 +127,7 @@ def key_faults(settings: Settings) -> Iterator[Fault]:
 
 
 def database_faults(part: str, path: Path, *, pragma: str) -> Iterator[Fault]:
-    """What SQLite finds in a file, and whether it has the tables that belong there."""
+    """Yield the faults that SQLite finds in a file, and missing tables."""
     if not path.exists():
         return
     try:

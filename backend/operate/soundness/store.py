@@ -1,7 +1,7 @@
-"""Whether a home is sound: its files one by one, and whether its graph is what its log says.
+"""Checks whether a home is sound: its files one by one, and its graph against its log.
 
-For `headwater store check`. It never touches the graph that it checks: the log is folded into a second one, in a temporary file, and
-the two fingerprints, which no order of arrival changes, are compared.
+For `headwater store check`. The check never touches the graph. It folds the log into a second graph, in a temporary
+file, and compares the two fingerprints, which do not depend on the order of arrival.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ class Finding:
 
 
 async def check_home(settings: Settings, tenant: str) -> list[Finding]:
-    """Check every durable file of a home by itself, then what they say of one another. Never raises for what it finds.
+    """Check every durable file of a home by itself, then what they say of one another.
+
+    Never raises for what it finds.
 
     The second is left out where the log or the graph is damaged: it could only say so again, in other words.
     """
@@ -82,7 +84,7 @@ async def _settle(workspace: Workspace) -> None:
 
 
 def _checksums(settings: Settings) -> Finding:
-    """How many captures have no checksums: those of earlier releases, and those whose `digests.json` is gone."""
+    """Return the number of captures without checksums: those of earlier releases, and those whose `digests.json` is gone."""
     folders = [folder for _, folder in AssociationStore.kept_folders(settings.folder.associations)]
     without = [folder for folder in folders if not is_sealed(folder)]
     if not without:
@@ -148,7 +150,10 @@ async def _kept(workspace: Workspace, tenant: str, offset: int) -> Finding:
 
 
 def _refused_at_intake(log: IngestLog, tenant: str) -> Finding:
-    """The documents that intake refused, the latest last. Their senders were told: the store is as sound without them."""
+    """List the documents that intake refused, the latest last.
+
+    Their senders know, and the store is sound without them.
+    """
     count, after = 0, 0
     latest = deque[str](maxlen=_SHOWN)
     while letters := log.dead_letters(tenant, after=after, stage=Stage.INTAKE):
@@ -191,7 +196,10 @@ async def _compare(workspace: Workspace, tenant: str) -> Finding:
 
 
 def _difference(kept: Mapping[str, int], expected: Mapping[str, int]) -> str:
-    """In what a graph differs from the log, and what to do, in words that frighten nobody who has but installed a newer version."""
+    """Describe how a graph differs from the log, and what to do.
+
+    A newer version of Headwater is a harmless reason.
+    """
     kinds = sorted(kept.keys() | expected.keys())
     lacks = [f"{expected[kind] - kept.get(kind, 0):,} of kind {kind}" for kind in kinds if expected.get(kind, 0) > kept.get(kind, 0)]
     over = [f"{kept[kind] - expected.get(kind, 0):,} of kind {kind}" for kind in kinds if kept.get(kind, 0) > expected.get(kind, 0)]

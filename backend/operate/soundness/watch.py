@@ -1,7 +1,7 @@
-"""Watches the durable files of a running service, for `/readyz`: what is damaged, whether the disk takes more.
+"""Watches the durable files of a running service for `/readyz`: damaged files, and a disk that accepts no more.
 
-A look costs what there is to read, so none begins before twenty times as long as the last one took has passed: a small home is looked
-at with each question, a large one in the background, part by part. Threads of its own do it, so that no question of a user holds it up.
+A check rests for twenty times as long as it took. A small home is checked with each question, a large one in the
+background, part by part. Threads of its own run the checks, so that they delay no question of a user.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Watch:
         self._looks = [_Look(self._threads, self._vital), _Look(self._threads, self._kept)]
 
     def faults(self) -> list[Fault]:
-        """What is wrong now, as of the last look at each file. Waits for a moment at most."""
+        """Return the present faults, as of the last check of each file. Waits for a moment at most."""
         waiting = [running for look in self._looks if (running := look.begin()) is not None]
         wait(waiting, timeout=_PATIENCE)
         return [fault for look in self._looks for fault in look.found]
@@ -64,7 +64,10 @@ class Watch:
             return False
 
     def _kept(self) -> Iterator[Fault]:
-        """Without one of these a question about one capture cannot be answered. Goes on where the last look ended, round after round."""
+        """Without one of these a question about one capture cannot be answered.
+
+        Goes on where the last look ended, round after round.
+        """
         until = time.monotonic() + _SLICE
         for path in [*self._faulty, *self._next_until(until)]:
             found = list(faults_of_capture(path)) if path.is_dir() else [fault] if (fault := fault_of_file(path)) is not None else []

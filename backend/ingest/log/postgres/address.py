@@ -1,7 +1,8 @@
 """The address of a shared log, and connections to it. The tables are in the schema `headwater` of the database.
 
-An address is `postgresql://host:port/database`, with `?sslmode=verify-full` (the default for other hosts) or `?sslmode=disable`, and
-`&sslrootcert=FILE`. User and password are separate settings, because addresses appear in logs and errors.
+An address is `postgresql://host:port/database`, with `?sslmode=verify-full` (the default for other hosts) or
+`?sslmode=disable`, and `&sslrootcert=FILE`. User and password are separate settings, because addresses appear in logs
+and errors.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class Address:
 
     @contextmanager
     def faults(self) -> Iterator[None]:
-        """Raise errors of the driver as Headwater's. They contain only the server's code: a text may contain anything."""
+        """Raise errors of the driver as Headwater's, with the server's code only: their texts may contain anything."""
         from pg8000.exceptions import DatabaseError, InterfaceError
 
         try:
