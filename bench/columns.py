@@ -1,9 +1,9 @@
-"""`python -m bench.columns`: column lineage of the queries of TPC-H and TPC-DS, Headwater's beside that of sqlglot over the same SQL.
+"""`python -m bench.columns`: column lineage of the queries of TPC-H and TPC-DS by Headwater, and by sqlglot from the same SQL.
 
-No query runs: Spark plans each, and its plan is described as at the end of a run; sqlglot reads the text. Both give the columns of tables
-that an output column is made of. sqlglot has one kind of dependency. Of ours, those that decide about the column alone (CONDITIONAL,
-WINDOW) are put to those whose values flow into it; what decides about rows (JOIN, FILTER, SORT, GROUP_BY) has no counterpart. Each
-difference needs a reason (`REASONS`), or the command exits with 1. Written to bench/results/columns.json.
+No query runs. Spark plans each, and its plan is described as at the end of a run; sqlglot reads the text. Both give the source columns of
+an output column. sqlglot has one kind of dependency. Headwater's dependencies that decide about the column alone (CONDITIONAL, WINDOW)
+are merged with those whose values flow into it. Those that decide about rows (JOIN, FILTER, SORT, GROUP_BY) have no counterpart. Each
+difference needs a reason (`REASONS`), or the command exits with 1. The results are in bench/results/columns.json.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _GROUPING = re.compile(r"\bgrouping\s*\(\s*(?:\w+\.)?(\w+)\s*\)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Difference:
-    """An output column of which the two say otherwise: what each has alone, as `table.column`, and why, by a key of `REASONS`."""
+    """An output column with different answers: the sources of only one of the two, as `table.column`, and a key of `REASONS`."""
 
     query: int
     column: str

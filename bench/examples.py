@@ -1,8 +1,8 @@
 """`python -m bench.examples [PART OF A NAME]`: Spark's own Python examples run alike, plain and under `headwater run`.
 
-For each: whether exit code and output are those without us, and what was captured, as the summary says. Numbers and times that an example
-draws are masked; where the output differs all the same, and two plain runs differ too, the example is called random. Examples that wait for
-a socket, and those that need what is not installed, fail alike with and without us.
+For each: whether exit code and output are equal to a plain run's, and the captured lineage by the summary. Numbers and times that an
+example draws are masked. An example is called random if its output still differs, and two plain runs differ too. Examples that wait for a
+socket, or need software that is not installed, fail alike with and without Headwater.
 """
 
 from __future__ import annotations

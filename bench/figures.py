@@ -23,7 +23,7 @@ _QUANTITIES = {SECONDS: "wall", PROCESSOR: "processor"}
 
 
 class Verdict(StrEnum):
-    """What a figure says of its target: an interval that holds the target leaves it open, and so does a machine that was not quiet."""
+    """The verdict of a figure about its target: open if the interval contains the target, or if the machine was not quiet."""
 
     MET = "met"
     MISSED = "missed"
@@ -32,10 +32,11 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Figure:
-    """A case of the results: the figure with its 95 % interval, its control, whether it may be used, and what it says of its target.
+    """A case of the results: the figure with its 95 % interval, its control, whether it is usable, and its verdict.
 
-    `n` is the number of rounds. A count needs no quiet machine: its control is empty. `rounds_needed` estimates for an open verdict how
-    many rounds would settle it (null: more rounds are not what it lacks). `detail` names the case that a worst one is.
+    `n` is the number of rounds. A count needs no quiet machine: its control is empty. `rounds_needed` estimates the rounds that would
+    settle an open verdict (null: more rounds would not help). `detail` names the case of a worst value.
+
     """
 
     name: str
@@ -86,13 +87,16 @@ def figure(measure: Measure, plan: Plan, samples: Samples) -> Figure | None:
 
 
 def quiet(control: Interval, rounds: int) -> bool:
-    """Whether a control says that the machine was quiet: within 3 % of 1, its interval reaching to 1 % of it, in five rounds or more."""
+    """Return whether a control shows a quiet machine: within 3 % of 1, its interval reaching to 1 % of it, in five rounds or more."""
     near = control.low <= 1 + _REACH and control.high >= 1 - _REACH
     return rounds >= _FEWEST and near and abs(control.value - 1) <= _TOLERANCE
 
 
 def verdict(found: Interval, target: float, rounds: int, *, usable: bool) -> tuple[Verdict, int | None]:
-    """What an interval says of a target, and, where it is open for want of rounds, how many would settle it."""
+    """Return the verdict of an interval about a target.
+
+    If it is open for want of rounds, return the number of rounds that would settle it.
+    """
     if usable and found.high <= target:
         return Verdict.MET, None
     if usable and found.low > target:

@@ -35,10 +35,11 @@ def quantile(samples: Sequence[float], q: float) -> Interval:
 
 
 def resampled(series: Sequence[Sequence[float]], combined: Callable[[Sequence[float]], float]) -> Interval:
-    """What `combined` makes of the medians of several series; each series is resampled by itself.
+    """Return the interval of `combined` over the medians of several series. Each series is resampled by itself.
 
     Raises:
         ValueError: there is no series, or one without samples.
+
     """
     if not series or not all(series):
         raise ValueError("an interval needs samples; there are none")

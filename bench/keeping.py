@@ -1,16 +1,16 @@
-"""How long the service takes to keep a large capture, and how much memory: its associations sorted and numbered, in a process of its own.
+"""Time and memory of the service for keeping a large capture: its associations are sorted and numbered, in a process of its own.
 
 python -m bench.keeping [--rows 10000000] [--cases groups,shuffled]
 
-Each case has as many associations as `--rows` says: references of rows of one boundary.
+Each case has `--rows` associations: references of rows of one boundary.
 
 - *in order*: each row of the output refers to the next row of the scan. *shuffled*: to any, as after a sort.
 - *groups*: rows of a scan go into groups by the hash of their key, in random order, ten to a group; a row of the output refers to a group.
 - *skew*: the same with half of all rows in one group. *large groups*: with a million rows to a group, or a tenth of all.
 - *wide*: rows of twenty inputs each, such as those of many joins. *wide groups*: rows of groups with as many, in no order.
-- *window*: rows of one partition, in one task, with their ranks. *hashes*: two hashes for each group, of which nearly none is kept.
+- *window*: rows of one partition, in one task, with their ranks. *hashes*: two hashes for each group, nearly none of them kept.
 
-Peak memory is that of the process, with what it has loaded; of its own is what no file stands behind.
+Peak memory is that of the process with its modules. Own memory excludes mapped files.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def peak(process: int | str = "self") -> int:
 
 
 class _OwnMemory(threading.Thread):
-    """Watches how much memory this process has beside the files that it maps, which the system may take from it."""
+    """Watches the memory of this process without mapped files, which the system may take from it."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)

@@ -1,10 +1,10 @@
-"""How long a trace of one record takes whose data lie on an S3 server, and how much it asks of it.
+"""Time of a trace of one record whose data lie on an S3 server, and its requests to the server.
 
 python -m bench.lake [--scale 0.1] [--traces 200]
 
-A program joins and groups TPC-H tables on `s3a:` with capture; then records of its outputs are traced in this process, with their values.
-*Warm* is with what earlier traces remember; *cold* begins with nothing remembered, a new database and new connections, in a process that
-has loaded all modules. The server is versitygw on this machine: a network adds its round trips, and the requests tell how many.
+A program joins and groups TPC-H tables on `s3a:` with capture. Then this process traces records of its outputs, with their values. *Warm*
+uses the caches of earlier traces. *Cold* begins with empty caches, a new database and new connections, in a process with all modules
+loaded. The server is versitygw on this machine. A network adds its round trips for each request.
 """
 
 from __future__ import annotations

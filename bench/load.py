@@ -1,7 +1,7 @@
 """Requests that many clients send at once: each connection sends its next as soon as it has its answer.
 
-For the suites that ask how much a service takes in. The client shares the machine with the service, so it does as little as it can: bodies
-are made before, one thread asks the system which connections have an answer, and of an answer it looks at the status and the length alone.
+For the suites about intake. The client shares the machine with the service, so it does as little as possible. Bodies
+are made before, one thread asks the system for connections with an answer, and reads the status and the length of the answer only.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ _PIECE = 1 << 16
 
 @dataclass(frozen=True)
 class Load:
-    """What came of it: seconds from the first request to the last answer, and the milliseconds of each request, sorted.
+    """The results: seconds from the first request to the last answer, and the milliseconds of each request, sorted.
 
     `cpu_seconds` is the processor time of the client itself.
+
     """
 
     seconds: float

@@ -1,10 +1,10 @@
 """Waits of one tenant while another tenant sends its worst: `python -m bench.neighbours`.
 
-A service takes events, documents, declarations and questions of one tenant, one after the other, while clients of another tenant send it
-what costs it most: PROV documents of 4 MB whose clients hang up after three seconds (`documents`), events of 8 kB that are made of names of
-secrets (`small`), and events of some megabytes, all of them valid (`large`). `--python` names the interpreters of other checkouts, by turns
-with this one, so that both meet the same load of the machine. For each kind it prints the wait (p50, p99) in milliseconds, next to that of
-the same service when nobody else sends, and the load of the machine meanwhile.
+A service accepts events, documents, declarations and questions of one tenant, one after the other. Clients of another tenant send the
+most costly bodies meanwhile: PROV documents of 4 MB whose clients hang up after three seconds (`documents`), events of 8 kB that are made
+of names of secrets (`small`), and valid events of some megabytes (`large`). `--python` names the interpreters of other checkouts. They
+take turns with this one, so that both meet the same load of the machine. For each kind the command prints the wait (p50, p99) in
+milliseconds, the wait at the same service without other senders, and the load of the machine.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def main() -> None:
 
 
 def measure(samples: int, turns: int, worst: Sequence[str], interpreters: Sequence[str]) -> None:
-    """Print the waits of each kind, alone and beside each of the worst, for each interpreter."""
+    """Print the waits of each kind, alone and with each of the worst senders, for each interpreter."""
     waits: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     loads: dict[str, list[float]] = defaultdict(list)
     with TemporaryDirectory() as folder, ExitStack() as stack:

@@ -1,9 +1,9 @@
-"""How soon the page draws the lineage of a dataset in a large lake, and how long its longest frame is.
+"""Time until the page draws the lineage of a dataset in a large lake, and its longest frame.
 
 `python -m bench.page --nodes 10000`.
 
-A real service serves a home whose graph holds a generated lake (`bench.graphs.lake`), and Chromium opens datasets of it: the one with the
-most readers, those with some 1,200 nodes upstream, and the last one. `ui/dev/measure.ts` drives the browser and says what each figure is.
+A real service serves a home whose graph holds a generated lake (`bench.graphs.lake`). Chromium opens datasets of it: the one with the
+most readers, those with some 1,200 nodes upstream, and the last one. `ui/dev/measure.ts` drives the browser and describes each figure.
 The home is made once, and kept. The page must have been built: `make page`.
 """
 

@@ -1,8 +1,8 @@
-"""Pairs: the arms of a suite by turns in one warm process, case after case. This is how what capture costs is measured.
+"""Pairs: the arms of a suite take turns in one warm process, case after case. Suites measure the cost of capture this way.
 
-Two JVMs compile the same methods differently, which is more than what a case may cost, so all arms share one. In every round of a case each
-arm runs once, in random order; a figure is made of the ratios within the rounds. A case is kept when it is done, so that a measurement that
-was ended goes on where it was.
+Two JVMs compile the same methods differently, and the difference may exceed the cost of a case. All arms therefore share one. In every
+round of a case each arm runs once, in random order. A figure is made of the ratios within the rounds. A finished case is kept, so that an
+interrupted measurement goes on later.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class KeptCases:
     def __init__(self, folder: Path, commit: str, *, resume: bool) -> None:
         self._folder = folder
         self._commit = commit
-        self._resume = resume and not commit.endswith("+")  # two changed trees of one commit are not told apart
+        self._resume = resume and not commit.endswith("+")  # two changed trees of one commit look equal
         self.machine: dict[str, Mapping[str, float]] = {}  # by case: how busy the machine was with other things
 
     def get(self, case: str, arms: Sequence[str], rounds: int) -> Rounds | None:
@@ -55,10 +55,11 @@ def measure(
     plan: Plan, start: Callable[[], Turns], kept: KeptCases, *, rounds: int, warm_up: int, seed: int, until: float,
     done: Callable[[str, Rounds, bool], None],
 ) -> dict[str, dict[str, Sequence[Sample]]]:  # fmt: skip
-    """The samples by arm and case, of the cases that were kept and of those that there was time for.
+    """Return the samples by arm and case, of the kept cases and of those that ran in time.
 
-    `start` makes what the arms run in, once and only if a case is to be run. No case is begun after `until` (time.monotonic()). `done` is
-    told of each case, with whether it had been kept.
+    `start` makes the environment of the arms, once, if a case must run. No case begins after `until` (time.monotonic()). `done` is
+    called for each case, with whether it had been kept.
+
     """
     samples: dict[str, dict[str, Sequence[Sample]]] = {arm: {} for arm in plan.arms}
     turns: Turns | None = None

@@ -1,9 +1,9 @@
-"""`python -m bench.queries [--queries 50000]`: what an application of many queries costs in the mode `coarse`, and how far behind we are.
+"""`python -m bench.queries [--queries 50000]`: the cost of `coarse` for an application with many queries, and the delay of its events.
 
-The same program runs plain and captured, each a process of its own. It writes a small table with each tenth query and reads one with
-the others. After each twentieth part of them it says how much of the JVM's heap is in use once garbage was collected, and how much
-memory of its own the Python process has. How far behind the listener is, the ends of queries say: from when Spark ended one to when
-that is in the spool. Written to bench/results/queries.json; exits with 1 where a target is missed.
+The same program runs plain and captured, each in a process of its own. It writes a small table with each tenth query and reads one with
+the others. After each twentieth part it prints the used heap of the JVM after a garbage collection, and the own memory of the Python
+process. The delay is the time from the end of a query in Spark to the event in the spool. The results are in bench/results/queries.json.
+The command exits with 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -52,10 +52,11 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def measure(folder: Path, queries: int, *, captured: bool) -> tuple[list[Mapping[str, float]], list[float]]:
-    """What the program says of its memory, and by how many seconds each end of a query was late.
+    """Return the memory that the program printed, and the delay of each end of a query in seconds.
 
     Raises:
         RuntimeError: the program failed.
+
     """
     folder.mkdir()
     home = folder / "home"
@@ -97,7 +98,7 @@ def program(folder: Path, queries: int) -> None:
 
 
 def _used(spark: Any) -> dict[str, float]:
-    """MiB of the JVM's heap in use, and of this process's own memory. What Spark's listeners have not heard of yet is waited for first."""
+    """Return MiB of the JVM's heap in use, and of this process's own memory, after Spark's listeners have received all events."""
     context, jvm = spark.sparkContext._jsc.sc(), spark.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way
     context.listenerBus().waitUntilEmpty(60_000)
     time.sleep(0.5)  # our thread, too, comes to its end
@@ -109,7 +110,7 @@ def _used(spark: Any) -> dict[str, float]:
 
 
 def memory(plain: Sequence[Mapping[str, float]], captured: Sequence[Mapping[str, float]]) -> list[dict[str, Any]]:
-    """What capture added in the end, and what it grew by since it was settled, both compared with the plain program."""
+    """Return the additional memory of capture at the end, and its growth since it was settled, both compared with the plain program."""
     added = [
         ours["heap_mib"] + ours["python_mib"] - theirs["heap_mib"] - theirs["python_mib"]
         for ours, theirs in zip(captured, plain, strict=True)

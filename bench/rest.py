@@ -1,7 +1,7 @@
-"""What else the machine does: waiting until it does nothing, and telling how much that was.
+"""Waits until the machine does nothing else, and measures what it did.
 
-A server that was written to goes on working after it has answered: it deletes, checkpoints, compiles. On a machine of two cores that is
-half of what the arm measured next would have.
+A server goes on working after it has answered a write: it deletes, checkpoints, compiles. On a machine of two cores this takes half of
+the time of the next arm.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def pairs_of(plan: Plan, samples: Samples) -> dict[str, dict[str, dict[str, list
 
 
 def head(suite: str) -> dict[str, Any]:
-    """What was measured, when, of which commit, on what."""
+    """Return the head of a result: suite, time, commit and machine."""
     return {"suite": suite, "date": datetime.now(UTC).isoformat(timespec="seconds"), "commit": commit(), "machine": _machine()}
 
 
@@ -76,7 +76,7 @@ def commit() -> str:
 
 
 def _machine() -> dict[str, Any]:
-    """What the figures were measured on: no name, nothing personal."""
+    """Describe the machine, without its name or anything personal."""
     cpuinfo = Path("/proc/cpuinfo")
     models = (
         [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]

@@ -33,10 +33,11 @@ def names() -> list[str]:
 
 
 def load(name: str, scale: float | None = None, tables: str | None = None) -> Suite | PairedSuite:
-    """A suite by its name; `scale` is that of its data, where it has one, `tables` the format of its tables, where it has a choice.
+    """Return a suite by its name. `scale` is that of its data, if it has one, and `tables` the format of its tables, if it has a choice.
 
     Raises:
         ValueError: the suite does not come in that scale, or has no choice of formats.
+
     """
     made = importlib.import_module(f"bench.suites.{name}").suite
     if tables is not None and "tables" not in inspect.signature(made).parameters:
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
         plan = suite.plan.only(arms=_listed(options.arms), cases=_listed(options.cases))
     except ValueError as error:
         parser.error(str(error))
-    # What an application had not delivered when it ended is delivered by a process of its own, which may still write to its home here.
+    # A process of its own delivers the rest of an application's spool, and may still write to its home here.
     with tempfile.TemporaryDirectory(prefix=f"headwater-bench-{plan.name}-", ignore_cleanup_errors=True) as scratch:
         folder = Path(scratch)
         print(f"{plan.name}: {len(plan.cases)} cases, arms {', '.join(plan.arms)}; preparing", flush=True)
@@ -88,7 +89,7 @@ def line(case: dict[str, Any]) -> str:
 
 
 def _figures(options: argparse.Namespace) -> int:
-    """Each suite in a process of its own, one after the other. What there was no time for is left to the next call."""
+    """Run each suite in a process of its own, one after the other. The next call continues if the time is over."""
     from bench.rest import busy
 
     share = busy(2.0)

@@ -42,17 +42,18 @@ class Service:
         return self._process.pid
 
     def cpu_seconds(self) -> float:
-        """Processor time that it and its worker have used, where the system tells; not that of processes for questions about records."""
+        """Processor time of the service and its worker, if the system reports it, without processes for questions about records."""
         return self.own_cpu_seconds() + sum(map(_seconds, self.workers()))
 
     def own_cpu_seconds(self) -> float:
-        """Processor time that it has used without its worker, where the system tells: to take things in, and to answer."""
+        """Processor time of the service without its worker, if the system reports it: for intake and answers."""
         return _seconds(self._process.pid)
 
     def memory_megabytes(self) -> float:
-        """Memory of their own that it and its worker have now, where the system tells; not of the processes that answer questions.
+        """Present memory of the service and its worker, if the system reports it, without processes that answer questions.
 
-        What they have mapped of files (the graph's, libraries) is not in it: that is the system's cache, which it takes back at need.
+        Mapped files (the graph's, libraries) do not count: they are the system's cache, which it takes back at need.
+
         """
         return sum(map(_megabytes, [self._process.pid, *self.workers()]))
 
@@ -78,7 +79,7 @@ class Service:
         self._process.wait(timeout=30)
 
     def processes(self) -> ProcessTree:
-        """It, with those that it started."""
+        """The service and the processes that it started."""
         return ProcessTree(self._process.pid)
 
     def stop(self) -> None:

@@ -1,11 +1,10 @@
-"""What a large trace on Spark takes, and how much memory its driver: the records behind all rows of an output, through groups of ten.
+"""Time and driver memory of a large trace on Spark: the records behind all rows of an output, through groups of ten.
 
 python -m bench.spark_trace [--rows 22000000] [--master local-cluster[2,1,1024]]
 
-Of eleven associations ten lead from a group to a record, one from a row of the output to its group. A tenth of the rows comes first,
-asked of DuckDB and of Spark, whose answers must be the same; then all of them, asked of Spark. Each is asked in a process of its own.
-The executors are processes of their own, too, so the driver is what it is on a cluster. *Survived* is the most that the old generation of
-its heap held.
+Of eleven associations ten lead from a group to a record, and one from a row of the output to its group. First, DuckDB and Spark trace a
+tenth of the rows, and their answers must be equal. Then Spark traces all of them. Each trace runs in a process of its own. The executors
+are processes of their own, too, so the driver is the same as on a cluster. *Survived* is the maximum of the old generation of its heap.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _file(folder: Path, name: str, rows: int) -> Mapping[str, Any]:
-    """A file of so many rows, which are all alike: what a trace looks at is where they are."""
+    """Make a file of so many equal rows: a trace looks at their places only."""
     path = folder / "data" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     column = pa.array(np.zeros(rows, np.int64))
@@ -111,7 +110,7 @@ def _asked(folder: Path, place: str) -> dict[str, Any]:
 
 
 def _driver(spark: SparkSession) -> dict[str, int]:
-    """How much memory the JVM of the driver has had at most, in megabytes."""
+    """Return the peak memory of the driver's JVM, in megabytes."""
     from pyspark import SparkContext
 
     pools = spark._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()  # type: ignore[union-attr]  # noqa: SLF001

@@ -1,9 +1,8 @@
-"""What a suite declares, and what an arm does.
+"""The declarations of a suite, and the work of an arm.
 
-There are two kinds. A *paired* suite asks what capture costs: its arms take turns in one warm process, case after case (`bench.pairs`).
-The others ask how long an answer takes: each arm is a process of its own, round after round (`bench.harness`). Neither knows anything of
-Spark or services. A suite never times anything that its users would not wait for, and never does in one arm what it does not do in the
-other, but for what is measured.
+There are two kinds. A *paired* suite measures the cost of capture: its arms take turns in one warm process, case after case
+(`bench.pairs`). The others measure the time of an answer: each arm is a process of its own, round after round (`bench.harness`). Neither
+knows Spark or services. A suite times only things that its users wait for. The work of two arms differs only in the measured part.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from typing import Protocol, TypeAlias, runtime_checkable
 SECONDS = "seconds"
 PROCESSOR = "cpu_seconds"
 
-# What one run of a case was: its wall seconds, and whatever else the arm counted, by name. What a control must hold for is timed; a count
+# The measures of one run of a case by name: its wall seconds, and the counts of the arm. A control must hold for times; a count
 # (bytes, rows) may be there in some of the rounds only.
 Sample: TypeAlias = Mapping[str, float]
 
 
 class Statistic(StrEnum):
-    """What is made of the rounds' samples."""
+    """The statistic over the samples of all rounds."""
 
     RATIO = "ratio"  # the median of an arm's time over the baseline's, pair by pair
     GEOMEAN = "geometric mean"  # of the cases' ratios
@@ -56,9 +55,10 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a suite runs. Cases run in this order within a round; `control` does what `baseline` does.
+    """The cases and arms of a suite. Cases run in this order within a round. `control` does the same as `baseline`.
 
-    `asked` names the arms that run unless others are asked for; None: all.
+    `asked` names the arms that run by default; None: all.
+
     """
 
     name: str
@@ -97,7 +97,7 @@ class Arm(Protocol):
     """One arm, in its worker process."""
 
     def run(self, case: str, turn: int) -> Sample:
-        """Run a case once and return what it took, `seconds` among it. The same `turn` means the same work in every arm."""
+        """Run a case once and return its measures, `seconds` among them. The same `turn` means the same work in every arm."""
 
     def close(self) -> None:
         """Release what it holds."""
@@ -114,7 +114,7 @@ class Turns(Protocol):
 
 
 class Suite(Protocol):
-    """What a module of bench/suites makes, by `suite(scale)`. `folder` is scratch that all arms share."""
+    """The result of `suite(scale)` in a module of bench/suites. `folder` is scratch space that all arms share."""
 
     plan: Plan
 

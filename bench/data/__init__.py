@@ -1,1 +1,1 @@
-"""What the suites run over: made once, kept in a folder outside version control."""
+"""The data of the suites: made once, and kept in a folder outside version control."""

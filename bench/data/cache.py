@@ -1,6 +1,7 @@
-"""The folder that keeps what the suites run over: `.tools/bench-data`, or what HEADWATER_BENCH_DATA names.
+"""The folder for the data of the suites: `.tools/bench-data`, or the folder that HEADWATER_BENCH_DATA names.
 
-Making TPC-H at scale 1 takes half a minute, so it is made once. What is there is whole: it is made beside and moved into place.
+Making TPC-H at scale 1 takes half a minute, so it is made once. It is made in another folder and then moved into place, so that it is
+always complete.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from bench.results import ROOT
 
 
 def kept(name: str, make: Callable[[Path], None]) -> Path:
-    """The folder `name` of the cache, which `make` fills if it is not there. Of two processes that ask at once, one makes it."""
+    """Return the folder `name` of the cache. `make` fills it if it does not exist. One of two simultaneous processes makes it."""
     root = Path(os.environ.get("HEADWATER_BENCH_DATA") or ROOT / ".tools" / "bench-data").absolute()
     folder = root / name
     root.mkdir(parents=True, exist_ok=True)

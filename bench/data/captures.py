@@ -1,10 +1,11 @@
 """A home with any number of kept captures, for the suite `captures`.
 
-One small pipeline in it is real: four jobs over Parquet files of a hundred rows, published as delivery does, and asked about. Around it
-lie captures of many jobs: chains of five, one dataset that a quarter of all captures appended to, earlier runs of the asked pipeline over
-other states of the same files, and readers of the table that the pipeline joins with. Those are kept as copies of a real one, with
-names, files and times of their own; their associations are hard links to its, and their data files are not there. The catalog is made of
-them by `AssociationStore.rebuild`; the log has every manifest; the graph has one run of each job over each dataset, so all that flows.
+It contains one small real pipeline: four jobs over Parquet files of a hundred rows, published as by delivery. The questions are about it.
+The other captures are of many jobs: chains of five, one dataset with appends from a quarter of all captures, earlier runs of the pipeline
+over other states of the same files, and readers of the table that the pipeline joins with. They are copies of a real capture, with names,
+files and times of their own. Their associations are hard links to the original's, and their data files do not exist.
+`AssociationStore.rebuild` makes the catalog. The log has every manifest. The graph has one run of each job over each dataset, which gives
+all flows.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def pipeline(folder: Path) -> Iterator[tuple[dict[str, Any], Mapping[str, bytes]
 
 
 def _files(folder: Path) -> list[Path]:
-    """What the pipeline begins with, what it joins with, and what it writes, step by step."""
+    """Return the pipeline's first file, the file of the join, and the outputs, step by step."""
     return [folder / name / "part-00000.parquet" for name in ("asked/raw", "reference", *(f"asked/{step}" for step in STEPS[1:]))]
 
 

@@ -1,4 +1,4 @@
-"""Every change that is made to a query's text so that Spark takes it; what is not listed here runs as DuckDB has it.
+"""Every change that a query's text needs for Spark. All other syntax runs as in DuckDB.
 
 1. A name in double quotes is put into backticks: in Spark's default dialect double quotes are text. Eight queries of TPC-DS name
    output columns so ("30 days"): 16, 32, 50, 62, 92, 94, 95 and 99. No text of TPC-H or TPC-DS has a double quote in a literal.

@@ -1,8 +1,8 @@
-"""PigMix's tables, drawn as its published generator draws them (Apache Pig, test/perf/pigmix: generate_data.sh and DataGenerator).
+"""PigMix's tables, drawn as by its published generator (Apache Pig, test/perf/pigmix: generate_data.sh and DataGenerator).
 
-Taken over: every field's type, size, cardinality, distribution and share of nulls; users are the distinct users of the page views, with
-further fields; power users are 500 of them, their samples half of those; the tables in sorted order, the wide row, and the page views
-three times side by side. Not taken over: the text format (Parquet here), and the size: `scale` 1 is a million page views.
+The same as there: every field's type, size, cardinality, distribution and share of nulls. Users are the distinct users of the page views,
+with further fields. Power users are 500 of them, their samples half of those. The sorted tables, the wide row, and the page views three
+times side by side. Different: the text format (Parquet here), and the size: `scale` 1 is a million page views.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lines of words for word count and grep: 5 to 15 words a line, out of 100,000 or as many as asked for, the n-th as frequent as 1/n."""
+"""Lines of words for word count and grep: 5 to 15 words a line, from 100,000 words by default. The frequency of the n-th word is 1/n."""
 
 from __future__ import annotations
 

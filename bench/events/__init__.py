@@ -1,1 +1,1 @@
-"""What two agents tell of the same small programs, against what should be told: ours, and OpenLineage's own integration for Spark."""
+"""The events of Headwater and of OpenLineage's own integration for Spark, compared with the right events of small programs."""

@@ -32,7 +32,7 @@ def main() -> None:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         _run(folder, only)
-    # The transport that the reference is told to use is a further backend to us.
+    # The transport of the reference counts as a further backend for Headwater.
     reference = [event for event in _lines(folder / "reference.json") if not event["producer"].startswith("headwater:")]
     events_of = {"ours": _ours(folder / "home"), "reference": reference}
     times = json.loads((folder / "times.json").read_text())
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def table(results: dict[str, Any]) -> str:
-    """How many cases are right by category, for both; then each fault."""
+    """Return the number of right cases by category, for both agents, then each fault."""
     lines = [f"| category | cases | Headwater | openlineage-spark {VERSION} |", "|---|---|---|---|"]
     for category in CATEGORIES:
         cases = [found for found in results.values() if category in found["ours"]]
@@ -106,7 +106,7 @@ def _faults(events: list[Any]) -> list[str]:
 
 
 def _datahub(events: list[Any]) -> list[str]:
-    """What DataHub would refuse, leave out or forget."""
+    """Return the facts that DataHub would refuse, leave out or lose."""
     rules = _rules()
     runs: dict[str, list[Any]] = {}
     for event in events:

@@ -21,7 +21,7 @@ from pyspark.sql.types import IntegerType
 
 @dataclass(frozen=True)
 class At:
-    """Where a case runs: its session, and its folder, beside those of what it reads."""
+    """The place of a case: its session, its folder, and those of its inputs."""
 
     spark: Any
     here: str

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from bench.events.cases import CASES, At
 
-_QUIET = 1.5  # seconds between two cases: what an agent tells of one late is told before the next
+_QUIET = 1.5  # seconds between two cases: late events of one arrive before the next
 
 
 def main(folder: str, only: str) -> None:

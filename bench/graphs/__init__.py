@@ -1,1 +1,1 @@
-"""What the graph suite runs over: generated lakes, and stores that hold them."""
+"""The graphs of the graph suite: generated lakes, and stores with them."""

@@ -22,7 +22,7 @@ _NAMES = "foci.json"
 _GROUP = 5  # batches of the lake an apply: 10,000 nodes and 30,000 edges
 _HEAP, _PAGE_CACHE = "2g", "1g"
 _FOCI, _WHOLE = 40, 5
-_CANDIDATES = 200  # datasets of which the whole upstream is counted
+_CANDIDATES = 200  # datasets whose whole upstream is counted
 _REACHED, _HOPS = 1_200, 6
 
 

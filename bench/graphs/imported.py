@@ -1,6 +1,6 @@
-"""A SQLite lake as a Neo4j database, by Neo4j's own offline import: through the store's batches it would take the better part of an hour.
+"""A SQLite lake as a Neo4j database, by Neo4j's own offline import: the batches of the store would take most of an hour.
 
-What is imported is what the store would have written, property by property. The store adds its constraints and indexes when it is first
+The import writes the same properties as the store. The store adds its constraints and indexes when it is first
 opened.
 """
 
@@ -27,7 +27,7 @@ _KINDS = {kind.value: kind for kind in EdgeKind}
 
 
 async def import_lake(source: GraphStore, tenant: str, home: Path) -> None:
-    """Make the database `neo4j` in a home folder of which no server has been started yet."""
+    """Make the database `neo4j` in a home folder whose server was never started."""
     began = time.perf_counter()
     nodes, edges = home / "nodes.csv", home / "edges.csv"
     await _write(source.dump(tenant), tenant, nodes, edges)
@@ -68,6 +68,6 @@ def _node(tenant: str, identifier: str, name: str, properties: str, stamps: str)
 
 
 def _edge(src: str, dst: str, kind: str, properties: str, stamps: str, first: str, last: str) -> list[Any]:
-    """What is not stated is no property at all, which a field without quotes says."""
+    """Return the fields of an edge. A field without quotes is an absent property."""
     stated = [properties, stamps] if stamps != "[]" else [None, None]
     return [src, dst, RELATIONSHIP[_KINDS[kind]], first or None, last or None, *stated]

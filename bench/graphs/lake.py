@@ -1,7 +1,7 @@
 """A generated lake: a graph of any size in the shape of a real one, for the graph suite.
 
-A twentieth of the nodes are datasets, each written by a job of its own that reads earlier ones. How many a job reads, and how often a
-dataset is read, both follow a power law (few hubs, a long tail); most reads stay within a domain. Every dataset has columns and
+A twentieth of the nodes are datasets, each written by a job of its own that reads earlier ones. The inputs of a job and the readers of a
+dataset follow a power law (few hubs, a long tail). Most reads stay within a domain. Every dataset has columns and
 versions, every job runs, and the flows of runs and columns repeat those of jobs and datasets: three edges a node. The same size and
 seed give the same lake.
 """

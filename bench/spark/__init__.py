@@ -1,1 +1,1 @@
-"""What the suites over Spark share: an arm, its cases, and what it counts."""
+"""The common parts of the suites with Spark: an arm, its cases, and its counts."""

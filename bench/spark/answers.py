@@ -1,9 +1,8 @@
-"""One-row traces of the answers of a suite's queries: in which arms and cases, and what is measured of them.
+"""One-row traces of the answers of a suite's queries: arms, cases and measures.
 
 The queries are run once in mode `active` and once in mode `auto`, and in mode `active` over a tenth of the data. Every round asks each
-service for one row of one of the answers, another in each round and, where the data are the same, the same in every arm; and from a
-record behind such a row forward again. What answers faster for having been asked before (files opened, groups kept) is warm, as in a
-running service.
+service for one row of one of the answers. The row changes with the round, and is the same in every arm with the same data. The round also
+asks forward from a record behind such a row. Caches (opened files, kept groups) are warm, as in a running service.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ query ($dataset: String!, $rows: [RowRef!], $semantics: Semantics!, $forward: Bo
   trace(dataset: $dataset, rows: $rows, semantics: $semantics, forward: $forward, to: $to, limit: 100) {
     exact total records { dataset file row values } incomplete { what reason } } }"""
 
-# What a scale has: the tables by name, and what bench.spark.program is told to run over them.
+# The tables of a scale by name, and the arguments of bench.spark.program for them.
 Queries = Callable[[float], tuple[Mapping[str, Path], Mapping[str, object]]]
 
 
@@ -104,7 +103,7 @@ class _RowArm:
 
 
 def ask(client: GraphQLClient, asked: Mapping[str, Any], case: str, *, empty: bool = False) -> tuple[float, dict[str, Any]]:
-    """The seconds that an answer took, and the answer, which is exact and holds records; it may be `empty` only where that is said."""
+    """Return the seconds of an answer, and the answer. It must be exact and hold records, except with `empty`."""
     began = time.perf_counter()
     answer: dict[str, Any] = client.execute(_QUESTION, **asked, semantics=_CASES[case])["trace"]
     seconds = time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""What a manifest says about sizes."""
+"""The sizes in a manifest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def counts(manifest: Mapping[str, Any]) -> dict[str, float]:
         boundary["boundary"]: sum(column["role"] == "ref" for column in boundary["columns"]) for boundary in manifest["boundaries"]
     }
     segments = manifest["segments"]
-    # What nothing refers to (the right side of an anti-join) is a source without files.
+    # A source without references (the right side of an anti-join) has no files.
     read = {file["path"]: file["length"] for source in manifest["sources"] for file in source.get("files", ())}
     return {
         "associations": float(sum(segment["rows"] for segment in segments)),

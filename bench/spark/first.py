@@ -1,8 +1,8 @@
-"""The first trace of an answer: what a suite's queries left to be found again is found, as nobody has asked before.
+"""The first trace of an answer: the service recomputes records that the queries did not write, for the first question.
 
-The queries are run once in mode `auto` and once in mode `lazy`. The service is warm but for the answer: it has looked at the captures,
-and kept what it keeps unasked; whatever it keeps because somebody asked is dropped before the next question. It tries each once, so
-that after the warm-up round nothing runs beside the questions.
+The queries are run once in mode `auto` and once in mode `lazy`. The service is warm except for the answer. It has read the captures, and
+kept what it keeps without questions. Tables that it keeps because of a question are dropped before the next one. The warm-up round asks
+each question once, so that no background work runs later.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class _FirstArm:
 
 
 def _settled(tables: list[Path]) -> frozenset[Path]:
-    """Those that a service keeps of itself, once it has looked at everything."""
+    """Return the tables that a service keeps without questions, once it has read everything."""
     before: frozenset[Path] | None = None
     while (now := frozenset(table for table in tables if table.exists())) != before:
         before = now

@@ -1,4 +1,4 @@
-"""What keeping a capture costs later: compacted in a process of its own, whose processor time is counted.
+"""The later cost of keeping a capture: it is compacted in a process of its own, whose processor time is counted.
 
 `python -m bench.spark.keeping MANIFEST SEGMENTS FOLDER` publishes a capture into an association store below FOLDER, as the service does,
 and prints {"kept": bytes, "cpu": seconds}.

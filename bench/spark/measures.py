@@ -31,7 +31,7 @@ def measures(arms: Sequence[str], cases: Sequence[str], targets: Mapping[str, Ta
 
 
 def times(arm: str, cases: Sequence[str]) -> tuple[Measure, ...]:
-    """Of an arm that is measured beside ours: its times, without a target."""
+    """Return the times of another arm than Headwater's, without a target."""
     return tuple(measure for quantity in (PROCESSOR, SECONDS) for measure in _times(arm, cases, quantity, Target()))
 
 

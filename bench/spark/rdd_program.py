@@ -1,7 +1,7 @@
 """`python -m bench.spark.rdd_program FOLDER TEXT [PROGRAM …]`: run programs over TEXT, captured into FOLDER/home, written to FOLDER/out.
 
-They are those of the suite `rdd`, which without a name all run, and *first lines*, which reads little of each file: so the service knows
-the text.
+The programs are those of the suite `rdd`, all of them without a name, and *first lines*, which reads a little of each file. The service
+then knows the text.
 """
 
 from __future__ import annotations

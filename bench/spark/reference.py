@@ -1,4 +1,4 @@
-"""OpenLineage's own integration for Spark, which ours is measured beside: its jar, and its listener for as long as a query runs."""
+"""OpenLineage's own integration for Spark for comparison: its jar, and its listener for as long as a query runs."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _POLL_SECONDS = 0.005
 
 
 class SpoolWatch:
-    """Of the one application under a home. The log's form is told in `headwater.spark_listener.spool.log`."""
+    """The spool of the one application under a home. `headwater.spark_listener.spool.log` describes the form of the log."""
 
     def __init__(self, home: Path) -> None:
         self._spool = home / "spool"
@@ -56,7 +56,7 @@ class SpoolWatch:
         raise TimeoutError(f"no run ended in {self._spool} within {timeout:.0f} s: is capture on?")
 
     def milliseconds_to_disk(self) -> float:
-        """From the end of the query whose end was waited for last, as Spark has it, to the last write of the log, which told that end."""
+        """Time from the end of the last awaited query, by Spark's clock, to the write of its event in the log."""
         written = (self._application() / "log").stat().st_mtime
         return 1000 * max(0.0, written - datetime.fromisoformat(self._ended).timestamp())
 

@@ -114,7 +114,7 @@ class SparkTurns:
         return {SECONDS: seconds, PROCESSOR: returned - before + after, "cpu_seconds_after": after}, manifests
 
     def _frames(self, case: str) -> tuple[DataFrame, ...]:
-        """What a case writes, under names that its format takes."""
+        """Return the frames that a case writes, with column names that its format accepts."""
         made = self._programs[case](self.spark)
         frames = made if isinstance(made, tuple) else (made,)
         return tuple(with_distinct_names(frame) if self._layout is None else named(frame) for frame in frames)

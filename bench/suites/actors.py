@@ -1,12 +1,11 @@
-"""What it costs a program to say its lineage itself (`headwater.capture`), and how many associations a service takes in.
+"""The cost of lineage that a program records itself (`headwater.capture`), and the rate at which a service accepts associations.
 
-*capturing* counts words of a text whose words have Zipf's distribution, a million of them, and records from which line each count comes: a
-capture for each, the commit and the spool included. The same loop without capture runs right before it; a figure is the difference for
-each call. *adding* is the same with an `add_input` for each word and an `add_output` for each 16, *commit* what a call takes of it without
-the calls themselves. *intake* sends what such commits spooled, 4 million associations, over HTTP to a service of its own that other
-requests leave alone, and waits until they are sorted and catalogued for traces: the service's processor time for each association, until
-they are acknowledged as durable, and until they are kept.
-`--scale 0.1`: a tenth of both.
+*capturing* counts words of a text whose words have Zipf's distribution, a million of them, and records the lines of each count: a capture
+for each, including the commit and the spool. The same loop without capture runs right before it. A figure is the difference for each
+call. *adding* is the same with an `add_input` for each word and an `add_output` for each 16. *commit* is the share of a call in the
+commit. *intake* sends the spool of such commits, 4 million associations, over HTTP to a service of its own without other requests, and
+waits until they are sorted and catalogued for traces. The figures are the service's processor time for each association, until they are
+acknowledged as durable, and until they are kept. `--scale 0.1`: a tenth of both.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Whether traces slow down as captures are kept: the same one-row traces at 10, 10,000 and 200,000 captures.
+"""Whether traces slow down with the number of kept captures: the same one-row traces at 10, 10,000 and 200,000 captures.
 
 The homes are those of [bench/data/captures.py](../data/captures.py), made once and kept. One process has all of them open, each with its
-graph and index as a service has, and puts every question to each in a random order, one right after the other: what else the machine
-does meanwhile slows all sizes alike. Wall and processor time are told. *publishing* takes the next capture in (one file read, one
-written, one segment), as it is published, and strikes it again; *its bytes* is the time that writing the same files durably takes.
-Memory is that of a process that opens one home and puts all questions ten times, without the index of the graph, which has a bound of its
-own (`HEADWATER_INDEX_BYTES`); the start is that of `headwater serve`, until it answers. On a machine that has other work, a start and a
-publishing wait for that: their processor time says what they take themselves.
+graph and index as in a service. It puts every question to each in a random order, one right after the other, so that other work of the
+machine slows all sizes alike. Wall and processor time are reported. *publishing* adds the next capture (one file read, one written, one
+segment), and removes it again. *its bytes* is the time of a durable write of the same files. Memory is that of a process that opens one
+home and puts all questions ten times, without the index of the graph, which has a bound of its own (`HEADWATER_INDEX_BYTES`). The start
+is that of `headwater serve`, until it answers. On a machine with other work, use the processor time of a start and of a publishing.
 `--scale 0.05`: a twentieth of the captures.
 """
 
@@ -91,7 +90,7 @@ class CapturesSuite:
         )
 
     def prepare(self, folder: Path) -> None:
-        """Make the homes where they are not there yet, and a folder for what is written beside them."""
+        """Make the homes if they do not exist, and a folder for temporary files."""
         (folder / _BESIDE).mkdir()
         for size in self._sizes:
             captures.home_of(size)

@@ -1,11 +1,11 @@
-"""How quickly the graph stores answer and take in, in a generated lake of a million nodes and three million edges (`--scale`: nodes).
+"""Time of answers and writes of the graph stores, in a generated lake of a million nodes and three million edges (`--scale`: nodes).
 
 *six hops*: `reach` upstream of a dataset, about 1,200 nodes with their names, edges and properties; another dataset each round, the same
-in every arm. The same question to a lake of a tenth of the size, of as many nodes, gives the growth. *view*: all that is upstream of a
-dataset, about 50,000 nodes, with jobs zoomed to their pipelines and all but some 2,000 nodes masked by name. *events*: projecting the
-events of a TPC-DS run into an empty graph, in groups as the service does. The lakes are made once, and kept. Both stores have the index
-that a service has, which is read before the first round; how long that took and what it takes of memory is counted. Before each question
-the machine is let come to rest, two seconds at most (`bench.rest`): a server of Neo4j works on after the other arm's writes and deletions.
+in every arm. The same question to a lake of a tenth of the size, with as many nodes in the answer, gives the growth. *view*: everything
+upstream of a dataset, about 50,000 nodes, with jobs zoomed to their pipelines and all but some 2,000 nodes masked by name. *events*:
+projecting the events of a TPC-DS run into an empty graph, in groups as the service does. The lakes are made once, and kept. Both stores
+have the index of a service, which is read before the first round. Its time and memory are counted. Before each question the machine may
+come to rest, two seconds at most (`bench.rest`): a Neo4j server works on after the writes and deletions of the other arm.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How long `headwater.lineage(frame)` takes in a running session, over TPC-H at scale factor 1 (`--scale`).
+"""Time of `headwater.lineage(frame)` in a running session, over TPC-H at scale factor 1 (`--scale`).
 
-Each frame is computed once with capture, untimed. A case asks for the records of one source behind one row of it, and counts them or reads
-them whole (into Spark's sink that forgets them): as long as the user of a notebook waits who asks.
+Each frame is computed once with capture, untimed. A case asks for the records of one source behind one row of it, and counts them or
+reads them whole (into Spark's sink that forgets them). Its time is the wait of the user of a notebook.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class _SessionArm:
 
 
 def _condition(rows: DataFrame, by: tuple[str, ...]) -> str:
-    """What is true of the first row alone, by the columns that tell it."""
+    """Return a condition that is true for the first row only, over the columns that identify it."""
     first = rows.orderBy(*by).first()
     if first is None:
         raise RuntimeError(f"there is no row to ask for by {', '.join(by)}")

@@ -1,8 +1,9 @@
-"""How long a PROV export of a million derivations takes, and how much memory: `headwater export prov`, as a user types it.
+"""Time and memory of a PROV export of a million derivations: `headwater export prov`, as a user types it.
 
 One capture is made by hand, without Spark: a job that read a Parquet file of a million records and wrote a row a key. It goes into a home
-by the ordinary intake. A case is the export of one record trace in one notation, in a process of its own, whose peak memory the
-kernel says; a derivation is one (written row, read record) pair. What the document holds is counted after the clock has stopped.
+through the ordinary intake. A case is the export of one record trace in one notation, in a process of its own, whose peak memory the
+kernel reports. A derivation is one (written row, read record) pair. The derivations in the document are counted after the clock has
+stopped.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _CAPTURE, _RUN = "0198a1b2-0000-7000-8000-00000000c001", "0198a1b2-0000-7000-800
 _KEYS = 1_000
 _TARGET_SECONDS, _TARGET_MIB = 60.0, 200.0
 _MEMORY = "peak_mib"
-# Case → the notation, and what stands in every derivation and nowhere else.
+# Case → the notation, and a text that appears once in every derivation and nowhere else.
 _CASES: Mapping[str, tuple[str, bytes]] = {
     "1 M derivations as PROV-JSON": ("json", b'"prov:generatedEntity"'),
 }
@@ -176,7 +177,7 @@ async def take_in(home: Path, manifest: dict[str, Any], segments: Mapping[str, b
 
 
 def _count(path: Path, mark: bytes) -> int:
-    """How often a mark stands in a file, read in pieces."""
+    """Return the number of times that a mark appears in a file, read in pieces."""
     found, rest = 0, b""
     with path.open("rb") as file:
         while piece := file.read(1 << 22):

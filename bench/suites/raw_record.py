@@ -1,4 +1,4 @@
-"""How long reading one line of 5 GB of text by its number takes at a warm service, and how that grows from a tenth of it."""
+"""Time to read one line of 5 GB of text by its number at a warm service, and its growth from a tenth of the text."""
 
 from __future__ import annotations
 

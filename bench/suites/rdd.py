@@ -1,7 +1,7 @@
 """RDD programs, captured against plain: grep and word count over 0.25 and 0.5 GB of text of 8,000 terms, and three scripts of PigMix.
 
-Grep keeps four lines in a thousand. Of PigMix, over 200,000 page views as text, L2 joins a large table with a small one, L6 sums by a key
-of four fields that few records share, and L7 takes whole groups. `--scale` is a share of the sizes.
+Grep keeps four lines in a thousand. The scripts of PigMix run over 200,000 page views as text. L2 joins a large table with a small one,
+L6 sums by a key of four fields that few records share, and L7 takes whole groups. `--scale` is a share of the sizes.
 
 Arms: `active`, `auto`, and `python`: active, with the loops in Python in the place of those in C.
 """

@@ -1,12 +1,12 @@
-"""What a service bears: how much it takes in, how soon it is back after it was killed, how quickly it shows a view, what memory it takes.
+"""The load that a service bears: intake, start after a kill, time of a view, and memory.
 
-*intake* sends 4,000 events over 50 connections, one a request, each its own run, to a service that projects them meanwhile; an answer comes
-when the event is on the disk. *batches* sends as many with 20 a request. *start* kills a service (SIGKILL) whose log has a million events,
-while it takes in more, and times until the next one has answered a question. *view* asks for 200 nodes of a lake of a million nodes through
-GraphQL, as the page does. *soak* sends for 20 seconds (HEADWATER_SOAK_SECONDS: for so long), and counts by how much memory and open files
-grew in the second half. Memory is what the service and its worker have of their own, without mapped files, not that of the processes in
-which it answers questions about records; *processor* is that of the service alone, and of both. `--scale 0.05`: a twentieth of the log and
-of the lake. The client's own work is on the same machine.
+*intake* sends 4,000 events over 50 connections, one a request, each its own run, to a service that projects them meanwhile. An answer
+comes when the event is on the disk. *batches* sends as many with 20 a request. *start* kills a service (SIGKILL) whose log has a million
+events during intake, and times until the next one has answered a question. *view* asks for 200 nodes of a lake of a million nodes through
+GraphQL, as the page does. *soak* sends for 20 seconds (or HEADWATER_SOAK_SECONDS), and measures the growth of memory and open files in
+the second half. Memory is that of the service and its worker, without mapped files and without the processes that answer questions about
+records. *processor* is that of the service alone, and of both. `--scale 0.05`: a twentieth of the log and of the lake. The client's own
+work is on the same machine.
 """
 
 from __future__ import annotations

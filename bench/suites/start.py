@@ -1,7 +1,7 @@
-"""What a small program costs more: sixteen rows of CSV, filtered into Parquet, under `python`, `headwater run` and its mode `coarse`.
+"""The cost of `headwater run` and its mode `coarse` for a small program: sixteen rows of CSV, filtered into Parquet.
 
-A run is the whole program, from the command to its end: a JVM, a session, one query. Its wall time ends with the process; its processor
-time is that of all processes that it started, a delivery that goes on by itself included.
+A run is the whole program, from the command to its end: a JVM, a session, one query. Its wall time ends with the process. Its processor
+time is that of all processes that it started, including a delivery that continues after its end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `coarse` costs where a job has many tasks: an aggregate over 20,000 partitions of a few rows."""
+"""The cost of `coarse` for a job with many tasks: an aggregate over 20,000 partitions of a few rows."""
 
 from __future__ import annotations
 

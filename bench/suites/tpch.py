@@ -61,7 +61,7 @@ class TpcSuite:
         return SparkTurns(folder, programs, made.tables, layout=self._layout if self._tables else None)
 
     def _layout(self, folder: Path) -> Files:
-        """Tables of another format; what runs beside Spark for it ends with this process."""
+        """Make the tables of another format. Servers for it end with this process."""
         kind = str(self._tables)
         server = self._server.enter_context(server_of(kind, folder))
         return LAYOUTS[kind](folder, server)

@@ -1,6 +1,6 @@
-"""How long a trace of one row takes at the service: HTTP, GraphQL, the trace itself and reading the source records' values.
+"""Time of a trace of one row at the service: HTTP, GraphQL, the trace itself and reading the source records' values.
 
-The demo's pipeline is run once under `headwater run`; each arm serves a copy of its home. A round asks for one row of the report (or,
+The demo's pipeline is run once under `headwater run`. Each arm serves a copy of its home. A round asks for one row of the report (or,
 forward, one record of the raw weather), another in each round and the same in every arm.
 """
 

@@ -1,4 +1,4 @@
-"""How long tracing one row of a result of PigMix takes at a warm service, over 250,000 page views, and how that grows from a tenth of them.
+"""Time of a trace of one row of a result of PigMix at a warm service, over 250,000 page views, and its growth from a tenth of them.
 
 The programs and tables are those of the suite `pigmix`.
 """

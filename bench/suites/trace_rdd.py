@@ -1,7 +1,7 @@
-"""How long tracing one record of an RDD program takes at a warm service, over 0.5 GB of text, and how that grows from a tenth of it.
+"""Time of a trace of one record of an RDD program at a warm service, over 0.5 GB of text, and its growth from a tenth of it.
 
 Grep and word count are run once over the text in mode `active`, and once over a tenth of it. Every round asks for another line of their
-results, as likely for each. *raw record* asks for a line of the text itself by its number.
+results, with equal probability. *raw record* asks for a line of the text itself by its number.
 """
 
 from __future__ import annotations

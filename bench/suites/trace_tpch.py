@@ -1,4 +1,4 @@
-"""How long tracing one row of an answer of TPC-H takes at a warm service, at scale factor 1 (`--scale`), and its growth from a tenth."""
+"""Time of a trace of one row of an answer of TPC-H at a warm service, at scale factor 1 (`--scale`), and its growth from a tenth."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ _BOTH = (Semantics.INFLUENCE, Semantics.WITNESS)
 
 @dataclass
 class Finding:
-    """What was found about a query. `wrong` lists what must not be; `inexact` why lineage is not exact, in its own words.
+    """The findings about a query. `wrong` lists faults; `inexact` the reasons why lineage is not exact.
 
-    `plan` lists how the plan that ran differs from those without capture; `varies` says that these differ from run to run.
+    `plan` lists differences between the plans with and without capture; `varies` says that plans without capture differ from run to run.
     """
 
     query: str
@@ -45,7 +45,7 @@ class Finding:
 
 
 class Checker:
-    """Of one laboratory; `rows` is how many rows of an answer are traced."""
+    """The checks in one laboratory. `rows` is the number of traced rows of an answer."""
 
     def __init__(self, laboratory: Laboratory, folder: Path, *, rows: int) -> None:
         self._laboratory = laboratory

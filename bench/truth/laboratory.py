@@ -29,7 +29,7 @@ _EVERYTHING = 1 << 40
 
 @dataclass(frozen=True)
 class Ran:
-    """A query that was run and written: its id in Spark, the URI of its answer, the rows there, and its capture, if there is one."""
+    """A query that was run and written: its id in Spark, the URI and rows of its answer, and its capture, if there is one."""
 
     execution: int
     out: str
@@ -80,7 +80,7 @@ class Laboratory:
         return asyncio.run(trace(None, self._store, _TENANT, request))
 
     def scans(self, capture: str, file: str, row: int, semantics: Semantics) -> Scans:
-        """The same records, scan by scan."""
+        """Return the traced records, scan by scan."""
         return records_by_scan(self._store, _TENANT, capture, file, row, semantics)
 
     def forget(self, capture: str) -> None:

@@ -1,7 +1,7 @@
-"""Where the tables of the truth suites lie and in which format, and how answers are written there: `bench --truth --tables orc`.
+"""The places and formats of the tables of the truth suites, and of the answers: `bench --truth --tables orc`.
 
-The n-th record of a file is the n-th row of the generator's Parquet file of the same stem, whatever the format. So the harness knows the
-records that a trace names without reading the format by itself; a trace that counts otherwise gives other rows when they are run again.
+The n-th record of a file is the n-th row of the generator's Parquet file of the same stem, in every format. So the harness knows the
+records of a trace without reading the format by itself. A trace that counts differently gives other rows when they are run again.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Files:
                 yield Written(f"file:{path}", row, comparable(values))
 
     def execution(self, spark: SparkSession, write: int) -> int:
-        """Which of Spark's executions ran the query of a write."""
+        """Return the id of Spark's execution that ran the query of a write."""
         del spark
         return write
 
@@ -142,7 +142,7 @@ class HiveTables(Files):
 
 
 class DeltaTables(Files):
-    """Tables of Delta, each file of which is an append of its own, and answers that are such tables."""
+    """Tables of Delta, one append for each file, and answers in Delta tables."""
 
     def __init__(self, folder: Path, kind: str, conf: Mapping[str, str]) -> None:
         super().__init__(folder, kind, conf)
@@ -341,5 +341,5 @@ LAYOUTS: Mapping[str, Callable[[Path, Any], Files]] = {
 
 
 def server_of(layout: str, folder: Path) -> AbstractContextManager[Any]:
-    """What runs beside Spark as long as a layout is used."""
+    """Start the server that a layout needs, for as long as the layout is used."""
     return _s3_server(folder) if layout == "s3" else nullcontext()

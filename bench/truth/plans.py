@@ -34,7 +34,7 @@ _KEPT = (
 
 @dataclass(frozen=True)
 class Executed:
-    """What can be compared of a plan that ran; each is sorted, since its order means nothing."""
+    """The comparable parts of a plan that ran, each sorted, because its order means nothing."""
 
     operators: Counter[str]
     pushed: Counter[str]
@@ -42,14 +42,14 @@ class Executed:
 
 
 def executed(spark: SparkSession, execution: int) -> Executed:
-    """What Spark's own listener kept of an execution."""
+    """Return the parts that Spark's own listener kept of an execution."""
     store = spark._jsparkSession.sharedState().statusStore()  # noqa: SLF001  # PySpark has no public way to it
     text = str(ended(store, execution).physicalPlanDescription())
     return Executed(operators=Counter(_operators(text)), pushed=Counter(_pushed(text)), read=Counter(_read(store, execution)))
 
 
 def ended(store: Any, execution: int) -> Any:
-    """What Spark's own listener keeps of an execution: it sums its metrics up aside, after all has ended, and has none for a moment."""
+    """Wait for the record of Spark's own listener about an execution. It sums up metrics in the background, and has none for a moment."""
     until = time.monotonic() + _PATIENCE
     while (kept := store.execution(execution).get()).metricValues() is None:
         if time.monotonic() > until:
@@ -59,7 +59,7 @@ def ended(store: Any, execution: int) -> Any:
 
 
 def differences(without: Executed, captured: Executed) -> list[str]:
-    """What is not the same, in words; empty if all is."""
+    """Return the differences in words, or nothing."""
     return [
         *_between("operator", without.operators, captured.operators),
         *_between("pushed", without.pushed, captured.pushed),

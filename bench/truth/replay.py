@@ -23,12 +23,13 @@ _RULE = Path(__file__).with_name("Restrict.java")
 
 
 class Replay:
-    """In a session of its own, where capture is installed beside and the tables are known. `folder` is scratch.
+    """A replay in a session of its own, in which capture is installed and the tables are known. `folder` is scratch space.
 
-    The records are read from the generator's Parquet files that `tables` names, whatever the tables' own format is.
+    The records are read from the generator's Parquet files that `tables` names, in every format of the tables.
 
-    Records are those of a scan, not of a table: where a query reads a table twice, as for a comparison with an average of all, a record
-    that belongs to the average must not turn up as a row.
+    Records are those of a scan, not of a table. If a query reads a table twice, as for a comparison with an average of all, a record
+    of the average must not appear as a row.
+
     """
 
     def __init__(self, session: SparkSession, tables: Tables, folder: Path) -> None:
@@ -88,7 +89,7 @@ def _same(uri: str) -> str:
 
 
 def _compiled(session: SparkSession) -> Any:
-    """The class of the rule. It uses capture's own, which the driver knows where capture is installed."""
+    """Return the class of the rule. It uses capture's classes, which the driver knows if capture is installed."""
     jvm: Any = session.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way to the JVM
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())

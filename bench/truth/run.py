@@ -1,10 +1,10 @@
-"""`python -m bench.truth.run tpch|tpcds [options]`: put the queries to the test, and write bench/results/truth-SUITE-MODE-SCALE.json.
+"""`python -m bench.truth.run tpch|tpcds [options]`: check the queries, and write bench/results/truth-SUITE-MODE-SCALE.json.
 
-With `--tables orc` and so on the file is truth-SUITE-TABLES-MODE-SCALE.json; with another Spark than the lock's
+With `--tables orc` and so on the file is truth-SUITE-TABLES-MODE-SCALE.json. With another Spark than the locked one
 (`python -m tests.other_sparks 4.0 -m bench.truth.run …`) it is truth-SUITE-spark-4.0-MODE-SCALE.json.
 
-It exits with 1 if an answer or a trace was wrong. A query that is refused is no error: it is said. Some of the queries go to build/bench,
-beside those that were put to the test there of the same commit, each as soon as it was; once all are there, they are a result.
+The command exits with 1 if an answer or a trace was wrong. A refused query is no error, and is listed. Results of some of the queries go
+to build/bench, next to earlier results for the same commit. Once all are there, they become a result of the suite.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def together(found: Sequence[Finding], head: Mapping[str, Any], folder: Path) ->
 
 
 def summary(found: Sequence[Finding]) -> dict[str, int]:
-    """How many queries were captured, and how many of these exactly."""
+    """Return the number of captured queries, and of exact ones among them."""
     return {
         "queries": len(found),
         "captured": sum(finding.status == "complete" for finding in found),

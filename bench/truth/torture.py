@@ -1,9 +1,9 @@
 """Random programs by the thousand, and the tests that are too long for `make test`: `make torture`.
 
-They run in pieces, each a process of its own with a seed of its own, so that what was done is kept when the run is stopped: run again
-at the same commit, it goes on with the pieces that are left, and with those that failed. Pieces of one seed have much the same programs,
-however many, so a seed counts once. Each piece leaves its output in build/torture; what came out of all of them is
-written to bench/results/torture.json in the end. A piece that fails does not end the run, which exits with 1 then.
+They run in pieces, each a process with a seed of its own. A stopped run keeps its results: the next run at the same commit continues with
+the pieces that are left, and with those that failed. Pieces of one seed have nearly the same programs, so a seed counts once. Each piece
+writes its output to build/torture, and the results of all go to bench/results/torture.json at the end. A piece that fails does not end
+the run, which then exits with 1.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MODES = (
 _ONCE = {"tests": 1, "away": 10, "endurance": 4}  # each of these is one piece, however many programs are asked for; its rounds
 _PIECE = 250  # programs: some minutes
 _TESTS = {
-    # What has a mode of its own is left to it.
+    # Tests with a mode of their own run there.
     "tests": [
         "-m",
         "torture",
@@ -81,7 +81,7 @@ _COSTLY = {
 
 @dataclass(frozen=True)
 class Piece:
-    """Some programs of one mode; the seed tells which."""
+    """Some programs of one mode, chosen by the seed."""
 
     mode: str
     seed: int
@@ -94,7 +94,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a piece."""
+    """The result of a piece."""
 
     commit: str
     mode: str
@@ -127,12 +127,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def left(pieces: Iterable[Piece], done: Sequence[Done]) -> list[Piece]:
-    """The pieces that are to be run: those of which no run as long passed last."""
+    """Return the pieces that must run: those whose last run failed or was shorter."""
     return [piece for piece in pieces if piece.plans > _passed(done).get((piece.mode, piece.seed), 0)]
 
 
 def summary(done: Sequence[Done]) -> dict[str, object]:
-    """How many programs of each mode there were, how long one took, and which pieces failed when they were last run."""
+    """Return the programs of each mode, the time of one, and the pieces whose last run failed."""
     modes = {mode: [entry for entry in done if entry.mode == mode] for mode in sorted({entry.mode for entry in done})}
     return {
         "programs": {mode: sum(plans for (of, _), plans in _passed(done).items() if of == mode) for mode in modes},
@@ -142,7 +142,7 @@ def summary(done: Sequence[Done]) -> dict[str, object]:
 
 
 def _latest(done: Sequence[Done]) -> list[Done]:
-    """Of each piece what came of it last."""
+    """Return the last result of each piece."""
     return list({(entry.mode, entry.seed, entry.plans): entry for entry in done}.values())
 
 
@@ -170,7 +170,7 @@ def _jobs() -> int:
 
 
 def _ended(pieces: Sequence[Piece], commit: str, jobs: int) -> Iterator[Done]:
-    """What came of pieces, some at a time, as they end."""
+    """Yield the results of pieces as they end. Some run at a time."""
     with ThreadPoolExecutor(jobs) as pool:
         running = [pool.submit(_run, piece, commit) for piece in pieces]
         try:
@@ -181,14 +181,14 @@ def _ended(pieces: Sequence[Piece], commit: str, jobs: int) -> Iterator[Done]:
 
 
 def settings(piece: Piece) -> dict[str, str]:
-    """What tells the tests how long they are, and which programs they run; tests/conftest.py leaves these alone."""
+    """Return the variables that select the length and the programs of tests; tests/conftest.py leaves these alone."""
     names = ("HEADWATER_PLANS", "HEADWATER_RDD_FAULTS", "HEADWATER_RDD_PROGRAMS", "HEADWATER_ROUNDS")
     sizes = dict.fromkeys(names, str(piece.plans))
     return sizes | {"HEADWATER_SEED": str(piece.seed)}
 
 
 def tests(piece: Piece) -> list[str]:
-    """Which tests a piece is, for pytest."""
+    """Return the tests of a piece, for pytest."""
     return _TESTS.get(piece.mode, ["tests/oracle/test_random_plans.py", "-k", piece.mode])
 
 
