@@ -1,9 +1,9 @@
-"""Azure's object store for tests: Azurite, the emulator of its maker, on loopback.
+"""Azure's object store for tests: Azurite, Microsoft's emulator, on loopback.
 
     from tests.azure_server import azure     # a context manager that starts one and ends it
     python -m tests.azure_server             # fetches it, as the step `lake-install` of `make test` does
 
-It speaks the protocol of the real store and looks at who asks.
+The emulator speaks the protocol of the real store and checks credentials.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 
 class Collector:
-    """What has come: spans as (name, span), and the attributes of their resources."""
+    """The received spans as (name, span), and the attributes of their resources."""
 
     def __init__(self, url: str) -> None:
         self.url = url

@@ -1,4 +1,4 @@
-"""What every test shares: workers by resource, and an environment in which nothing of the developer's own home is touched."""
+"""The common parts of all tests: workers by resource, and an environment that keeps the developer's own home untouched."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF_TESTS = ("HEADWATER_E2E_", "HEADWATER_PLANS", "HEADWATER_RDD_FAULTS", "HEADW
 _GROUPS = {"cluster": "spark", "spark": "spark", "neo4j": "neo4j", "e2e": "e2e"}
 
 
-# How long an example takes is the machine's affair. What else holds is Hypothesis' own choice, which is another one in CI.
+# The machine decides about the time of an example. All other settings are Hypothesis' own, which differ in CI.
 settings.register_profile("headwater", settings(deadline=None))
 settings.load_profile("headwater")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tests.kafka_server import connector_jars
 from tests.lake import table_jars
 
-# The JVM has the jars. A session that is told of them besides has its executor, a part of the same JVM, copy them all.
+# The JVM has the jars. If a session listed them, too, its executor, a part of the same JVM, would copy them all.
 CONF = {"spark.jars": ""}
 
 

@@ -1,4 +1,4 @@
-"""A real PostgreSQL for tests: a cluster of its own in a temporary folder, on loopback; and the driver by which Spark reads it.
+"""A real PostgreSQL for tests: a cluster of its own in a temporary folder, on loopback, and Spark's driver for it.
 
     from tests.databases import postgres     # a context manager that starts one and ends it
     python -m tests.databases                # fetches the driver, as the step `lake-install` of `make test` does
@@ -41,7 +41,7 @@ class Postgres:
 
     @property
     def namespace(self) -> str:
-        """What its tables are in."""
+        """The namespace of its tables."""
         return f"postgres://127.0.0.1:{self.port}"
 
     def run(self, *statements: str) -> list[list[Any]]:

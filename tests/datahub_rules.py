@@ -1,6 +1,7 @@
-"""What DataHub does with an OpenLineage event: whether its endpoint refuses it, and what its pages show of it.
+"""The rules of DataHub for an OpenLineage event: refusals of its endpoint, and the content of its pages.
 
-The rules are read from DataHub's sources (github.com/datahub-project/datahub, Apache-2.0), in words and code of our own. Each names a file:
+The rules are read from DataHub's sources (github.com/datahub-project/datahub, Apache-2.0), in words and code of our own. Each names a
+file:
 
 - converter: `OpenLineageToDataHub.java` in `metadata-integration/java/openlineage-converter` (commit 0014425f): makes aspects of events
 - validator: `JsonSchemaOpenLineageRequestValidator.java` and `OpenLineageSchemaCatalog.java` in `metadata-service/openapi-servlet`
@@ -37,13 +38,13 @@ _PLACES = {
     "output": "outputStatistics subset icebergCommitReport",
 }
 _STANDARD = {name for names in _PLACES.values() for name in names.split()}
-# What `new URI(text)` of Java takes: no space, no control character, none of "<>\^`{|}, and % before two hexadecimal digits alone.
+# Java's `new URI(text)` accepts no space, no control character, none of "<>\^`{|}, and % only before two hexadecimal digits.
 _JAVA_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?:[^\s\x00-\x1f\x7f\"<>\\^`{|}%\[\]]|%[0-9A-Fa-f]{2})+")
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What DataHub has after one event: the job below its flow, the run's state, and the datasets and columns that it links."""
+    """DataHub's state after one event: the job below its flow, the run's state, and the linked datasets and columns."""
 
     flow: str
     job: str
@@ -68,7 +69,7 @@ def unfit_names(event: Event) -> list[str]:
 
 
 def shown(event: Event) -> Shown:
-    """What DataHub shows of an event that it does not refuse."""
+    """Return DataHub's state after an event that it does not refuse."""
     name, namespace = event["job"]["name"], event["job"]["namespace"]
     flow = f"urn:li:dataFlow:({_platform(_engine(event), event.get('producer'))},{name.split('.')[0]},{namespace})"
     parent = event["run"].get("facets", {}).get("parent")
@@ -83,7 +84,7 @@ def shown(event: Event) -> Shown:
 
 
 def forgotten(events: Sequence[Event]) -> list[str]:
-    """Datasets of a run that DataHub does not link to its job in the end: what an event links replaces what earlier ones of its run did."""
+    """Return datasets of a run that DataHub does not link in the end: the links of an event replace those of earlier events."""
     earlier = {urn for event in events for urn in _urns(_datasets(event))}
     return sorted(earlier - set(_urns(_datasets(events[-1])))) if events else []
 
@@ -130,7 +131,7 @@ def _facet_maps(event: Event) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _without_platform(event: Event) -> Iterator[str]:
-    """converter: a job belongs to a flow of some platform, and so does its parent; of the parent the producer alone tells."""
+    """converter: a job belongs to a flow of some platform, and so does its parent. Only the producer names the parent's."""
     if _platform(_engine(event), event.get("producer")) is None:
         yield "no platform: neither processing_engine nor a path in the producer's URI"
     parent = event["run"].get("facets", {}).get("parent")

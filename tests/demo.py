@@ -13,7 +13,7 @@ import pytest
 
 @dataclass(frozen=True)
 class Demo:
-    """Where the demo ran, and what it told."""
+    """The folder of the demo, and its output."""
 
     folder: Path
     told: str

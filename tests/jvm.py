@@ -1,9 +1,9 @@
-"""How tests start Spark, and Neo4j: options of a JVM that lives for seconds and sees tiny tables.
+"""Options for the JVMs of tests, Spark's and Neo4j's: they live for seconds and see tiny tables.
 
 The second compiler and a parallel collector cost more than such a session can earn back. Without that compiler Java keeps 48 MB for
-compiled code, which some hundred queries fill: from there on it would interpret whatever is new. None of this changes what a query
-answers, and no more does the daemon that starts Python's workers (workers/quick_daemon.py). Spark's drivers take its classes from the
-file that SPARK_SUBMIT_OPTS names, where there is one (scripts/spark_archive.py); executors are told here.
+compiled code, which some hundred queries fill. From there on it would interpret new code. None of this changes the result of a query,
+and neither does the daemon that starts Python's workers (workers/quick_daemon.py). Spark's drivers take its classes from the
+file that SPARK_SUBMIT_OPTS names, if it exists (scripts/spark_archive.py). Executors get the option here.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def broker_jars() -> Path:
 
 
 def connector_jars() -> Path:
-    """The folder of the jars by which Spark 4.1 reads and writes Kafka."""
+    """Return the folder with Spark 4.1's jars for Kafka."""
     return fetched_jars("spark-kafka-4.1", [
         ("org.apache.spark", "spark-sql-kafka-0-10_2.13", _CONNECTOR),
         ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", _TOKENS),

@@ -135,7 +135,7 @@ def issuer(folder: Path, *, users: str, redirects: Sequence[str]) -> Iterator[st
 
 
 def s3a_jars() -> Path:
-    """The folder of jars by which Spark reads and writes `s3a:`."""
+    """Return the folder with Spark's jars for `s3a:`."""
     sdk = [("software.amazon.awssdk", part, _SDK, "") for part in _SDK_PARTS]
     return _jars(f"s3a-{_HADOOP}", [("org.apache.hadoop", "hadoop-aws", _HADOOP, _BARE), *sdk])
 
@@ -152,13 +152,13 @@ def table_jars() -> Path:
 
 
 def avro_jars() -> Path:
-    """The folder of the jar by which this Spark reads and writes Avro."""
+    """Return the folder with this Spark's jar for Avro."""
     line = ".".join(pyspark.__version__.split(".")[:2])
     return _jars(f"avro-{line}", [("org.apache.spark", "spark-avro_2.13", f"{line}.1", _BARE)])
 
 
 def hdfs_jars() -> Path:
-    """The folder of jars of the mini cluster, beside those of Spark."""
+    """Return the folder with the jars of the mini cluster, without those of Spark."""
     return _jars(f"hdfs-{_HADOOP}", [
         ("org.apache.hadoop", "hadoop-client-minicluster", _HADOOP, _BARE), ("commons-logging", "commons-logging", "1.2", ""),
         ("junit", "junit", "4.13.2", ""), ("org.mockito", "mockito-core", "4.11.0", ""),

@@ -1,4 +1,4 @@
-"""A home of Headwater that may read remote storage, for tests that run programs there and ask what the commands say."""
+"""A home of Headwater that may read remote storage, for tests that run programs there and use the commands."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ class Home:
         return done.stdout
 
     def trace(self, *arguments: str) -> dict[str, Any]:
-        """What `headwater trace` answers."""
+        """Return the answer of `headwater trace`."""
         found: dict[str, Any] = json.loads(self.headwater("trace", *arguments, "--format", "json"))
         return found

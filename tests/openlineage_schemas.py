@@ -1,8 +1,8 @@
-"""Whether an event is what OpenLineage's published schemas ask for: their fields, types, choices and formats.
+"""Checks an event against OpenLineage's published schemas: their fields, types, choices and formats.
 
-The schemas are read from the classes that openlineage-python (Apache-2.0, a dependency of the project) is generated with: one a definition,
-with its fields in order, their types, and a validator where a field has a format. What the package checks of formats is next to nothing
-(`urlparse` takes any text), so they are checked here: `uri` by RFC 3986, `date-time` by RFC 3339, `uuid` by RFC 9562.
+The schemas are the classes of openlineage-python (Apache-2.0, a dependency of the project), which are generated from them. Each class is a
+definition, with its fields in order, their types, and a validator for a field with a format. The package's validators check almost nothing
+(`urlparse` accepts any text), so formats are checked here: `uri` by RFC 3986, `date-time` by RFC 3339, `uuid` by RFC 9562.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:
 
 
 def faults_of(event: Mapping[str, Any]) -> list[str]:
-    """What is wrong with a run event, each by its place; nothing where it is valid."""
+    """Return the faults of a run event, each with its place."""
     return list(_object(_definitions()[event["schemaURL"]], event, "event"))
 
 

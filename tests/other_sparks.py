@@ -1,9 +1,9 @@
-"""Other lines of Spark than that of the lock, each with a Python of its own: what is captured there is tested by the same tests.
+"""Other lines of Spark than the locked one, each with a Python of its own. The same tests run with them.
 
     python -m tests.other_sparks                            # fetches them, as the step `sparks-install` of `make test-more` does
     python -m tests.other_sparks 4.0 -m pytest tests/…      # runs the Python of one
 
-Fetched once, by uv, into .tools. Such a Python has the pyspark of its line, and all else from the environment of the lock.
+uv fetches them once, into .tools. Such a Python has the pyspark of its line, and everything else from the environment of the lock.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def python(line: str) -> Path:
 
 
 def environment(line: str) -> dict[str, str]:
-    """Of what runs with a line: no option of the lock's Spark."""
+    """The environment of a line, without options of the locked Spark."""
     return {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER} | {"PYSPARK_PYTHON": str(python(line))}
 
 

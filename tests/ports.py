@@ -6,7 +6,7 @@ import contextlib
 import random
 import socket
 
-_RANGE = range(20_000, 32_000)  # below those that the system gives to who asks for any, and to connections that go out
+_RANGE = range(20_000, 32_000)  # below the ports that the system chooses for servers and for outgoing connections
 
 
 def free_port() -> int:

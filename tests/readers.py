@@ -64,7 +64,7 @@ def openmetadata() -> Path:
 
 
 def dbt() -> Path:
-    """The Python beside which dbt and its wrapper for OpenLineage stand, over DuckDB."""
+    """The Python environment with dbt and its wrapper for OpenLineage, over DuckDB."""
     return environment("dbt", ["dbt-core==1.10.23", "dbt-duckdb==1.10.1", "openlineage-dbt==1.54.0"])
 
 

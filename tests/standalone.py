@@ -22,9 +22,10 @@ _DEPLOY = "org.apache.spark.deploy"
 
 @contextmanager
 def standalone(folder: Path, *, workers: int = 2) -> Iterator[str]:
-    """A master and workers of one core, each at a loopback address of its own (Linux has them all). Gives the master's URL.
+    """A master and workers of one core, each at a loopback address of its own (Linux has them all). Returns the master's URL.
 
-    They may not be up yet: whoever connects tries until they are.
+    They may not be up yet: a client retries until they are.
+
     """
     url = f"spark://127.0.0.1:{free_port()}"
     with ExitStack() as running:

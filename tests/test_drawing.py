@@ -1,4 +1,4 @@
-"""What a notebook shows of answers: it is well-formed, escaped, and says what it leaves out."""
+"""The HTML of answers in a notebook: well-formed, escaped, and with a note about omitted parts."""
 
 from __future__ import annotations
 

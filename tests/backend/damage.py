@@ -1,4 +1,4 @@
-"""What can happen to a file: its bytes are others, its end is missing, it is empty, it is gone."""
+"""Kinds of damage to a file: other bytes, a missing end, an empty file, no file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def spoil(path: Path, *, begin: int = 4096) -> None:
 
 
 def whole_in_one_file(path: Path) -> None:
-    """Bring what lies beside a database into it, so that damage to the file is damage to all of it."""
+    """Merge a database's side files into it, so that damage to the file is damage to all of it."""
     if path.read_bytes()[:15] == b"SQLite format 3":
         with closing(sqlite3.connect(path)) as database:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,4 +1,4 @@
-"""Producers that send without end to a service that may be away, and what must hold in the end of what they sent."""
+"""Producers that send without end to a service that may be away, and the laws for what they sent."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.backend.events import facet, run_event
 from tests.graph.jobs import TENANT
 
 APPLICATION, RUN = "0190a6f2-0000-7000-8000-00000000000a", "0190a6f2-0000-7000-8000-00000000000b"
-# What Spark would do in its place: it writes into the shadow that its order names.
+# This replaces Spark: it writes into the shadow that its order names.
 PROGRAM = """
 import json, os, pathlib, sys
 order = json.loads(pathlib.Path(os.environ["HEADWATER_REPLAY"]).read_text())

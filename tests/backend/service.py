@@ -86,7 +86,7 @@ class ServiceProcess:
 
 
 def _waits(client: httpx.Client) -> bool:
-    """Whether an entry waits; `/readyz` tells of the default tenant alone, the measures of all, and stand still where the graph is away."""
+    """Whether an entry waits. `/readyz` reports the default tenant alone. The measures report all, and stop if the graph is away."""
     told = client.get("/readyz").json()
     if told["pending"] or told["checks"]["graph"] != "ok" or told["checks"]["projector"] not in ("running", "starting"):
         return bool(told["pending"])

@@ -1,4 +1,4 @@
-"""A running service of which a file is damaged: `/readyz` says which, and nothing that was acknowledged is lost."""
+"""A running service with a damaged file: `/readyz` names it, and no acknowledged entry is lost."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class _Service:
         if self._process is not None and self._process.poll() is None:
             return
         command = [sys.executable, "-m", "headwater", "serve", "--home", str(self.home.path), "--port", "0"]
-        # One that is started again does not fail again: the library sees that it has done what it was to do.
+        # A restarted process does not fail again: the library sees that it has failed once.
         self._process = subprocess.Popen(command, stdout=self._log, stderr=self._log, env=os.environ | self._failing)
 
 

@@ -1,4 +1,4 @@
-"""A service that is told to end does so in time, whatever its process still has to do by then."""
+"""A service that is stopped ends in time, whatever its process still has to do by then."""
 
 from __future__ import annotations
 

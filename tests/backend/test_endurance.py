@@ -1,7 +1,7 @@
-"""What a service takes when it has taken in very much, and whether it grows while it runs: `make torture ARGS="--modes endurance"`.
+"""Size and growth of a service after very many events: `make torture ARGS="--modes endurance"`.
 
-HEADWATER_ROUNDS quarters of a million events, and as many times five minutes; four of them are the full size, whose figures are written to
-`bench/results` (those of less to `build/bench`).
+HEADWATER_ROUNDS quarters of a million events, and as many times five minutes. Four of them are the full size, whose figures are written to
+`bench/results` (smaller ones to `build/bench`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _VIEW = """query ($view: ViewInput!) { view(view: $view, first: 100) { nodes { n
 
 @dataclass(frozen=True)
 class _Look:
-    """What a service and its worker have at one moment. `megabytes`: memory of their own; `files` are those of the home."""
+    """The sizes of a service and its worker at one moment. `megabytes`: memory of their own; `files` are those of the home."""
 
     megabytes: float
     handles: int

@@ -1,4 +1,4 @@
-"""A disk that is full, or read-only, on a file system of its own: refused and told, and nothing that was acknowledged is lost."""
+"""A disk that is full, or read-only, on a file system of its own: requests are refused, and no acknowledged entry is lost."""
 
 from __future__ import annotations
 

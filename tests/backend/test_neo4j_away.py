@@ -86,7 +86,7 @@ def await_runs(client: httpx.Client, number: int) -> None:
 
 
 def await_ready(client: httpx.Client) -> None:
-    """The projector says that it runs when the batch is done, which is seen before that."""
+    """The projector reports that it runs at the end of the batch, and the batch is visible before that."""
     deadline = time.monotonic() + _PATIENCE
     while (answer := client.get("/readyz", timeout=60)).status_code != 200:
         assert time.monotonic() < deadline, answer.text

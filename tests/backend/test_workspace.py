@@ -27,7 +27,7 @@ _LIMIT = 10_000_000
 
 
 def _spool(home: Path, application: str, *, events: int = 3, captures: int = 1, ended: bool = True) -> SpoolFolder:
-    """What an application leaves; closed by the test."""
+    """The spool that an application leaves. The test closes it."""
     folder = SpoolFolder.create(home / "spool", application, limit=_LIMIT)
     folder.describe(ended=ended, start=run_event(900, "START"))
     seed = sum(application.encode())

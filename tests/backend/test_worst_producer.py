@@ -1,4 +1,4 @@
-"""A producer at its worst: others are answered meanwhile, the service ends when it is told to, and nothing acknowledged is lost."""
+"""A producer at its worst: others are answered meanwhile, the service can be stopped, and no acknowledged entry is lost."""
 
 from __future__ import annotations
 

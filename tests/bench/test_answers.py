@@ -1,4 +1,4 @@
-"""Which one-row traces the suites of answers measure."""
+"""The one-row traces that the suites of answers measure."""
 
 from pathlib import Path
 

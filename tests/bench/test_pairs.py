@@ -1,4 +1,4 @@
-"""Arms by turns in one process, with a suite made for the test. A turn itself is tested beside the captures, in a session that is there."""
+"""Arms by turns in one process, with a suite made for the test. Tests of a turn are with the captures, which have a session."""
 
 import json
 import math

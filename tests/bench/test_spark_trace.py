@@ -1,4 +1,4 @@
-"""The capture whose records the bench of large traces asks for: what DuckDB answers, which Spark is compared with."""
+"""The capture of the bench of large traces, and DuckDB's answer, with which Spark's is compared."""
 
 from functools import partial
 from pathlib import Path

@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 # A wide aggregate; inner joins; an aggregate over an aggregate over an outer join; a maximum of computed decimals in a subquery; semi-joins
-# with and without conditions beside an anti-join; a table that is read twice, once for an average of all.
+# with and without conditions next to an anti-join; a table that is read twice, once for an average of all.
 _QUERIES = (1, 5, 13, 15, 21, 22)
 
 

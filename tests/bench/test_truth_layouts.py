@@ -1,9 +1,9 @@
 """TPC-H at scale factor 0.01 with its tables and answers in other formats and places than Parquet on a disk: traces give their rows again.
 
-`make bench SUITE=tpch ARGS="--truth --tables orc"` does this for all queries; here are a minimum in a subquery, a maximum of an aggregate,
-and a table that is read twice beside an anti-join. Each layout is a program of its own: its settings are those that Spark starts with.
-So they all are of the torture. `make test` has the queries on Parquet (test_truth.py) and each format and place by itself (test_formats.py,
-test_avro.py, test_iceberg_records.py, test_lake_programs.py).
+`make bench SUITE=tpch ARGS="--truth --tables orc"` does this for all queries. Here are a minimum in a subquery, a maximum of an aggregate,
+and a table that is read twice next to an anti-join. Each layout is a program of its own, because its settings are read at the start of
+Spark. All of them therefore have the mark `torture`. `make test` has the queries on Parquet (test_truth.py) and each format and place by
+itself (test_formats.py, test_avro.py, test_iceberg_records.py, test_lake_programs.py).
 """
 
 from __future__ import annotations

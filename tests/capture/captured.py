@@ -17,14 +17,14 @@ from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest
 
 @dataclass
 class Taken:
-    """What a session spooled."""
+    """The entries that a session spooled."""
 
     manifests: list[dict[str, Any]] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
 
 
 def spooled(home: Path) -> Taken:
-    """What the sessions of a home have spooled, as far as it is there still."""
+    """Return the remaining entries that the sessions of a home have spooled."""
     found = Taken()
     for log in (home / "spool").glob("*/log"):
         for line in log.read_text().splitlines():
@@ -34,7 +34,7 @@ def spooled(home: Path) -> Taken:
 
 
 def taken(home: Path) -> None:
-    """What waits in the spool of a home is taken in; none of it is refused."""
+    """Deliver the spool of a home. No entry may be refused."""
     delivered = deliver_spool(home)
     assert (delivered.refused, delivered.damaged, delivered.pending) == ((), 0, 0)
 

@@ -115,7 +115,7 @@ def test_archetypes_link_the_pairs_of_siblings_in_many_trees(given_tree: tuple[T
 
 
 def _check_tree(tree: Tree, types: Sequence[str]) -> None:
-    """From each container, by brute force: all pairs of children of which the type of the one comes after that of the other."""
+    """From each container, by brute force: all pairs of children whose types follow each other."""
     after = {"b": "a", "c": "b"}
     with TemporaryDirectory() as folder:
         with Session("p", home=Path(folder)) as session:

@@ -1,4 +1,4 @@
-"""Inputs that failed in an actor: which, where and why, in traces both ways; bounded, masked, and without harm to what succeeded."""
+"""Inputs that failed in an actor: their records, places and reasons, in traces both ways; bounded, masked, and harmless for other inputs."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from tests.capture.captured import places, spooled, traced
 
 @pytest.fixture
 def manifest(tmp_path: Path) -> dict[str, Any]:
-    """Of a copy between ranges, and the spool's folder of its segments as `folder`."""
+    """A manifest of a copy between ranges, with the spool's folder of its segments as `folder`."""
     with Session("etl", home=tmp_path / "home") as session:
         (tmp_path / "in").write_bytes(b"0123456789")
         source, target = session.bytes(tmp_path / "in"), session.bytes(tmp_path / "out")

@@ -1,4 +1,4 @@
-"""A program that is not Spark in a replay: it is told what to leave out, and no data is touched but the replay's own."""
+"""A program without Spark in a replay: it receives the records to leave out, and writes into the replay's folder only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that sends what it recorded to a service: with a key that may, into the tenant of that key, within bounds."""
+"""A program that sends its records to a service: with a key that permits it, into the tenant of that key, within bounds."""
 
 from __future__ import annotations
 

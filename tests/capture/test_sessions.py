@@ -1,4 +1,4 @@
-"""What actors record is traced: both ways, across actors, by rows, streams and keys; what is wrong is refused or said."""
+"""Associations that actors record are traced both ways, across actors, by rows, streams and keys. Faults are refused or reported."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_the_container_file_has_no_fault() -> None:
 
 
 def test_the_bill_of_materials_lists_what_is_installed(tmp_path: Path) -> None:
-    """Of the same lock, with the same extras: each package once, with the hashes that its installation asks for."""
+    """The lock lists each package once, with the hashes that its installation demands, for the same extras."""
     done = subprocess.run([str(DEPLOY / "image"), "lists", str(tmp_path)], capture_output=True, text=True, cwd=DEPLOY.parent)
     assert done.returncode == 0, done.stdout + done.stderr
     required = (tmp_path / "requirements.txt").read_text()

@@ -1,9 +1,9 @@
 """The page over the real service: a home is served, and Playwright drives Chromium over it.
 
-The demo runs for the story (story.spec.ts); for a large lake (lake.spec.ts) and for administration (admin.spec.ts), 10,000 nodes are
+The demo runs for the story (story.spec.ts). For a large lake (lake.spec.ts) and for administration (admin.spec.ts), 10,000 nodes are
 written into the graph of a new home.
 
-`E2E_DEMO` names the folder of a demo that has run already, to be used as it is.
+`E2E_DEMO` names the folder of a finished demo, which is then used unchanged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a declaration may say, given what is known; and what in a graph breaks the rules of containment."""
+"""Permitted declarations for a known graph, and parts of a graph that break the rules of containment."""
 
 from __future__ import annotations
 

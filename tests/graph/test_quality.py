@@ -1,4 +1,4 @@
-"""Which properties of a node may tell values of columns."""
+"""The properties of a node that may reveal values of columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What asks for too much is refused by name."""
+"""Questions for too much are refused by name."""
 
 import time
 
@@ -26,7 +26,7 @@ async def test_a_document_of_too_many_words_is_refused(refused):
 
 
 def _multiplied(steps: int) -> str:
-    """Fragments of which each spreads the next one twice."""
+    """Fragments that each spread the next one twice."""
     spread = "\n".join(f"fragment F{step} on Query {{ ...F{step + 1} ...F{step + 1} }}" for step in range(steps))
     return f"{{ ...F0 }}\n{spread}\nfragment F{steps} on Query {{ service {{ version }} }}"
 

@@ -32,7 +32,7 @@ def test_numbers_are_text_where_javascript_has_none() -> None:
 
 
 async def test_the_caller_is_told_what_is_wrong_with_a_number(answered):
-    """In the document itself, where it was told as a fault of the service, and as a variable."""
+    """In the document itself, which once gave a fault of the service, and as a variable."""
     (error,) = (await answered('{ trace(dataset: "a", rows: [{file: "b", row: "x"}]) { semantics } }')).errors
     assert (error.extensions["code"], error.extensions["field"]) == ("InvalidQueryError", "row")
     (error,) = (await answered(TRACE, dataset="a", rows=[{"file": "b", "row": "x"}])).errors

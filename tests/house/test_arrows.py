@@ -15,7 +15,7 @@ Folder = tuple[str, ...]
 
 
 def _arrows(root: Path, package: str) -> set[tuple[Folder, Folder]]:
-    """The folders (and modules next to them) of which one imports another, as their steps below a package."""
+    """The imports between folders (and modules next to them), as their steps below a package."""
     return {
         (_folder(root / package, path.relative_to(root / package).with_suffix("").parts), imported)
         for path in sorted((root / package).rglob("*.py"))
@@ -79,7 +79,7 @@ def test_no_folders_import_each_other_in_a_circle(arrows: Arrows):
 
 
 def _levels(arrows: set[tuple[Folder, Folder]]) -> Iterator[tuple[Folder, dict[str, set[str]]]]:
-    """The arrows between the folders of each folder. What a folder has beside its folders may import these, and they it."""
+    """The arrows between the folders of each folder. Modules next to folders may import these, and be imported by them."""
     levels: dict[Folder, dict[str, set[str]]] = {}
     for importing, imported in arrows:
         shared = next(

@@ -33,7 +33,7 @@ _FOR_NPM = {"id": 1, "url": "https://example.org/1", "title": "it counts wrong",
 
 @contextmanager
 def _advisories(*, known: bool) -> Iterator[str]:
-    """A service that knows of a fault, or of none. It answers as OSV does, and as npm's registry."""
+    """A service that knows one fault, or none. It answers as OSV does, and as npm's registry."""
 
     class Answering(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

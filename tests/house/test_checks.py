@@ -137,7 +137,7 @@ def test_the_slowest_tests_are_shown_and_all_durations_are_kept(checks, monkeypa
 
 
 def test_the_processor_time_of_a_step_is_its_own(checks, monkeypatch, tmp_path):
-    """Of two steps at the same time, one works and one sleeps."""
+    """Two steps at the same time: one works and one sleeps."""
     monkeypatch.setattr(checks.os, "cpu_count", lambda: 2)
     works = f"{sys.executable} -c 'import time\nwhile time.process_time() < 0.5: pass'"
     assert _report(checks, monkeypatch, tmp_path, ("works", works), ("sleeps", "sleep 0.5")) == 0
@@ -277,7 +277,7 @@ def test_who_ends_the_checks_leaves_neither_steps_nor_files_behind(root, tmp_pat
 
 
 def test_what_waits_for_the_network_holds_nothing_up(checks, monkeypatch, tmp_path):
-    """Of two steps at a time, the third runs only because the first merely waits for it."""
+    """With two steps at a time, the third runs only because the first merely waits for it."""
     monkeypatch.setattr(checks.os, "cpu_count", lambda: 2)
     marked = f"{tmp_path}/there"
     waiting = ("fetch", f"until [ -e {marked} ]; do sleep 0.05; done", (), True)

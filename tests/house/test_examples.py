@@ -1,4 +1,4 @@
-"""What the documents tell a reader to type is understood: command lines, GraphQL, calls of the service, declarations, Python."""
+"""Everything that the documents ask a reader to type is valid: command lines, GraphQL, calls of the service, declarations, Python."""
 
 from __future__ import annotations
 

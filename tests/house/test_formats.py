@@ -1,4 +1,4 @@
-"""What depends on a file format lies in the folder of formats, a module each."""
+"""Code for one file format is a module in the folder of formats."""
 
 import re
 from pathlib import Path

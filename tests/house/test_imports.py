@@ -12,7 +12,7 @@ import pytest
 
 FOLDERS = ("backend", "capture", "graph", "graphql", "spark_listener")
 
-# What a part may import of Headwater. The most specific part a module lies in decides; everything may import headwater.errors and
+# The permitted imports of a part from Headwater. The most specific part of a module decides; everything may import headwater.errors and
 # headwater.paths.
 MAY_IMPORT = {
     "headwater": {"headwater"},
@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "headwater.spark_listener": {"headwater.spark_listener", "headwater.graph.associations"},
 }
 
-# What they may import of others, where that is narrow.
+# The permitted imports from others, for parts with narrow limits.
 LIGHT = {
     "headwater.capture": {"pyarrow"},
     "headwater.graph.associations": {"pyarrow"},

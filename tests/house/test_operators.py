@@ -1,4 +1,4 @@
-"""Which names Spark gives its operators one module knows: all others go by what an operator states that it does."""
+"""One module knows the names of Spark's operators: all others use the stated behaviour of an operator."""
 
 from __future__ import annotations
 

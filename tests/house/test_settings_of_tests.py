@@ -1,4 +1,4 @@
-"""Which settings of the shell that starts the tests reach them."""
+"""The settings of the developer's shell that reach the tests."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.xdist_gro
 
 FOLDERS = ("backend", "capture", "graph", "graphql", "spark_listener")
 
-# What a bare install must never load: the server's dependencies, and Spark, which is the user's. (pydantic comes with openlineage-python.)
+# A bare install must never load these: the server's dependencies, and Spark, which is the user's. (pydantic comes with openlineage-python.)
 OF_PYSPARK = "headwater.spark_listener.rdd_records.batches"  # kinds of PySpark's own classes, which a job loads when it needs them
 HEAVY = {"duckdb", "fastapi", "neo4j", "numpy", "pandas", "pyspark", "starlette", "strawberry", "structlog", "uvicorn"}
 
@@ -96,7 +96,7 @@ def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _install(root: Path, folder: Path, wheel: Path, *extras: str) -> Environment:
-    """What the lock says that the extras need, from uv's cache, and then the wheel, whose own metadata must agree."""
+    """Install the locked dependencies of the extras from uv's cache, and then the wheel, whose own metadata must agree."""
     environment = folder / "env"
     _uv(root, "venv", "--quiet", "--python", str(root / ".venv" / "bin" / "python"), str(environment))
     options = [option for extra in extras for option in ("--extra", extra)]

@@ -1,4 +1,4 @@
-"""An independent oracle of record lineage: a relational interpreter in plain Python that carries where each row came from.
+"""An independent oracle of record lineage: a relational interpreter in plain Python that carries the sources of each row along.
 
-It shares no code with the product. It is slow, small, and follows the table of `docs/guide/semantics.md` row by row.
+The oracle shares no code with the product. It is slow, small, and follows the table of `docs/guide/semantics.md` row by row.
 """

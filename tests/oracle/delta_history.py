@@ -1,6 +1,4 @@
-"""Random histories of a Delta table, with or without partitions, deletion vectors, mapped columns and row tracking; compacted and vacuumed,
-too, and where it tracks rows, changed by others.
-"""
+"""Random histories of a Delta table, with or without partitions, deletion vectors, mapped columns and row tracking; compacted and vacuumed, too, and where it tracks rows, changed by others."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ PARTITIONS = ("", "PARTITIONED BY (k)", "PARTITIONED BY (s, k)")
 
 
 class DeltaHistory(History):
-    """Of a table that is called by its path."""
+    """The history of a table that is called by its path."""
 
     @property
     def table(self) -> str:

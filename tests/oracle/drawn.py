@@ -60,7 +60,7 @@ def values(draw: st.DrawFn) -> Plan:
 
 @st.composite
 def others(draw: st.DrawFn, scans: Mapping[str, Scan]) -> Plan:
-    """A table beside the plan that is drawn, or some rows of it."""
+    """A second table for the plan, or some rows of it."""
     other: Plan = scans[draw(st.sampled_from(sorted(scans)))]
     return Filter(other, draw(predicates(TYPES))) if draw(st.booleans()) else other
 
@@ -100,7 +100,7 @@ def result(function: Function, types: tuple[str, ...]) -> str:
 
 
 def is_numbered(plan: Plan) -> bool:
-    """Whether the column `UNIQUE` still tells the rows apart."""
+    """Whether the column `UNIQUE` still identifies each row."""
     return isinstance(plan, (Scan, Values)) or (isinstance(plan, (Filter, Window, Ranking)) and is_numbered(plan.child))
 
 

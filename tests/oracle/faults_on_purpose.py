@@ -3,7 +3,8 @@
     python -m tests.oracle.faults_on_purpose FOLDER MODE all|telling queries|tables
 
 FOLDER is the program's own. `tables`: of Delta and Iceberg. Each place that failed is a line of JSON on the output: the query, its result
-with the fault and without Headwater, and what the ledger has. The program is a process of its own, since a JVM loads our classes once.
+with the fault and without Headwater, and the entries of the ledger. The program is a process of its own, since a JVM loads our classes
+once.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _ENTRIES = {
     "rewrite/core/GroupOrder.apply",
     "rewrite/nodes/TwoLevelAggregate.conf",
     "write/TrackedInsert.basicWriteJobStatsTracker",
-    # Tasks call these for each row. What can fail in them is in TapSink.apply, which is nothing but a try.
+    # Tasks call these for each row. TapSink.apply, which is nothing but a try, contains everything that can fail.
     "tap/Recorder.record",
     "tap/Tap.eval",
 }
@@ -264,7 +265,7 @@ class _Run:
         return jvm.headwater.broken.Switch
 
     def captured(self, query: Query, place: str) -> tuple[str, list[str], list[str]]:
-        """What a query gives, the places that it met, and what the ledger has to say."""
+        """The result of a query, the places that it passed, and the entries of the ledger."""
         self.number += 1
         session = self.plain.newSession()
         _prepare(session, self.folder)
@@ -280,7 +281,7 @@ class _Run:
                 said += [capture["status"] for capture in captures if capture["status"] == "complete"]
                 said += [problem["reason"] for capture in captures for problem in capture["problems"]]
                 said += [str(event["reason"]) for event in events if event["event"] == "fault"]
-                # of which the ledger says that no capture was begun
+                # the ledger says that no capture was begun for these
                 said += ["refused" for event in events if event["event"] == "query_end" and not event.get("capture")]
             places = [str(entry) for entry in self.switch().seen()]  # also those that describe the query
         finally:

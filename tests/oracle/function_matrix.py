@@ -62,7 +62,7 @@ AGGREGATES = {
     "java": "java_mean(v)",
     "of nothing": "",
 }
-# Kinds of functions that a query may have together. Those in Python refuse any other: so does Headwater's run, with the same error.
+# Kinds of functions that a query may have together. Python functions refuse any other, with and without Headwater, with the same error.
 MIXED = {
     "built-in": "count(*), min(t), collect_list(id), percentile(v, 0.5)",
     "distinct and sketches": "count(DISTINCT t), approx_count_distinct(n), max(v)",
@@ -157,7 +157,7 @@ JOINS = {
 }
 
 
-# Those that ordinary tests run: what each has is not in another.
+# The ordinary tests run these: each has a feature that no other has.
 _TELLING = {
     "two of pandas by text over files", "arrow by text over files", "java by text over files", "of nothing by text over files",
     "distinct and filter by text over files", "collect_list by text over files", "two distincts by texts and numbers over a table",

@@ -58,11 +58,11 @@ def delete_equal(lake: Laboratory, table: str, column: str, values: Sequence[int
 
 
 class IcebergHistory(History):
-    """Of a table `lake.db.<name>`."""
+    """The history of a table `lake.db.<name>`."""
 
     clauses_for_all = False
     partitioned = False  # it is, or was
-    field = ""  # by which it is partitioned beside those that it was made with
+    field = ""  # an additional field of its partitioning
 
     @property
     def table(self) -> str:

@@ -19,7 +19,7 @@ from headwater.spark_listener.capture import Bridge
 from tests.jvm import PATIENTLY, start_with
 
 TENANT = "default"
-# Settings by which Spark compiles nothing: of a small query that takes longer than to run it. For sessions whose operators are captured
+# Settings without compilation, which takes longer than a small query. For sessions whose operators are captured
 # in another that compiles them (tests/spark_listener/capture, test_random_plans.py), or whose programs run in another mode, too.
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 Place = tuple[str, int]

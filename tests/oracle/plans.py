@@ -307,7 +307,7 @@ class Frame:
         return range(first, last + 1)
 
     def _holds(self, own: Any, other: Any) -> bool:
-        """Of two values as they are ordered: (0, …) is null, (1, value) a value."""
+        """Compare two values in their order: (0, …) is null, (1, value) a value."""
         if own[0] == 0 or other[0] == 0:
             after = self.start is None or own[0] == other[0]
             return (after or own[0] == 0) and (self.end is None or own[0] == other[0] or other[0] == 0)

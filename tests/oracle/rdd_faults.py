@@ -15,7 +15,7 @@ _SLOW = 30  # seconds: a task that is overtaken is killed before
 
 
 class Fault:
-    """Passes records on, and once, as `marker` tells, does what its kind says after `late` records of a task."""
+    """Passes records on. Once, as `marker` decides, it fails in its way after `late` records of a task."""
 
     def __init__(self, kind: str, marker: Path, late: int = 0) -> None:
         self._kind, self._marker, self._late = kind, str(marker), late

@@ -59,7 +59,7 @@ class RddLaboratory:
 
     @staticmethod
     def side_by_side(parts: Sequence[Callable[[], Result]]) -> list[Result]:
-        """What some functions give that wait for Spark most of their time: they run at once, as threads of a program do."""
+        """Return the results of functions that mostly wait for Spark. They run at once, as threads of a program do."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             return list(pool.map(lambda part: part(), parts))
 
@@ -104,7 +104,7 @@ class RddLaboratory:
         publish(self.store, TENANT, capture, self.folder / "segments")
 
     def lineage(self, out: Path, capture: Mapping[str, Any]) -> tuple[Counter[tuple[str, Tags]], bool]:
-        """What each written line is made of, and whether all of that is exact."""
+        """The sources of each written line, and whether all of them are exact."""
         self.keep(capture)
         lines = {(f"file:{part}", n): line for part in sorted(out.glob("part-*")) for n, line in enumerate(part.read_text().splitlines())}
         if not lines:

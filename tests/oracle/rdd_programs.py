@@ -55,7 +55,7 @@ ROW_WISE: dict[str, Callable[[Pair, int], list[Pair]]] = {
     "keyBy": lambda p, n: [((p[1] + n) % 5, p[0] * 10 + p[1])],
     "keys": lambda p, n: [(p[0] % 4 - 2, n)],
 }
-# What is done in Spark SQL, between an RDD that becomes a DataFrame and a DataFrame that becomes an RDD; the operation that says the same.
+# The work in Spark SQL, between an RDD that becomes a DataFrame and a DataFrame that becomes an RDD, and the equal operation.
 FRAMES = {
     "frame": "persist", "select": "map", "where": "filter", "distinctRows": "distinct", "sumByKey": "reduceByKey", "joinFrames": "join",
     "unionFrames": "union",
@@ -72,7 +72,7 @@ def lineage(sources: Sequence[Sequence[Tagged]], program: Sequence[Step]) -> Cou
 
 
 def result(step: Step, inputs: list[list[Tagged]]) -> list[Tagged]:
-    """What a step makes of its inputs."""
+    """Return the output of a step for its inputs."""
     step = Step(FRAMES.get(step.op, step.op), step.of, step.n)
     records = inputs[0]
     if step.op in ROW_WISE:

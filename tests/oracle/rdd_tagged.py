@@ -1,7 +1,7 @@
-"""RDD programs whose records say themselves what they are made of: each carries the names of its source lines, as data of its own.
+"""RDD programs whose records contain their own lineage: each carries the names of its source lines, as data of its own.
 
-So there is an oracle wherever an interpreter could not follow: samples, places in a partition, partitions as a whole, what a function saw
-before it stopped. A record is `(key, (number, names))`; names meet wherever the program makes one value of several.
+This oracle works even for programs that an interpreter could not follow: samples, places in a partition, partitions as a whole, the part
+that a function saw before it stopped. A record is `(key, (number, names))`. Names meet if the program makes one value of several.
 """
 
 from __future__ import annotations

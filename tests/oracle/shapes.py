@@ -98,7 +98,7 @@ class Unpivot(Plan):
 
 @dataclass(eq=False)
 class DropDuplicates(Plan):
-    """One row of each key, and a value that the key alone tells: which row it is is free, and shows in none of the values."""
+    """One row of each key, and a value that depends on the key alone: the choice of the row is free, and no value shows it."""
 
     child: Plan
     keys: Sequence[int]

@@ -11,9 +11,10 @@ from tests.oracle.values import Expression, same
 
 @dataclass(eq=False)
 class Exists(Plan):
-    """Rows of the left plan that have a match on the right (`negated`: that have none), or for which `otherwise` holds.
+    """Rows of the left plan with a match on the right (`negated`: without one), or for which `otherwise` holds.
 
     The predicate reads the columns of both sides, the right ones after the left ones.
+
     """
 
     left: Plan

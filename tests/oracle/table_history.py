@@ -1,12 +1,12 @@
-"""A table of some format with a random history, and a model of it in Python, which knows of each row the source records behind it.
+"""A table of some format with a random history, and a model of it in Python, which knows the source records of each row.
 
-A history appends to the table, changes it by UPDATE, DELETE and MERGE, overwrites it, and does what its format has beside these. After each
-step the table's rows must be the model's, and the lineage of each row, asked of the service by data file and position, exactly the
+A history appends to the table, changes it by UPDATE, DELETE and MERGE, overwrites it, and uses other commands of its format. After each
+step the table's rows must be the model's. The lineage of each row, asked by data file and position, must be exactly the
 model's. A row that is carried over into a new file, by a command or by compaction, keeps the lineage of its former self.
 
-Where a table numbers its rows, some steps are done without capture, as by another program: what it only moved has the same lineage, of what
-it changed the answer must have the former self's and say that more is missing, and what it added is a record of its own. Once files are
-gone that nobody captured, answers may be less, and must say so.
+If a table numbers its rows, some steps are done without capture, as by another program. Rows that it only moved keep their lineage. For
+rows that it changed, the answer must have the former self's and say that more is missing. Rows that it added are records of their own.
+Once files are gone that nobody captured, answers may be smaller, and must say so.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def records(laboratory: Laboratory) -> dict[Place, int]:
 
 @dataclass
 class History:
-    """A table and the model of it. A format says how the table is called and made, how its rows are found, and what it has beside SQL."""
+    """A table and the model of it. A format gives the table's name and DDL, finds its rows, and adds its own commands."""
 
     laboratory: Laboratory
     name: str
@@ -76,7 +76,7 @@ class History:
 
     @property
     def table(self) -> str:
-        """What statements call it."""
+        """The table's name in statements."""
         raise NotImplementedError
 
     @property
@@ -93,7 +93,7 @@ class History:
         raise NotImplementedError
 
     def steps(self) -> Sequence[Callable[[], None]]:
-        """What may happen next, each as often as it is listed."""
+        """The possible next steps. A step that is listed twice happens twice as often."""
         return [
             *[self.append] * 2, *[self.update] * 2, self.update_some, self.delete, self.delete_some, *[self.merge] * 4, self.overwrite,
         ]  # fmt: skip
@@ -144,7 +144,7 @@ class History:
     def _said(self, found: Mapping[Row, Place]) -> tuple[Rows, bool]:
         behind, exact = self.laboratory.ask_each(self.path, list(found.values()), Semantics.INFLUENCE)
         said = {row: frozenset(self.raw.get(record, _OWN) for record in behind[place]) for row, place in found.items()}
-        # A record in the file that another program wrote is its own source; that is not told.
+        # A record in the file of another program is its own source; the answer does not list it.
         return {row: sources or self.rows[row] & {_OWN} for row, sources in said.items()}, exact
 
     def run_elsewhere(self, statement: str) -> None:
@@ -223,7 +223,7 @@ class History:
         self.rows = _made(range(30), self.shift)
 
     def elsewhere(self) -> Sequence[Callable[[], None]]:
-        """What others may do to a table that numbers its rows."""
+        """The steps that others may take on a table that numbers its rows."""
         return [self.update_elsewhere, self.append_elsewhere, self.delete_elsewhere] if self.numbered else []
 
     def update_elsewhere(self) -> None:

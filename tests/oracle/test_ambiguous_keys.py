@@ -1,4 +1,4 @@
-"""BIGINT keys that cannot be told from null or from no record: no answer is wrong by them and says that it is exact."""
+"""BIGINT keys that look like null or like no record: no answer is wrong because of them and called exact."""
 
 from __future__ import annotations
 

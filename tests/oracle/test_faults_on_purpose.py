@@ -16,7 +16,7 @@ from tests.oracle.faults_on_purpose import part_of, parts
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(7200)]
 
 
-# Parts that only commands of tables meet, and parts that only meet what is not written but found again.
+# Parts that only commands of tables use, and parts for records that are found again instead of written.
 _OF_TABLES_ALONE = {"rewrite/families/MergedSides"}
 _OF_LAZY: set[str] = set()
 

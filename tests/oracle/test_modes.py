@@ -89,7 +89,7 @@ def _partitioned(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def laboratory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
-    """Of a mode. Active alone lets Spark compile, so that what it makes of a program so is compared with what it makes of it else."""
+    """A laboratory in a mode. Active alone lets Spark compile, so that compiled and interpreted programs are compared."""
     folder = tmp_path_factory.mktemp("modes")
     with laboratory_in(folder, budget=BUDGETS[request.param], conf={} if request.param == "active" else INTERPRETED) as made:
         made.spark.read.parquet(str(written(folder / "t"))).createOrReplaceTempView("t")
@@ -104,7 +104,7 @@ _AUTO = {
     "over joins of every kind", "matches of text", "cannot be found again",
 }  # fmt: skip
 _QUICK = {"keys of every kind", "over joins of every kind", "matches of text"}  # in each mode, by `make test`
-# What each of these has, another program has together with more. The torture has them, too.
+# Other programs contain each of these together with more. The torture runs them.
 _LONG = {
     "having", "in a semi-join", "over a join", "over a join of numbers of two kinds", "over an anti-join", "over a semi-join",
     "over a semi-join with a condition", "in a semi-join whose side stands elsewhere",

@@ -1,6 +1,6 @@
 """Programs of functions in pandas and Arrow among other operators, against plain Python that carries sets of records along.
 
-`HEADWATER_PLANS=N` runs N programs a mode instead of a few (`make torture`); HEADWATER_SEED tells which.
+`HEADWATER_PLANS=N` runs N programs a mode instead of a few (`make torture`); HEADWATER_SEED is the seed.
 """
 
 from __future__ import annotations

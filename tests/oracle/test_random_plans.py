@@ -46,7 +46,7 @@ _ARROW = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
 _FAILS = (PySparkException, Py4JJavaError)
 Values = tuple[Value, ...]
 _PARTITIONS = st.sampled_from([2] * 160 + [1] * 14 + [7] * 14 + [3] * 11 + [200])  # of a shuffle; 200 take seconds, below Python minutes
-# What is compiled: nothing, expressions alone, stages. Of a small program that takes longer than to run it.
+# The compiled parts: nothing, expressions alone, stages. Compiling a small program takes longer than running it.
 _COMPILED = st.sampled_from(["nothing"] * 4 + ["expressions", "stages"])
 _ONE_OF_ALL = "lets this EXISTS read one row"  # said of an EXISTS that is left without a condition
 _numbers = itertools.count()
@@ -117,7 +117,7 @@ def test_the_lineage_of_a_random_program_is_the_oracles(
 def _compare(laboratory: Laboratory, plan: Plan, out: Path, written: list[tuple[Place, Values]], data: st.DataObject) -> None:
     everything = frozenset(range(plan.width))
     # Groups of several grouping sets, or the rows that were one, may begin with the same record: which comes first is not laid down.
-    # Which row of a key DropDuplicates keeps is the engine's choice: the witness has the row that it took, the oracle's the first.
+    # The engine chooses the row of a key that DropDuplicates keeps: the witness has that row, the oracle's has the first.
     several = any(
         isinstance(part, DropDuplicates) or (isinstance(part, (GroupingSets, Unpivot)) and part is not plan) for part in plan.parts()
     )
@@ -164,7 +164,7 @@ def _asked_together(laboratory: Laboratory, out: Path, places: list[Place]) -> d
 
 
 def _compare_superset(plan: Plan, values: Values, answer: TraceAnswer) -> None:
-    """Of influence that says itself that it may be too much."""
+    """Compare an influence that is marked as possibly too large."""
     assert {entry.effect for entry in answer.incomplete} == {"superset"}, (plan.sql(), answer.incomplete)
     event(f"influence: superset by {', '.join(sorted(entry.what.split()[0] for entry in answer.incomplete))}")
     found = _records(answer)

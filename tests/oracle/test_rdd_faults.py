@@ -1,7 +1,7 @@
-"""RDD programs whose tasks fail, are killed with their worker or their executor, lose what was shuffled, or are overtaken by copies.
+"""RDD programs whose tasks fail, are killed with their worker or their executor, lose shuffled data, or are overtaken by copies.
 
-What a trace says is what the records say themselves, or it is stated that it may not be. `HEADWATER_RDD_FAULTS=N` runs N rounds of each
-fault instead of a short run (`make torture`); HEADWATER_SEED tells which.
+A trace equals the tags in the records, or says that it may not. `HEADWATER_RDD_FAULTS=N` runs N rounds of each
+fault instead of a short run (`make torture`); HEADWATER_SEED is the seed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ pytestmark = [
 ROUNDS = int(os.environ.get("HEADWATER_RDD_FAULTS", "0"))
 _SEED = 1000 * int(os.environ.get("HEADWATER_SEED", "0"))
 ROWS = 400
-# Steps of which each gives the same records whatever the order in which a shuffle hands them over.
+# Each of these steps gives the same records for every order in which a shuffle delivers them.
 STEADY = (
     "map", "flatMap", "filter", "mapValues", "keyed", "reduceByKey", "groupByKey", "combineByKey", "groupBy", "partitionBy", "sortBy",
     "sortByKey", "sortParts", "repartition", "persist", "broadcast", "twice", "union", "join", "leftOuterJoin", "cogroup", "subtractByKey",
 )  # fmt: skip
 _JOINS = ("join", "leftOuterJoin", "twice")
 Step = tuple[str, tuple[int, ...], int]
-# What is kept comes before any shuffle: in another order than before a cache that is made again is refused.
+# Caches come before any shuffle: a cache that is made again in another order is refused.
 SHORT: list[Step] = [
     ("persist", (0,), 1), ("reduceByKey", (2,), 2), ("keyed", (3,), 1), ("keyed", (1,), 1), ("join", (5, 4), 2), ("sortByKey", (6,), 3),
     ("groupByKey", (7,), 0),

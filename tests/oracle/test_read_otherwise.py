@@ -106,7 +106,7 @@ def one_file_lacks_it(spark: SparkSession, folder: Path) -> DataFrame:
 
 
 def one_file_lacks_the_text(spark: SparkSession, folder: Path) -> DataFrame:
-    _put(folder / "t/a.parquet", s=["a", "b", "a", None])  # the group of null is told by a record of a file with the column, or without
+    _put(folder / "t/a.parquet", s=["a", "b", "a", None])  # a record of a file with the column, or without it, identifies the group of null
     _put(folder / "t/b.parquet", z=[1, 2, 1, 2])
     read = spark.read.schema("id bigint, s string, z bigint").parquet(str(folder / "t"))
     grouped = read.groupBy("s").agg(_ids()).select("ids")

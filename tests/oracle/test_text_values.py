@@ -1,4 +1,4 @@
-"""Values of CSV as Spark parses them: a witness chosen by them is the row that Spark took, or it is said that this is not certain."""
+"""Values of CSV as Spark parses them: a witness chosen by them is the row that Spark took, or the answer says that this is not certain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table with a column of every type by which groups are found again."""
+"""A table with a column of every type that can be the key of recomputed groups."""
 
 from __future__ import annotations
 

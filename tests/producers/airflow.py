@@ -1,10 +1,10 @@
-"""Real OpenLineage events of Airflow: a scheduled run of two tasks, one of which submits a Spark program.
+"""Real OpenLineage events of Airflow: a scheduled run of two tasks. One of them submits a Spark program.
 
     python -m tests.producers.airflow     # fetches Airflow into .tools, runs it, and writes events/airflow.jsonl, airflow-spark.json
 
-The tests read what is written, as Airflow is far too large for them. Airflow itself runs here: its API server, scheduler and DAG
-processor, over a real PostgreSQL whose table a task copies. In the place of `spark-submit` a script notes how Airflow calls it: which
-run a Spark program is told to be started by.
+The tests read these files, because Airflow is far too large for them. Airflow itself runs here: its API server, scheduler and DAG
+processor, over a real PostgreSQL whose table a task copies. A script replaces `spark-submit` and notes Airflow's arguments, among
+them the parent run of the Spark program.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ printf '%s\\n' "$@" >>"$NOTED"
 
 
 def main() -> None:
-    """Run the DAG once, and keep what was told of it."""
+    """Run the DAG once, and keep its events."""
     python = environment("airflow", PACKAGES)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="headwater-airflow-")))

@@ -2,8 +2,8 @@
 
     python -m tests.producers.expectations     # fetches it into .tools, runs it, and writes events/expectations.jsonl
 
-The action of `openlineage-integration-common` is handed the results of real validations. A checkpoint of Great Expectations 1 does not
-call it by itself: it calls `run`, which the action leaves as it is, and the action's own work is in `_run`.
+The action of `openlineage-integration-common` gets the results of real validations. A checkpoint of Great Expectations 1 does not
+call it by itself: it calls `run`, which the action does not override. The action's own work is in `_run`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ validate("sums_are_whole", frame.build_batch_request(), [gx.expectations.ExpectC
 
 
 def main() -> None:
-    """Validate a table and a file, and keep what was told of it."""
+    """Validate a table and a file, and keep the events."""
     python = environment("expectations", PACKAGES)
     with tempfile.TemporaryDirectory(prefix="headwater-expectations-") as made, postgres() as shop:
         folder = Path(made)

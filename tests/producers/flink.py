@@ -95,7 +95,7 @@ _OPENS = ("java.util", "java.lang", "java.net", "java.time")
 
 
 def main() -> None:
-    """Run the program once, and keep what was told of it."""
+    """Run the program once, and keep its events."""
     jars = fetched_jars(f"flink-{FLINK}", [
         ("org.apache.flink", "flink-clients", FLINK), ("org.apache.flink", "flink-streaming-java", FLINK),
         ("org.apache.flink", "flink-table-api-java-bridge", FLINK), ("org.apache.flink", "flink-table-planner_2.12", FLINK),

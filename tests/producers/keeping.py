@@ -1,4 +1,4 @@
-"""Where real events of other systems are kept: a line each, as they were sent, but for the ports that servers had when they were made."""
+"""The folder for real events of other systems: one line each, unchanged except for the ports of the servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of tables that commands changed ask: which rows a table has now that come from one record."""
+"""The question of tests with changed tables: the rows that a table now has from one record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headwater.graph.trace import TraceAnswer, TraceRequest, trace
 from tests.oracle.laboratory import TENANT, Laboratory
 
 Rows = list[tuple[int, int]]
-# What a command does to the table `{t}` of rows (id, v) with equal values; then the rows that come from the record of id 3.
+# A command on the table `{t}` of rows (id, v) with equal values, and the rows that then come from the record of id 3.
 COMMANDS: dict[str, tuple[str, Rows]] = {
     "update": ("UPDATE {t} SET v = 1000 WHERE id = 3", [(3, 1000)]),
     "delete": ("DELETE FROM {t} WHERE id = 3", []),

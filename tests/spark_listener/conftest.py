@@ -11,7 +11,7 @@ from tests.spark_listener.warm_spark import WarmSpark
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """What is started here heeds SIGINT, also where the tests themselves run in the background of a shell, which has it ignored."""
+    """Processes started here obey SIGINT, even if the tests run in the background of a shell, which makes processes ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -33,7 +33,7 @@ def delta_in(folder: Path, *, budget: float = 0.0, compiled: bool = True) -> Ite
 
 @contextmanager
 def delta_over_raw(folder: Path, *, compiled: bool = True) -> Iterator[Laboratory]:
-    """The same with a view `raw` of sixty records, in files that no capture wrote."""
+    """A laboratory with a view `raw` of sixty records, in files that no capture wrote."""
     with delta_in(folder, compiled=compiled) as laboratory:
         raw = laboratory.spark.range(0, 60, 1, 3).selectExpr("cast(id as int) id", "cast(id % 4 as int) k", "concat('n', id) s")
         with laboratory.without_capture():
@@ -59,7 +59,7 @@ def rows(laboratory: Laboratory, path: str) -> list[tuple[Any, ...]]:
 
 
 def asked(laboratory: Laboratory, dataset: str, where: str, **request: Any) -> Any:
-    """What a trace of some rows says, which must be exact."""
+    """The answer of a trace of some rows, which must be exact."""
     wanted = TraceRequest(dataset=dataset, where=where, semantics=Semantics.INFLUENCE, **{"limit": 100, **request})
     answer = asyncio.run(trace(None, laboratory.store, TENANT, wanted))
     assert answer.exact, answer.incomplete
@@ -78,7 +78,7 @@ def behind(laboratory: Laboratory, path: str, ids: Any) -> dict[int, set[tuple[s
 
 
 def from_raw(*ids: int) -> dict[int, set[tuple[str, int]]]:
-    """What `behind` gives for rows that are each of the record of their own id."""
+    """The result of `behind` for rows that each come from the record of their own id."""
     return {number: {("raw", number)} for number in ids}
 
 

@@ -1,4 +1,4 @@
-"""What tests of Iceberg tables ask of a laboratory with such a catalog (`tests.oracle.iceberg_history.lake_in`)."""
+"""Questions of tests of Iceberg tables to a laboratory with such a catalog (`tests.oracle.iceberg_history.lake_in`)."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class KeyedReader:
         return asyncio.run(trace(None, store or self.store, "default", TraceRequest(dataset=str(dataset), where=where, **more)))
 
     def exact(self, dataset: Any, where: str, **more: Any) -> TraceAnswer:
-        """The same, which must be exact."""
+        """The answer, which must be exact."""
         answer = self.traced(dataset, where, **more)
         assert answer.exact, answer.incomplete
         return answer

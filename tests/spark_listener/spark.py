@@ -20,7 +20,7 @@ _OPTIONS = "--master {master} --conf spark.ui.enabled=false --conf spark.ui.show
 
 
 def environment(root: Path, *, master: str = "local[2]", **more: str) -> dict[str, str]:
-    """Of a Spark program that needs nothing of the developer's shell."""
+    """The environment of a Spark program, independent of the developer's shell."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE_"))}
     arguments = submit(_OPTIONS.format(master=master))
     return {**kept, "PYTHONPATH": str(root), "PYSPARK_PYTHON": sys.executable, "PYSPARK_SUBMIT_ARGS": arguments, **more}
@@ -37,9 +37,10 @@ def run(arguments: list[str], folder: Path, env: dict[str, str]) -> subprocess.C
 
 
 def logged(home: Path, kind: str = "event") -> list[dict[str, Any]]:
-    """What the home's ingest log holds, in the order of acceptance, when its spool has been taken in.
+    """The entries of the home's ingest log, in the order of acceptance, after its spool has been delivered.
 
-    Events are what OpenLineage's schemas ask for, and DataHub takes them, whatever the test is about.
+    Events must satisfy OpenLineage's schemas and DataHub's rules in every test.
+
     """
     if not home.exists():
         return []

@@ -1,4 +1,4 @@
-"""What events say of an application and of what its queries read: by allow-lists, and as Spark counted it, in every mode."""
+"""Events describe an application and the inputs of its queries: by allow-lists, and as Spark counted them, in every mode."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def _ends(folder: Path) -> list[dict[str, Any]]:
 
 
 def _writing(folder: Path, name: str) -> list[dict[str, Any]]:
-    """Those that wrote rows: CREATE TABLE reads nothing."""
+    """The events that wrote rows: CREATE TABLE reads nothing."""
     return [event for event in _ends(folder) if event["inputs"] and event["outputs"] and event["outputs"][0]["name"] == f"{folder}/{name}"]
 
 

@@ -1,4 +1,4 @@
-"""Commands that read and write otherwise than a query does: each is one run with what it read and wrote, or none where it did neither."""
+"""Commands that read and write in another way than queries: each is one run with its inputs and outputs, or none without either."""
 
 from __future__ import annotations
 

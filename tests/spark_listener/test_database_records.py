@@ -1,4 +1,7 @@
-"""Rows of a real PostgreSQL by record, end to end: job, trace, values, both ways. What has changed is never shown as what was read."""
+"""Rows of a real PostgreSQL by record, end to end: job, trace, values, both ways.
+
+A changed row is never shown as the one that was read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that read and write a real PostgreSQL: which tables and columns, by which names; no password anywhere; no harm done."""
+"""Programs that read and write a real PostgreSQL: tables, columns and their names; no password anywhere; no harm done."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ PROGRAM = """
 
 
 class Shop(NamedTuple):
-    """What the program did, and what is known of it."""
+    """The effects of the program, and its lineage."""
 
     server: Postgres
     home: Path
@@ -77,7 +77,7 @@ class Shop(NamedTuple):
         return {(dataset["namespace"], dataset["name"]) for dataset in self.of(output)["inputs"]}
 
     def columns(self, output: str) -> dict[str, set[tuple[str, str]]]:
-        """Of each column of what was written, the tables and columns that it is made of."""
+        """The source tables and columns of each written column."""
         (written,) = self.of(output)["outputs"]
         fields = written["facets"]["columnLineage"]["fields"]
         return {name: {(entry["name"], entry["field"]) for entry in made["inputFields"]} for name, made in fields.items()}

@@ -1,4 +1,4 @@
-"""What a program declares of a function holds for that function, and for no other that looks like it."""
+"""A program's declaration for a function holds for that function, and for no other that looks like it."""
 
 from __future__ import annotations
 

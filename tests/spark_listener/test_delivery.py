@@ -1,4 +1,4 @@
-"""What is in the spool reaches a service, whatever the service does meanwhile."""
+"""The content of the spool reaches a service, whatever the service does meanwhile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.ports import free_port
 
 
 class Receiver:
-    """A real HTTP server that keeps what it gets and answers as it is told."""
+    """A real HTTP server that keeps requests and gives prepared answers."""
 
     def __init__(self) -> None:
         self.events: list[Any] = []

@@ -1,4 +1,4 @@
-"""What MERGE, UPDATE and DELETE of Delta make of the columns of their table, where no records are captured."""
+"""MERGE, UPDATE and DELETE of Delta and the columns of their table, without captured records."""
 
 from __future__ import annotations
 

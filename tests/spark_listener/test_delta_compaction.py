@@ -46,7 +46,7 @@ def made(laboratory: Laboratory, name: str, by: str, **properties: str) -> str:
 
 
 def files(capture: Mapping[str, Any]) -> set[str]:
-    """What a capture wrote."""
+    """The files that a capture wrote."""
     return {file["path"] for segment in capture["segments"] for file in segment.get("files", ())}
 
 

@@ -1,4 +1,4 @@
-"""Reads of Delta tables by record: which row of which data file each row of a Parquet sink came from, whatever the table's features."""
+"""Reads of Delta tables by record: the row and data file behind each row of a Parquet sink, for every feature of tables."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ TABLES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[int, ...]]] = {
 }  # fmt: skip
 
 
-# What a table of these has, one of the others has beside partitions or deletion vectors.
+# Another table has the feature of each of these, together with partitions or deletion vectors.
 _LONG = {"plain", "deleted", "mapped", "mapped_by_id"}
 _torture = pytest.mark.torture
 

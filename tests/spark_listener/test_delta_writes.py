@@ -130,7 +130,7 @@ def test_a_table_that_is_changed_knows_where_each_row_is_from(laboratory: Labora
 
 
 def merged(answer: Any) -> list[str]:
-    """What a trace says that MERGE did."""
+    """The actions of MERGE in a trace."""
     return [operation for hop in answer.path for operation in hop.operations if operation.startswith("MERGE")]
 
 
@@ -180,7 +180,7 @@ def test_two_jobs_are_linked_by_a_table(laboratory: Laboratory, table: str) -> N
 
 
 def files(path: str) -> list[tuple[str, list[int]]]:
-    """Of each file that the first commit of a table added, in its order: the partition's values, and the ids in it."""
+    """The partition's values and the ids of each file that the first commit of a table added, in its order."""
     entries = map(json.loads, (Path(path) / "_delta_log" / f"{0:020}.json").read_text().splitlines())
     added = [entry["add"] for entry in entries if "add" in entry]
     return [

@@ -1,4 +1,4 @@
-"""The Python examples of the guide that need Spark, run one after the other in one program, in a folder with the data they speak of."""
+"""The Python examples of the guide that need Spark, run one after the other in one program, in a folder with their data."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _runs_as_without(folder: Path, root: Path, body: str) -> subprocess.Complete
     return ends[1]
 
 
-_CUT_OFF = {"is killed", "is terminated", "ends at once"}  # nothing of the process runs any more: what was not told yet is not
+_CUT_OFF = {"is killed", "is terminated", "ends at once"}  # no part of the process runs any more: the rest is not reported
 
 
 def _check_kept(folder: Path, *, complete: bool) -> None:

@@ -91,7 +91,7 @@ def test_a_wrong_option_of_attach_is_said_and_so_is_a_part_that_cannot_be_loaded
 
 
 class Context:
-    """What `_obstacle` asks of a SparkContext."""
+    """The attributes of a SparkContext that `_obstacle` reads."""
 
     def __init__(self, master: str, version: str = "4.1.4") -> None:
         self.master = master

@@ -1,7 +1,7 @@
 """One record through a whole lake: PostgreSQL, an Iceberg table, a Delta table, Parquet on S3 under two schemes, and CSV. All is real.
 
-One program has every connector in one session, as a company's has; its home may read the database and the bucket. Tables are given by their
-catalogs' names where they have such, by paths else, and every hop is asked about from both ends.
+One program has every connector in one session, as a company's has; its home may read the database and the bucket. Tables are given by
+their catalogs' names where they have such, by paths else, and every hop is asked about from both ends.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Chain(Home):
         self.server, self.report = server, folder / "report"
 
     def uri(self, table: str) -> str:
-        """What a table of the database is called."""
+        """The name of a table of the database."""
         return f"{self.server.namespace}/shop.public.{table}"
 
     def found(self, dataset: str, **asked: Any) -> list[TracedRecord]:

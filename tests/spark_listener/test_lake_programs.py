@@ -71,7 +71,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
 
 
 def sources(found: dict[str, Any]) -> set[int]:
-    """The ids of the raw records that an answer has, by what was read of them and where they are said to be."""
+    """The ids of the raw records of an answer, by their read values and by their stated places."""
     ids = set()
     for record in found["records"]:
         number = int(record["values"]["id"])

@@ -1,4 +1,4 @@
-"""examples/lake: the story of a wrong number on Iceberg tables in an S3 bucket, told by its one command."""
+"""examples/lake: its one command reports the true story of a wrong number on Iceberg tables in an S3 bucket."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ public class Metastore {
 }
 """
 
-# A client that meets no metastore tries again after ten minutes: nothing but what the program asks of it may wait for that.
+# A client without a metastore retries after ten minutes: only the program's own requests may wait for that.
 PROGRAM = """
     import os, socket, sys, time
     from pathlib import Path

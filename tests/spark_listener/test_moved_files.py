@@ -105,7 +105,7 @@ def test_a_renamed_table(laboratory: Laboratory) -> None:
 
 
 def test_an_exchanged_partition(laboratory: Laboratory) -> None:
-    """Hive moves the folder of the partition, and both tables are told of it."""
+    """Hive moves the folder of the partition, and updates both tables."""
     spark, warehouse = laboratory.spark, laboratory.folder / "warehouse"
     frame = spark.read.parquet(f"{laboratory.folder}/raw")
     for table in ("staged", "live"):

@@ -1,4 +1,4 @@
-"""What a block or function of `headwater.operation` tells, in threads, tasks and generators; and that nothing of it reaches the program."""
+"""The reports of a block or function of `headwater.operation`, in threads, tasks and generators; and that nothing of it reaches the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headwater.spark_listener.operations import DeclaredOperation, declared
 
 
 class _Kept:
-    """Keeps what it is told."""
+    """Keeps its calls."""
 
     def __init__(self) -> None:
         self.told: list[DeclaredOperation] = []
@@ -24,7 +24,7 @@ class _Kept:
 
     @property
     def ends(self) -> list[tuple[str, str | None]]:
-        """Which of those that began ended, in order, and their errors."""
+        """The operations that ended, in the order of their ends, and their errors."""
         began = [one.run_id for one in self.told if one.ended is None]
         return [(f"{began.index(one.run_id)}", one.outcome.error) for one in self.told if one.ended is not None]
 

@@ -1,4 +1,4 @@
-"""Operations that a program declares: what can be used, how they end, and that they never get in a program's way."""
+"""Operations that a program declares: valid forms, their ends, and that they never disturb a program."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ NAMES = [
 
 
 class Planter:
-    """Makes secrets that are told apart from everything else, and keeps them."""
+    """Makes recognisable secrets, and keeps them."""
 
     def __init__(self) -> None:
         self.secrets: list[str] = []

@@ -1,4 +1,4 @@
-"""What an answer says of a program that read results of queries and may have put values of them into later ones."""
+"""Answers about a program that read results of queries and may have put their values into later ones."""
 
 from __future__ import annotations
 

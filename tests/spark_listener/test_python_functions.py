@@ -1,4 +1,4 @@
-"""What a worker runs for an enclosed function of groups is what it runs without us, and the reference of the group beside each row.
+"""A worker runs an enclosed function of groups as it would without Headwater, and adds the reference of the group to each row.
 
 Without Spark: PySpark's own functions of the worker call the program's function, as they do there.
 """

@@ -1,4 +1,4 @@
-"""Runs of a program's queries, as Spark tells them: failed, cancelled, killed, and each action once."""
+"""Runs of a program's queries, as Spark reports them: failed, cancelled, killed, and each action once."""
 
 from __future__ import annotations
 

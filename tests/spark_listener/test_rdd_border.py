@@ -132,7 +132,7 @@ def _states(events: list[dict[str, Any]]) -> dict[str, tuple[str, list[str]]]:
 
 
 def _records(folder: Path, env: Mapping[str, str], home: Path, dataset: Path, row: str) -> dict[str, set[int]]:
-    """What a record is made of: numbers of records by file."""
+    """The sources of a record: numbers of records by file."""
     asked = ["trace", str(dataset), "--row", row, "-f", "json", "--limit", "1000", "--home", str(home)]
     done = run(["-m", "headwater", *asked], folder, dict(env))
     assert done.returncode == 0, done.stderr

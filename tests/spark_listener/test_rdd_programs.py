@@ -194,7 +194,7 @@ def test_a_program_that_uses_its_records_again_writes_what_it_writes_under_pytho
 
 
 def of_the_program(errors: str) -> list[str]:
-    """What the program itself says: from its traceback or message on; Spark's own start-up lines carry times."""
+    """The program's own output: from its traceback or message on; Spark's own start-up lines carry times."""
     lines = errors.splitlines()
     first = next((i for i, line in enumerate(lines) if line.startswith(("Traceback", "Py4J"))), len(lines))
     return lines[first:]

@@ -1,4 +1,4 @@
-"""What is recorded without a plan: reports of tasks that ran again, and the bounds of what is kept."""
+"""Recordings without a plan: reports of tasks that ran again, and the bounds of the kept reports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def boundary(made: Recording, kind: str = "group") -> tuple[int, int]:
 
 
 def tell(made: Recording, number: int, rows: Rows, attempt: int, *, partly: bool = False, fault: str | None = None) -> None:
-    """A task attempt tells of its segment."""
+    """A task attempt reports its segment."""
     writer = SegmentWriter(made.pool, str(made.folder / made.pool), number, made.roles(number), (0, 0, attempt))
     writer.add([array("q", column) for column in zip(*rows, strict=True)] or [array("q"), array("q")])
     count, size, digest = writer.finish()

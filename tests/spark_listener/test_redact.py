@@ -115,7 +115,7 @@ def test_an_invocation_records_allowed_variables_only(monkeypatch: pytest.Monkey
 
 
 def test_rules_for_texts_with_secrets_are_compiled_when_one_comes():
-    """They take longer to compile than all else of a small program's start in Python."""
+    """Compiling them takes longer than the rest of a small program's start in Python."""
     compiled = (
         "from headwater.spark_listener import redact, secrets;"
         "redact.redact_mapping({'spark.app.name': 'report', 'spark.master': 'local[2]'});"

@@ -1,4 +1,4 @@
-"""What the spool holds of queries while they run and when they end, by what the bridge tells."""
+"""The spool of queries while they run and when they end, from the bridge's reports."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_what_is_no_run_is_counted_and_only_what_the_user_describes_is_not_taken
     told.end(6)
     told.begin(7, root=7)
     told.end(7, _OWN)
-    told.begin(8, root=9)  # a part of what is told by itself
+    told.begin(8, root=9)  # a part that is reported separately
     told.end(8, _OWN)
     names = [name for kind, name in told.events() if kind == "COMPLETE"]
     assert names == ["report.scan", "report.execute_insert_into_hadoop_fs_relation_command.report"]

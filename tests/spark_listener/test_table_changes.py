@@ -1,4 +1,4 @@
-"""Commands that make, change and drop tables are runs that say what became of the table, and say nothing where nothing happened."""
+"""Commands that make, change and drop tables are runs with the kind of the change, and no runs if nothing changed."""
 
 from __future__ import annotations
 

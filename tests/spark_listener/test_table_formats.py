@@ -81,7 +81,7 @@ CONNECTORS = {
 
 
 class Lake(NamedTuple):
-    """What the program did, and what is known of it."""
+    """The effects of the program, and its lineage."""
 
     folder: Path
     told: dict[str, Any]
@@ -89,7 +89,7 @@ class Lake(NamedTuple):
     summary: str
 
     def jobs(self, operation: str) -> list[tuple[set[tuple[str, str | None]], set[str], dict[str, Any]]]:
-        """Of each run of a job: what it read, with the version, what it wrote, and its event."""
+        """The inputs with their versions, the outputs, and the event of each run of a job."""
         return [
             (
                 {(self._name(dataset), _version(dataset)) for dataset in event["inputs"]},

@@ -1,4 +1,4 @@
-"""Records of a real Kafka by partition and offset, end to end: job, trace, values, both ways. What is not there any more is said."""
+"""Records of a real Kafka by partition and offset, end to end: job, trace, values, both ways. Answers name records that are gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Spark that capture is not made for: the program runs as it is, its queries are known by dataset, and what is not known is said."""
+"""A Spark without support: the program runs unchanged, its queries are known by dataset, and answers name the unknown parts."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ def test_queries_are_known_by_dataset_and_the_summary_says_why(mode: str, tmp_pa
 
 
 def made(event: dict[str, Any], folder: Path) -> tuple[list[str], list[str]]:
-    """What a run read and what it wrote, below a folder."""
+    """The inputs and outputs of a run, below a folder."""
     return tuple([str(Path(one["name"]).relative_to(folder)) for one in event[side]] for side in ("inputs", "outputs"))  # type: ignore[return-value]

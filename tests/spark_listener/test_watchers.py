@@ -1,4 +1,4 @@
-"""Whoever is told by the hooks takes everything that the hooks tell."""
+"""Every watcher accepts all calls of the hooks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_a_watcher_takes_all_that_is_told(kind: type) -> None:
 
 
 class _Sessions(Unmoved):
-    """An agent that says which sessions it was told of."""
+    """An agent that keeps the sessions of its calls."""
 
     def __init__(self, watching: bool) -> None:
         self.watching = watching

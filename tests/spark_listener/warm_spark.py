@@ -32,7 +32,7 @@ class WarmSpark:
             self._process = subprocess.Popen(command, cwd=root, env=environ, stderr=log, text=True, **pipes)
 
     def run(self, arguments: list[str], folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
-        """Run a program in a folder. What the last program left in the JVM is ended first. `more`: variables of its environment."""
+        """Run a program in a folder, after the rest of the last program in the JVM was ended. `more`: variables of its environment."""
         environ = environment(self._root, **more)
         assert self._process.stdin is not None
         assert self._process.stdout is not None

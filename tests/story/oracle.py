@@ -1,6 +1,6 @@
-"""What the lineage of a report row must be, worked out by hand from the raw files: no code of the product takes part.
+"""The true lineage of a report row, worked out by hand from the raw files, without code of the product.
 
-It follows docs: semantics of a record's lineage, for the five example jobs. Only one thing is taken from what Spark wrote: the
+The rules are those of docs/guide/semantics.md, for the five example jobs. Only one thing is taken from Spark's output: the
 order of records in the intermediate files, which decides ties and first rows.
 """
 
@@ -36,7 +36,7 @@ class Oracle:
         return weather | self._with_joined(self._flights_of[cell])
 
     def witness(self, cell: Cell, column: str) -> set[Record]:
-        """What suffices for one column: the chosen hours and flights, the first of the group where the column needs none of a side."""
+        """The sufficient records for one column: the chosen hours and flights, and the first of a group for sides without a part in the column."""
         hours, flights = self._weather_in_order[cell], self._flights_in_order[cell]
         weather = {"max_wind_mph": lambda: _first_extreme(hours, self._weather, "wind_speed", max),
                    "min_visibility_mi": lambda: _first_extreme(hours, self._weather, "visib", min)}  # fmt: skip

@@ -1,4 +1,4 @@
-"""The demo tells the truth: its answers are those of a recomputation by hand, from the raw files."""
+"""The demo is right: its answers equal a recomputation by hand, from the raw files."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""PySpark's daemon as the tests start it: the same workers, without what a small task spends most of its time on.
+"""PySpark's daemon for the tests: the same workers, without the work that dominates a small task.
 
-Before each task a worker has Python look again at all that it imports from. Spark puts two zip files and a jar of five thousand entries
-on a worker's path, whose directories are then read anew: 0.1 s of processor time. The PySpark that is installed needs none of the three.
-After each task a worker collects garbage. What is there before it is forked is set apart, so that it looks at what the task left alone.
+Before each task a worker has Python look again at its import path. Spark puts two zip files and a jar of five thousand entries
+on a worker's path, and their directories are read again: 0.1 s of processor time. The installed PySpark needs none of the three.
+After each task a worker collects garbage. Objects from before the fork are frozen, so that the collection looks at the task's own alone.
 
 tests/jvm.py names this module to Spark, and puts its folder on the path of workers. No other module may lie here: workers could import it.
 """

@@ -1,4 +1,4 @@
-"""Who may call what: the key, the names of the service, the origin of a page, the link to the page."""
+"""The rights of callers: the key, the names of the service, the origin of a page, the link to the page."""
 
 from __future__ import annotations
 

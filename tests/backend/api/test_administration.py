@@ -1,4 +1,4 @@
-"""Who administers a tenant: its keys and nobody else's, and the audit log of the same."""
+"""The administrator of a tenant sees and changes its keys and its audit log, and no other tenant's."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _refused(client: httpx.Client, query: str, **variables: Any) -> str:
 
 @pytest.fixture
 def admin(service: ServiceProcess) -> Iterator[httpx.Client]:
-    """Who administers the tenant `sales`."""
+    """The administrator of the tenant `sales`."""
     ring = KeyRing(service.home.named_keys)
     key, text = ring.create("boss", ROLES["admin"], tenant="sales")
     with service.client(key=False, headers={"X-Api-Key": text}) as client:

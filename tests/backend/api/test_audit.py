@@ -1,4 +1,4 @@
-"""What the service writes to its audit log, and that nothing is told that cannot be written there."""
+"""The lines of the service's audit log. Nothing is answered whose line cannot be written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SECRET = "origin = 'A'"
 
 
 class Audited:
-    """A service over captured jobs, and what stands in its audit log."""
+    """A service over captured jobs, and the lines of its audit log."""
 
     def __init__(self, home: Path, root: Path) -> None:
         self.home, self.root = Home.at(home), root

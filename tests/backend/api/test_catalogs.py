@@ -1,4 +1,4 @@
-"""`GET /api/v1/export/…`: who may have it, of which tenant, in the audit log, and refused before it begins."""
+"""`GET /api/v1/export/…`: rights, tenants, the audit log, and refusals before the first byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What dbt really sends (openlineage-dbt, over DuckDB) stands in one lineage with what other programs do, by dataset and by parent."""
+"""Real events of dbt (openlineage-dbt, over DuckDB) join the lineage of other programs, by dataset and by parent."""
 
 from __future__ import annotations
 

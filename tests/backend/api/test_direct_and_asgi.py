@@ -1,4 +1,4 @@
-"""What is answered without ASGI is what the application answers: the same requests at two ports of a service, one of which goes by ASGI."""
+"""Answers without ASGI equal those of the application: the same requests at two ports of a service, one of which goes by ASGI."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doors]:
 
 @dataclass
 class Sent:
-    """A request, of which `ODD` changes a part."""
+    """A request. `ODD` changes a part of it."""
 
     port: int
     number: int
@@ -178,7 +178,7 @@ ODD: dict[str, list[Any]] = {
 
 
 def _requests() -> list[tuple[tuple[str, Any], ...]]:
-    """What is odd of each request: nothing, one thing, and by chance two."""
+    """The odd parts of each request: none, one, or two by chance."""
     single = [((part, each),) for part, all_of in ODD.items() for each in all_of]
     chance = random.Random(7)
     pairs = [(*chance.choice(single), *chance.choice(single)) for _ in range(60)]

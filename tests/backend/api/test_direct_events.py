@@ -22,7 +22,7 @@ def _headers(answer: httpx.Response) -> dict[str, str]:
 
 
 def _exchange(service: ServiceProcess, sent: bytes, *pieces: bytes) -> bytes:
-    """What comes back until the service closes."""
+    """Return everything that the service sends until it closes."""
     parts, answer = urlsplit(service.url), b""
     with socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout=30) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,4 +1,4 @@
-"""`headwater.client` follows what a running service tells as it happens."""
+"""`headwater.client` follows the news of a running service."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_what_was_wrong_is_raised(service: ServiceProcess, caller: Client, ring:
 
 @pytest.mark.parametrize("is_cancelled", [True, False], ids=["cancelled", "patience ends"])
 def test_who_waits_in_vain_for_it_to_begin_leaves_no_connection_open(is_cancelled: bool) -> None:
-    """Of a service that takes the connection and says nothing."""
+    """A service that accepts the connection and sends nothing."""
 
     async def opened() -> None:
         begun, ended = asyncio.Event(), asyncio.Event()

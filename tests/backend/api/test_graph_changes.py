@@ -1,4 +1,4 @@
-"""Following a graph: whoever cannot be told all is told so, and whoever leaves is forgotten."""
+"""Followers of a graph: one that cannot get all news gets an error, and one that leaves is forgotten."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_who_is_too_far_behind_is_told_so(store: SqliteStore) -> None:
     slow, quick = live.runs(), live.runs()
     assert [await anext(slow), await anext(quick)] == [[], []]
     await state_pipeline(store)
-    # The quick one is told of both runs, or is ended where one look found both. Then both wait for the slow one.
+    # The quick follower gets both runs, or ends if one look found both. Then both wait for the slow one.
     told: set[str] = set()
     with suppress(UnavailableError):
         while not {f"run:{CLEAN}", f"run:{REPORT}"} <= told:

@@ -1,4 +1,4 @@
-"""docs/reference/graphql.md: each example is answered by a service that has the pipeline of which it speaks, and each field has one."""
+"""docs/reference/graphql.md: each example is answered by a service with its pipeline, and each field has an example."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.stated import CLEAN, REPORT, event
 
 _TEXT = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "graphql.md").read_text(encoding="utf-8")
 _EXAMPLES = re.findall(r"^```graphql\n(.*?)^```$", _TEXT, re.MULTILINE | re.DOTALL)
-# What has no answer without a capture of the pipeline, or without programs of the home: the code of what is said instead.
+# Fields without an answer, for want of a capture of the pipeline or of programs of the home: the code of the error.
 _UNANSWERED = {
     "trace": {"UnsupportedError", "NotFoundError"},
     "startTrace": {"UnsupportedError", "NotFoundError"},

@@ -1,7 +1,7 @@
-"""Two homes that differ in masked values alone: no way of asking a service tells an analyst the one from the other.
+"""Two homes that differ in masked values alone: no question to a service lets an analyst distinguish them.
 
-The values are in files, and in what producers report of them. Each question of the schema, each route that reads, each command, each export
-and each subscription is asked in both, and all that is told must be the same.
+The values are in files, and in the reports of producers. Each question of the schema, each route that reads, each command, each export
+and each subscription is asked in both, and all answers must be the same.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Lake:
         return Job(store, name, clock, run=run, capture=f"0000000{clock}-0000-4000-9000-000000000000", modified=_TIME)
 
     def events(self) -> list[dict[str, Any]]:
-        """What producers report: of the masked column they tell values wherever OpenLineage lets them."""
+        """Events of producers. They contain values of the masked column wherever OpenLineage permits values."""
         least, greatest = min(self._salaries), max(self._salaries)
         metrics = facet(rowCount=3, columnMetrics={"salary": {"min": least, "max": greatest, "quantiles": {"0.5": self._salaries[2]}}})
         checks = facet(assertions=[{"assertion": "max", "success": True, "column": "salary", "expected": greatest, "actual": greatest}])
@@ -217,7 +217,7 @@ def _run(command: Sequence[str], **environment: str) -> str:
 
 @contextmanager
 def _followed(service: ServiceProcess, key: str) -> Iterator[Callable[[], list[Any]]]:
-    """Follow runs on a socket. What is given returns all that was heard, once both runs were told."""
+    """Follow runs on a socket. The yielded function returns all messages, once both runs arrived."""
     url = service.url.replace("http", "ws", 1) + "/graphql"
     protocols = [Subprotocol("graphql-transport-ws")]
     with connect(url, additional_headers={"X-Api-Key": key}, subprotocols=protocols, proxy=None, open_timeout=60) as socket:

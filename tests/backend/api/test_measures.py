@@ -1,4 +1,4 @@
-"""What the measures say where something is damaged."""
+"""The measures of a service with damaged files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Keys that are restricted to namespaces: what they see and may send, and that nothing else exists for them.
+"""Keys that are restricted to namespaces: they see and send within these, and nothing else exists for them.
 
-The matrix is generated: every route of the table and every question of the schema is asked about what the key may read, about what it may
-not, and about what there is not. No answer may tell anything of the other team, and what is hidden is answered like what is not there.
+The matrix is generated: every route of the table and every question of the schema is asked about things that the key may read, things that
+it may not, and things that do not exist. No answer may reveal anything of the other team. Hidden things are answered like missing ones.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def _everything_told(world: Teams, headers: dict[str, str]) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_nothing_that_is_told_moves_with_events_of_the_other_team(tmp_path: Path) -> None:
-    # They write nothing new: when a dataset was written is told of the dataset, whoever wrote it.
+    # They write nothing new: the time of the last write is a property of the dataset, for every writer.
     again = [event | {"eventTime": "2031-01-01T00:00:00Z", "eventType": "RUNNING"} for event in events()]
     again = [event for event in again if event["job"]["namespace"] == THEIR_JOBS]
     reading = run_event(
@@ -212,7 +212,7 @@ def test_every_route_is_refused_unless_the_table_says_what_it_has(world: Teams, 
     assert refused == len([rule for rule in RULES.values() if rule.within is Answering.REFUSED]) - 1
 
 
-# What a key may do --------------------------------------------------------------------------------------------------------------------
+# The rights of a key --------------------------------------------------------------------------------------------------------------------
 
 
 def test_lists_have_what_is_permitted(world: Teams, reader: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Named keys at a running service: what each may do, whose data it sees, and which columns are masked for it."""
+"""Named keys at a running service: the rights of each, the tenant whose data it sees, and the columns that are masked for it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _PLACES = "query ($d: String!, $r: [RowRef!]) { trace(dataset: $d, rows: $r) { e
 
 
 class _Lake:
-    """People of whom a job copies names and salaries, as one capture of a tenant. What it reads may be known in another namespace."""
+    """A capture of a tenant: a job copies names and salaries of people. Its input may be known in another namespace."""
 
     def __init__(self, folder: Path, number: int, namespace: str = "file") -> None:
         self.read, self.written = folder / "people" / "in.parquet", folder / "pay" / "out.parquet"
@@ -96,7 +96,7 @@ class _Company:
         self.ring = KeyRing(service.home.named_keys)
 
     def client(self, *scopes: Scope, tenant: str = "default", within: Sequence[str] = ()) -> httpx.Client:
-        """Someone whose key may do that, in some namespaces alone where they are given."""
+        """A client with a key for the scopes, within namespaces if some are given."""
         name = f"k{len(self.ring.listed())}"
         restricted = dict.fromkeys(scopes, Namespaces.of(within)) if within else {}
         _, text = self.ring.create(name, Rights(frozenset(scopes), restricted), tenant=tenant)

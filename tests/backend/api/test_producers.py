@@ -1,4 +1,4 @@
-"""What Airflow, Great Expectations and Flink really sent (tests/producers) stands in one lineage with Spark's runs."""
+"""Real events of Airflow, Great Expectations and Flink (tests/producers) join the lineage of Spark's runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SPARK_RUN, QUERY_RUN = "0198c0de-0000-7000-8000-0000000000a0", "0198c0de-0000-70
 
 
 def _of_spark() -> list[dict[str, Any]]:
-    """What our listener tells of the program that Airflow submits, with the properties that Airflow gave spark-submit."""
+    """Events of our listener for the program that Airflow submits, with the properties that Airflow gave spark-submit."""
     given = json.loads((EVENTS / "airflow-spark.json").read_text())
     prefix = "spark.openlineage."
     parents = SparkConf({}, {name.removeprefix(prefix): value for name, value in given.items() if name.startswith(prefix)}).parents({})

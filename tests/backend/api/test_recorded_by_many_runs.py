@@ -1,4 +1,4 @@
-"""What many runs of a program recorded is read a few runs at a time, and is refused where it is too much."""
+"""Recordings of many runs of a program are read a few runs at a time, and refused if they are too large."""
 
 from __future__ import annotations
 

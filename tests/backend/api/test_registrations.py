@@ -1,4 +1,4 @@
-"""What GraphQL tells beside the graph: the programs that replays may run. And documents that are named by their hash."""
+"""GraphQL lists the programs that replays may run. And documents that are named by their hash."""
 
 from __future__ import annotations
 

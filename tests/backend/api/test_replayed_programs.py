@@ -1,4 +1,4 @@
-"""Someone with the key sends a program, says in an event that a job was started as it, and asks to run it again: nothing runs."""
+"""A caller with the key sends a program, states in an event that a job was started as it, and asks to run it again: nothing runs."""
 
 from __future__ import annotations
 

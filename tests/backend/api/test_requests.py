@@ -1,4 +1,4 @@
-"""What the log and the metrics say of a request that has no answer."""
+"""The log and the metrics of requests without an answer."""
 
 from __future__ import annotations
 

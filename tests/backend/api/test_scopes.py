@@ -1,4 +1,4 @@
-"""What a session of the page may do: read, and what its link was made for, with the token of the page itself."""
+"""The rights of a session of the page: to read, and the scopes of its link, with the token of the page itself."""
 
 from __future__ import annotations
 

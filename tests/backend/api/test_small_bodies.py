@@ -1,4 +1,4 @@
-"""Which bodies are small enough to be read at once, packed ones by what they unpack to."""
+"""Bodies that are small enough to be read at once. The unpacked size counts for packed ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many WebSockets there may be: a bound for all, and a few for each tenant however many the others have."""
+"""Bounds for WebSockets: one for all, and a few for each tenant however many the others have."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _told(ws: ClientConnection, field: str, patience: float = _WAIT) -> Any:
 
 
 def _rest(ws: ClientConnection) -> tuple[list[Any], int]:
-    """What comes until the connection is closed, and the code of that."""
+    """Return all messages until the connection is closed, and the code of its end."""
     messages, code = [], 0
     try:
         while True:

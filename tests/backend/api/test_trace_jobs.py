@@ -40,7 +40,7 @@ class _Lake:
         (self.home / "masks.toml").write_text('[[mask]]\ncolumns = ["tail"]\n', encoding="utf-8")
 
     def asked(self, *more: str) -> dict[str, Any]:
-        """What the command prints, without how long it took."""
+        """Return the output of the command, without the time that it took."""
         printed = headwater("trace", self.enriched, "--where", "number < 9", "-f", "json", *more)
         answer: dict[str, Any] = json.loads(printed.stdout)
         return {key: value for key, value in answer.items() if key not in {"elapsed_ms", "storage"}} | {"told": printed.stderr}

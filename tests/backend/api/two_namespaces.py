@@ -1,7 +1,7 @@
-"""A service whose graph holds two teams' namespaces: what the one sees must tell nothing of the other, whose every name holds `canary`.
+"""A service whose graph holds two teams' namespaces. The first team must learn nothing of the other, whose names all hold `canary`.
 
-The teams touch each other wherever they can: a job of the one reads what the other wrote, a job of the other writes to the one's datasets,
-facets name tables of the other, runs have parents there, tags and owners are shared.
+The teams touch each other wherever they can: a job of the first reads an output of the other, a job of the other writes to a dataset of
+the first, facets name tables of the other, runs have parents there, tags and owners are shared.
 """
 
 from __future__ import annotations

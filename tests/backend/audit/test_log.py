@@ -165,7 +165,7 @@ def test_a_full_file_is_put_aside_and_the_oldest_are_removed(tmp_path: Path) -> 
     assert len(full) == 3
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in (path, *full))
     assert all(1_000 <= file.stat().st_size < 1_200 for file in full)
-    # What is kept has no gap, and is listed as of one file.
+    # The kept lines have no gap, and are listed like those of one file.
     numbers = [entry["number"] for file in (*full, path) for entry in _lines(file) if entry["what"] == "trace"]
     assert numbers == list(range(200 - len(numbers), 200))
     found = latest(path, Wanted(decision=None), 1_000)

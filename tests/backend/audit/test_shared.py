@@ -209,7 +209,7 @@ def test_what_is_done_to_the_copy_shows(replica: Callable[..., Replica], address
 
 
 def _two(replica: Callable[..., Replica]) -> tuple[Replica, Replica]:
-    """A replica that has gone, whose end another has stated, and that other."""
+    """A replica that has gone, and another that stated its end."""
     gone, other = replica("gone"), replica("other", stated_every=0)
     gone.write(*range(5))
     gone.copy()
@@ -315,7 +315,7 @@ def test_what_is_too_old_is_removed_from_the_beginning_and_a_line_says_so(
 
 
 def _age(server: Postgres, which: str) -> None:
-    """Make lines two days old, in the columns by which they are removed."""
+    """Make lines two days old, in the columns that decide about their removal."""
     old = (datetime.now(UTC) - timedelta(days=2)).isoformat(timespec="microseconds")
     server.run(f"UPDATE headwater.audit_line SET at = '{old}' WHERE {which}")
 

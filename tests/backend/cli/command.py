@@ -1,4 +1,4 @@
-"""The command line in the process of the tests, for all but what only a process of its own can show: it starts in no time."""
+"""The command line in the process of the tests, which starts in no time. A few tests need a process of their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headwater.backend.cli.main import main
 
 
 def headwater(*arguments: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
-    """What `headwater …` prints, and how it ends: with `code`."""
+    """Return the output of `headwater …`, which must end with `code`."""
     out, err, ended = io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", ["headwater", *arguments])

@@ -24,7 +24,7 @@ def lived_in(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def failed_in(tmp_path_factory):
-    """A home of the same jobs, each of which failed."""
+    """A home with the same jobs, all of them failed."""
     return _home_of(tmp_path_factory.mktemp("failed_in"), "FAIL")
 
 

@@ -1,4 +1,4 @@
-"""What the command line says where a service ends its answer early."""
+"""Messages of the command line if a service ends its answer early."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def test_an_answer_without_rows_is_a_sentence(lived_in):
 
 
 def test_a_date_is_the_end_of_the_day_where_the_reader_is(lived_in, monkeypatch):
-    """The first run was at 10:00 UTC on the last of January: 21:00 of that day where it is eleven hours later, 23:00 of the day before."""
+    """The first run was at 10:00 UTC on 31 January: at 21:00 of that day in the east, and at 23:00 of the day before in the west."""
     for zone, day, there in (("AAA-11", "2026-01-31", True), ("AAA-11", "2026-01-30", False), ("BBB+11", "2026-01-30", True)):
         monkeypatch.setenv("TZ", zone)
         time.tzset()

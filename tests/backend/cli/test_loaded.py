@@ -1,4 +1,4 @@
-"""What a short command loads: most of its time is that of its imports, so each library that it has no use for is a part of the wait."""
+"""The modules that a short command loads. Imports take most of its time, so each unnecessary library is a part of the wait."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SERVICE = {"fastapi", "starlette", "uvicorn", "headwater.backend.app", "headwat
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with captured jobs, all of it projected; their data lies beside it in `data`."""
+    """A home with captured jobs, completely projected. Their data is in its folder `data`."""
     folder = tmp_path_factory.mktemp("loaded") / "home"
     asyncio.run(capture_pipeline(folder, folder.parent / "data"))
     return folder

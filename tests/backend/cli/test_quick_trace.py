@@ -31,7 +31,7 @@ main()
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with captured jobs, whose data lies beside it in `data`."""
+    """A home with captured jobs. Their data is in its folder `data`."""
     folder = tmp_path_factory.mktemp("traced") / "home"
     asyncio.run(capture_pipeline(folder, folder.parent / "data"))
     return folder

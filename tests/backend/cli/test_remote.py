@@ -1,4 +1,4 @@
-"""The same commands against a service: what is asked through GraphQL is what the home itself says."""
+"""The same commands against a service: answers through GraphQL equal those of the home."""
 
 import asyncio
 import json
@@ -36,14 +36,14 @@ def service(running, monkeypatch):
 
 
 async def statements(answers, request):
-    """What an export says in its bundle."""
+    """The statements in the bundle of an export."""
     written = b"".join([chunk async for chunk in answers.provenance(request, ProvFormat.N)])
     (bundle,) = read(written).bundles.values()
     return sorted(repr(statement._replace(line=0)) for statement in bundle)
 
 
 def both(home, question):
-    """What the service answers, and what the home does."""
+    """The answer of the service, and that of the home."""
 
     async def ask(where):
         async with open_answers(where) as answers:

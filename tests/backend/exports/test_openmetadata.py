@@ -1,4 +1,4 @@
-"""The export for OpenMetadata: requests in an order in which each finds what it refers to, names that it takes, owners beside them."""
+"""The export for OpenMetadata: requests in an order in which each finds its references, valid names, and owners."""
 
 from __future__ import annotations
 

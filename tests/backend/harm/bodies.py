@@ -28,7 +28,7 @@ class Harm:
 
 
 def bodies() -> list[Harm]:
-    """Those of this module."""
+    """The requests of this module."""
     return [*_bodies(), *_events(), *_packed(), *_headers(), *_raw()]
 
 
@@ -143,7 +143,7 @@ def _headers() -> Iterator[Harm]:
 
 
 _CHUNKED = b"Transfer-Encoding: chunked\r\n"
-# What follows the first lines of a request that shows the key.
+# The rest of a request after the lines with the key.
 _RESTS = {
     "two lengths": b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
     "a length and chunks": b"Content-Length: 2\r\n" + _CHUNKED + b"\r\n0\r\n\r\n",

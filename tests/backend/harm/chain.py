@@ -1,4 +1,4 @@
-"""A home with three jobs, each of which reads what the one before wrote, and questions whose answers are known."""
+"""A home with three jobs, each of which reads the output of the one before, and questions with known answers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def make(home: Path, data: Path) -> None:
 
 
 def questions(data: Path) -> list[TraceRequest]:
-    """Where a row of the last job came from, where a row of the first source went, and where rows of the first job went."""
+    """The sources of a row of the last job, and the outputs of a row of the first source and of rows of the first job."""
     return [
         TraceRequest(dataset=str(data / "third"), where="k = 'a'", values=False),
         TraceRequest(dataset=str(data / "raw.csv"), rows=[(str(data / "raw.csv"), 1)], forward=True, values=False),
@@ -63,7 +63,7 @@ def questions(data: Path) -> list[TraceRequest]:
 
 
 async def answers(home: Path, data: Path) -> list[TraceAnswer | HeadwaterError]:
-    """What a home says to the questions."""
+    """The answers of a home to the questions."""
     found: list[TraceAnswer | HeadwaterError] = []
     for request in questions(data):
         try:

@@ -1,7 +1,7 @@
 """Requests made to harm a service: the list, as data, to be extended.
 
-Each must be refused, or end within its deadline, while the service stays small and answers others. Half-open connections are tested where
-connections are (tests/backend/api), and what a predicate may name in tests/graph/trace; here are some predicates that ended a service once.
+Each must be refused, or end within its deadline, while the service stays small and answers others. Half-open connections are tested with
+connections (tests/backend/api), and names in predicates in tests/graph/trace. The list has some predicates that ended a service once.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ _PREDICATES = (
     "$1 = 1",
     "? = 1",
 )
-# Those that are answered, or refused, as DuckDB likes.
+# DuckDB decides whether these are answered or refused.
 _HARMLESS = ("", "1 = 1 --", "wind = 1e999999", "wind = " + "9" * 9_000, "wind::HUGEINT * 99999999999999999999999999999999999999 > 0")
 
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for damaged documents: a sound one, of which parts are lost, doubled, or replaced by what parsers stumble over."""
+"""Hypothesis strategies for damaged documents: a sound one with parts lost, doubled, or replaced by values that confuse parsers."""
 
 from __future__ import annotations
 

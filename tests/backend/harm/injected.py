@@ -1,4 +1,4 @@
-"""Every payload by every way in: requests, as data. What each did is looked at by `test_injected`."""
+"""Every payload by every way in: requests, as data. `test_injected` checks their effects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = UUID("5d0d6c52-4f0a-4d3a-9b6e-0d6d1f5a7c11")
 
 
 def writing(payloads: dict[str, str]) -> Iterator[Harm]:
-    """What states a payload, in events, declarations, tags, manifests and documents."""
+    """Requests that state a payload: events, declarations, tags, manifests and documents."""
     for number, (name, text) in enumerate(payloads.items()):
         yield _post(f"{name} in events", "/api/v1/lineage", _events(number, text))
         yield _post(f"{name} in a manifest", "/api/v1/captures", _manifest(number, text))
@@ -30,7 +30,7 @@ def writing(payloads: dict[str, str]) -> Iterator[Harm]:
 
 
 def asking(payloads: dict[str, str], dataset: str, *, turns: int = 1) -> Iterator[Harm]:
-    """What asks by a payload. `turns`: each text by every so manieth way, by turns, so that each way has every kind of text."""
+    """Questions with a payload. `turns`: each text by every so manieth way, by turns, so that each way has every kind of text."""
     for number, (name, text) in enumerate(payloads.items()):
         for place, harm in enumerate(_ways(name, text, dataset)):
             if (number + place) % turns == 0:

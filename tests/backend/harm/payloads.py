@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What the texts aim at, and where it would show.
+    """The targets of the texts, and the places of their effects.
 
-    `made`: a path at which no file is. `secret`: a file beside what may be read. `listening`: HOST:PORT of a listener that nobody has a
+    `made`: a path without a file. `secret`: a file outside of the readable folders. `listening`: HOST:PORT of a listener that nobody has a
     reason to call.
+
     """
 
     made: str

@@ -1,4 +1,4 @@
-"""Sound documents of every kind that comes in, with all that a parser looks at: what damage is done to."""
+"""Sound documents of every kind of input, with every part that a parser reads, as material for damage."""
 
 from __future__ import annotations
 

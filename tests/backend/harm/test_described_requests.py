@@ -1,6 +1,6 @@
 """Requests made from the service's own descriptions, OpenAPI and GraphQL, for long: `make torture ARGS="--modes requests"`.
 
-HEADWATER_ROUNDS=N is how many requests there are at least, of each of the two. schemathesis is fetched when this runs, into an environment
+HEADWATER_ROUNDS=N is the least number of requests for each of the two. schemathesis is fetched when this runs, into an environment
 of its own.
 """
 

@@ -25,7 +25,7 @@ _ROOT = Path(__file__).parents[3]
 @pytest.mark.parametrize("parser", ["events", "manifests", "segments", "predicates", "places", "storage", "provenance"])
 def test_no_damage_ends_a_parser(parser: str, tmp_path: Path) -> None:
     python = environment("atheris", [f"atheris=={ATHERIS}"])
-    # What Headwater needs is that of this environment, which has the same Python.
+    # Headwater's dependencies come from this environment, which has the same Python.
     paths = os.pathsep.join([str(_ROOT), sysconfig.get_paths()["purelib"]])
     command = [str(python), "-m", "tests.backend.harm.fuzzed", parser, str(tmp_path / "found"), str(_SECONDS)]
     done = subprocess.run(command, cwd=_ROOT, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False)

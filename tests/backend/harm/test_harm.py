@@ -101,7 +101,7 @@ def _send_raw(service: ServiceProcess, request: bytes) -> tuple[int, bytes]:
 
 
 def _fault(harm: Harm, status: int, body: bytes, took: float) -> str:
-    """What is wrong with an answer; "" where nothing is."""
+    """The fault of an answer, or ""."""
     is_refusal = status in (0, 503) or 400 <= status < 500 or (status == 200 and b'"errors"' in body)
     if (status >= 500 and status != 503) or b"InternalError" in body:
         return f"a fault: {status} {body[:200]!r}"

@@ -1,7 +1,7 @@
 """A service under texts made to be taken for more than text, by every way in: none has an effect.
 
-No file is made, none is read but those that may be, no statement runs, no header is added, nobody is called, no markup is written as
-markup, nothing that a spreadsheet takes for a formula begins a cell, and nothing that is printed or logged controls a terminal.
+No file is made, no forbidden file is read, no statement runs, no header is added, nobody is called, no markup is written as
+markup, no formula of a spreadsheet begins a cell, and no printed or logged text controls a terminal.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def service(dataset: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def _effect(response: httpx.Response) -> str:
-    """What an answer shows of an effect; "" where it shows none."""
+    """The effect that an answer shows, or ""."""
     if response.status_code >= 500 and response.status_code != 503:
         return f"a fault: {response.status_code} {response.text[:200]}"
     if "InternalError" in response.text:

@@ -86,7 +86,7 @@ async def test_no_answer_is_wrong_and_exact_and_each_damage_is_named(sound: Path
 
 
 async def test_what_the_whole_home_says_is_never_wrong_and_exact(sound: Path, tmp_path: Path) -> None:
-    """The same with the log and the graph, as the command line asks."""
+    """The law with the log and the graph, as the command line asks."""
     true = [
         chain.records(answer) for answer in await chain.answers(sound / "home", sound / "data") if not isinstance(answer, HeadwaterError)
     ]

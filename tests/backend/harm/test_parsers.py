@@ -79,7 +79,7 @@ def database() -> Iterator[Database]:
 
 
 def _ends(act: Callable[[], Answer]) -> Answer | None:
-    """What it gives; None where it was refused by an error of ours, whose message is shown without a fault of its own."""
+    """The result, or None for a refusal by an error of Headwater whose message is shown without a fault of its own."""
     began, told = time.monotonic(), "?"
     try:
         return act()

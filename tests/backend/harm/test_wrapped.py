@@ -1,6 +1,7 @@
-"""More than a thousand texts made to be more than text, each in a disguise, by every reader of texts that takes no service to ask.
+"""More than a thousand texts made to be more than text, each in a disguise, by every reader of texts that needs no service.
 
-What `test_injected` sends to a service, here in all its forms: encoded once and twice, quoted, behind what is sound, before a comment.
+`test_injected` sends these texts to a service. Here they have all their forms: encoded once and twice, quoted, behind a sound part, before
+a comment.
 """
 
 from __future__ import annotations

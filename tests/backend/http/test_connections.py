@@ -262,7 +262,7 @@ def test_what_is_no_request_is_refused(address: tuple[str, int]) -> None:
 
 
 def test_held_connections_keep_nobody_out(service: LocalService, address: tuple[str, int]) -> None:
-    """Eight times as many as there may be: the oldest make room, and the health of the service is told throughout."""
+    """Eight times as many as the limit: the oldest make room, and the service reports its health throughout."""
     slowest = 0.0
     with ExitStack() as held, httpx.Client(trust_env=False) as client:
         for number in range(8 * _LIMITS.connections):
@@ -316,7 +316,7 @@ def test_a_key_behind_a_body_opens_nothing(address: tuple[str, int], key: str) -
 
 
 def test_requests_that_come_together_are_answered_in_order_and_a_few_at_a_time(address: tuple[str, int], key: str) -> None:
-    """However many are sent at once, few are read before the first is answered; whoever sent more is told to send them again."""
+    """Few of many requests are read before the first is answered. The senders of the others must send them again."""
     good = _head(address, f"X-Api-Key: {key}", method="GET", path="/api/v1/session")
     odd = _head(address, method="GET", path="/healthz")
     answer = _answer(address, good + odd + good + _head(address, "Connection: close", method="GET", path="/healthz"))

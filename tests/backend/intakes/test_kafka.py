@@ -70,7 +70,7 @@ def test_partitions_that_are_taken_away_in_the_middle_of_a_batch_lose_nothing(
     one, other = (Fetching(tmp_path / name, stated(broker, "taken")) for name in ("one", "other"))
     with one:
         one.await_runs(runs := sent(broker, "taken", 0, 9999))
-        # Its log is locked by another process: a batch is in its hands and not durable for so long that the group goes on without it.
+        # Another process locks its log. It has a batch that is not durable for so long that the group goes on without it.
         locked = sqlite3.connect(tmp_path / "one" / "ingest.db", isolation_level=None)
         locked.execute("BEGIN IMMEDIATE")
         later = [

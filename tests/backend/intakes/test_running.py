@@ -1,4 +1,4 @@
-"""What runs the intakes of a service: one that has nothing more to read is asked again after a while, not at once."""
+"""The thread that runs the intakes of a service: one that has nothing more to read is asked again after a while, not at once."""
 
 from __future__ import annotations
 

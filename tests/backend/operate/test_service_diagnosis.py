@@ -1,4 +1,4 @@
-"""`headwater doctor --service`: what a running service is asked, what is said of it, and that a key goes to nobody else."""
+"""`headwater doctor --service`: its questions to a running service, its findings, and that a key goes to nobody else."""
 
 from __future__ import annotations
 

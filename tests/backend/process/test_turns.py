@@ -14,7 +14,7 @@ ANN, BOB, SUE = Caller("a", "ann"), Caller("a", "bob"), Caller("b", "sue")
 
 
 async def order(turns: Turns, first: Caller, *waiting: Caller) -> list[str]:
-    """Who has the places in which order, where all wait while the first is at work and each gives its place back at once."""
+    """The order of the callers in the places. All wait while the first is at work, and each gives its place back at once."""
     told: list[str] = []
 
     async def work(caller: Caller) -> None:

@@ -1,4 +1,4 @@
-"""What the graph knows of a capture, and how two captures find one another."""
+"""Captures in the graph, and how two captures find one another."""
 
 from __future__ import annotations
 

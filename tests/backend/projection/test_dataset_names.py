@@ -41,9 +41,9 @@ def test_a_table_is_named_as_the_naming_has_it(namespace: str, name: str, uri: s
     ("namespace", "name", "uri"),
     [
         ("postgresql://db", "public.t", None),
-        ("postgresql://db", "t", "postgresql://db/shop"),  # of which schema?
+        ("postgresql://db", "t", "postgresql://db/shop"),  # the schema is unknown
         ("postgresql://db", "a.b.c.d", "postgresql://db/shop"),
-        ("postgresql://db", "public.t", "postgresql://db"),  # of which database?
+        ("postgresql://db", "public.t", "postgresql://db"),  # the database is unknown
         ("postgresql://db", "public.t", "postgresql://other/shop"),
         ("postgresql://db", "public.t", "postgresql://db:port/shop"),
         ("postgresql://db", "public.t", "postgresql://[db/shop"),

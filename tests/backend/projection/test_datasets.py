@@ -1,4 +1,4 @@
-"""What the graph knows of datasets, their columns and their versions."""
+"""Datasets in the graph, their columns and their versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the graph knows of a run, its job and its pipeline."""
+"""Runs in the graph, with their job and their pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stages and tasks of a run, as the manifest of its capture tells them, and views that are opened to them."""
+"""The stages and tasks of a run from the manifest of its capture, and views that are opened to them."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ async def test_of_many_tasks_some_are_kept_and_all_are_counted(tmp_path: Path) -
 
 
 def told(*stages: dict[str, Any], capture: str | None = None) -> dict[str, Any]:
-    """What an event's facets tell of stages."""
+    """The facets of an event about stages."""
     ledger = {"status": "refused", "mode": "auto", **({"capture": capture} if capture else {})}
     return {"headwater_capture": ledger, "headwater_stages": {"stages": list(stages), "leftOut": 0}}
 

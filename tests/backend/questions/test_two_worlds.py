@@ -1,4 +1,4 @@
-"""Nothing that an analyst is told depends on a masked value, whatever a producer says of the files."""
+"""No answer to an analyst depends on a masked value, whatever a producer states about the files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _csv(columns: Sequence[str] = HONEST, **options: str) -> Claim:
     return Claim("csv", columns, HEADER | options)
 
 
-# name → files, what producers say, which columns are tagged in the graph, and values that an analyst still sees
+# name → files, statements of producers, columns with a tag in the graph, and values that an analyst still sees
 CASES: dict[str, tuple[Sequence[File], Sequence[Claim], bool, Sequence[str]]] = {
     "csv": ([CSV], [_csv()], True, ["i0", "Ulm"]),
     "csv, quoted": ([File("in.csv", "text", header='"id","salary","city"', text='{id},"{salary}","Ulm, ""old"""')], [_csv()], True, ["i0"]),
@@ -89,7 +89,7 @@ CASES: dict[str, tuple[Sequence[File], Sequence[Claim], bool, Sequence[str]]] = 
 }  # fmt: skip
 
 
-# Of each kind one, for the ordinary tests.
+# One of each kind, for the ordinary tests.
 SELECTED = (
     "csv", "csv, quoted", "csv, another separator", "csv, another quote", "csv, without its header", "json as csv", "json, nested",
     "parquet, two cases", "parquet as binary", "parquet, renamed by ids", "delta, mapped",
@@ -110,7 +110,7 @@ async def test_no_answer_depends_on_what_is_masked(tmp_path: Path, case: str, ma
 
 
 async def _compare(folder: Path, case: str, mask: Mask, *, thorough: bool) -> None:
-    """What is told of the two worlds is the same, and no value that is masked is in it."""
+    """Answers about the two worlds are the same, and contain no masked value."""
     files, claims, is_top_level, shown = CASES[case]
     if mask is BY_TAG and not is_top_level:
         return  # a tag is of a column

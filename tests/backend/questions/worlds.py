@@ -1,4 +1,4 @@
-"""Two worlds that differ in the values of one column alone, in files of the same names, sizes and times; and what an analyst is told."""
+"""Two worlds that differ in the values of one column alone, in files of the same names, sizes and times; and the answers to an analyst."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker's process: it works beside the service, is started again, and ends with it, however that ends."""
+"""The worker's process: it works next to the service, is started again, and ends with it, however that ends."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_worker_that_was_killed_is_started_again_and_goes_on(service: ServiceP
     worker = _worker(service)
     _send(service, 1)
     service.settled()
-    _counted(service, 1)  # it has told of it, and is at nothing
+    _counted(service, 1)  # it has reported the entry, and is idle
     os.kill(worker, signal.SIGKILL)
     service.logged("is started again")
     _send(service, 2)

@@ -1,4 +1,4 @@
-"""The worker's housekeeping beside projection."""
+"""The worker's housekeeping next to projection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dataflow reconstruction: links that say what they are known from, an order, and cycles that runs resolve."""
+"""Dataflow reconstruction: links with their kind of evidence, an order, and cycles that runs resolve."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_read_sees_the_last_base_before_it_and_the_deltas_since(versions: list
 
 
 def actor_event(name: str, type_: str, reads: str | None, writes: str | None, links: Sequence[str] = ()) -> GraphBatch:
-    """A run of an actor of the pipeline `p`, as `headwater.capture` tells it."""
+    """A run of an actor of the pipeline `p`, as `headwater.capture` reports it."""
     parent = {"run": {"runId": "00000000-0000-0000-0000-000000000009"}, "job": {"namespace": "flights", "name": "p"}}
     facet = {"type": type_, "links": [[job(name), job(other)] for other in links]}
     event = {

@@ -1,4 +1,4 @@
-"""Large columns of a few records, of which only the pages that hold them are read: they are what reading the whole file gives."""
+"""Large columns of a few records: reading only their pages gives the same as reading the whole file."""
 
 import tempfile
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The numbers that a table gives its rows: in which file a row was new. Files of which a table says two things are left out."""
+"""The numbers that a table gives its rows: the file in which a row was new. Contradictory files of a table are left out."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ async def store(url: str) -> AsyncIterator[IndexedStore]:
 
 @pytest.fixture
 async def other(url: str, store: IndexedStore) -> AsyncIterator[GraphStore]:
-    """The same file, opened by someone else."""
+    """The same file, opened a second time."""
     opened = open_store(url)
     await opened.open()
     yield opened

@@ -35,7 +35,7 @@ class Held:
         monkeypatch.setattr(adjacency.Adjacency, "changed", held)
 
     def at(self, monkeypatch: pytest.MonkeyPatch, store: IndexedStore, verb: str) -> list[int]:
-        """How many threads are in it whenever the store below is asked for a verb, from now on."""
+        """From now on, count the threads that ask the store below for a verb at the same time."""
         found: list[int] = []
         plain = getattr(store._source, verb)
 
@@ -105,7 +105,7 @@ async def test_an_index_that_cannot_be_changed_is_given_up_and_the_log_says_so(
 async def test_properties_that_were_written_after_the_walk_are_given_with_a_walk_as_late(
     store: IndexedStore, other: GraphStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A transaction adds a run and tells so in the one before: no answer has the word of it without the run."""
+    """A transaction adds a run and announces it in the one before: no answer has the announcement without the run."""
     first, second = "run:1", "run:2"
     version = "version:f:a:1"
     await other.apply("t", [GraphBatch(stamp(1), [node(first, rows=1)], [Edge(first, version, EdgeKind.WRITES, {"n": 1})])])

@@ -67,7 +67,7 @@ async def test_tenants_see_their_own(store: IndexedStore) -> None:
     assert len((await upstream(store, "a", dataset("out"))).nodes) == 8
 
 
-# Of the one kind the index keeps the properties, of the other it does not.
+# The index keeps the properties of the first kind only.
 NAMES = [f"{NodeKind.RUN if number % 2 else NodeKind.TAG}:{number}" for number in range(8)]
 STATED = st.tuples(
     st.sampled_from(NAMES), st.sampled_from(NAMES), st.sampled_from([EdgeKind.REPLAYS, EdgeKind.READS, EdgeKind.CONTAINS]), st.booleans()
@@ -90,7 +90,7 @@ CHANGE = st.tuples(
 async def test_an_index_that_follows_every_change_answers_as_the_store(
     tmp_path: Path, changed: list[Any], focus: set[str], direction: Direction, depth: int, limit: int, settled: bool, crowded: bool
 ) -> None:
-    """Also where what came late is joined to the rest each time, and where there is no room for properties."""
+    """Also with late changes that are merged each time, and without room for properties."""
     tenant = uuid4().hex
     asked: dict[str, Any] = {"direction": direction, "kinds": [EdgeKind.READS, EdgeKind.REPLAYS], "depth": depth, "limit": limit}
     store = indexed(f"sqlite:///{tmp_path}/graph.db")

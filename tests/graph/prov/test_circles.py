@@ -1,4 +1,4 @@
-"""Which pairs lie on a circle, against trying every way."""
+"""The pairs that lie on a circle, against trying every way."""
 
 from hypothesis import given
 from hypothesis import strategies as st

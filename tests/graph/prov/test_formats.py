@@ -104,7 +104,7 @@ def test_the_package_reads_every_statement_from_json():
 
 
 def test_what_is_said_in_trig_is_said_in_json_too():
-    """PROV-O has the plain property beside the qualified one, which the package reads as a statement of its own."""
+    """PROV-O has the plain property next to the qualified one, which the package reads as a statement of its own."""
     (graph,) = by_the_package(EVERYTHING, ProvFormat.TRIG).bundles
     (bundle,) = by_the_package(EVERYTHING, ProvFormat.JSON).bundles
     spoken = graph.get_records()

@@ -1,4 +1,4 @@
-"""What a document brought into the graph is said again by an export; and versions that are inferred are said as such."""
+"""The statements of an imported document return in an export; inferred versions are marked so."""
 
 from __future__ import annotations
 

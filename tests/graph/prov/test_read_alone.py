@@ -129,7 +129,7 @@ def test_reading_fetches_nothing_that_a_document_names(kind: str, server: _Serve
 
 
 def test_a_reader_that_fetches_would_be_seen(server: _Server, canary: Path) -> None:
-    """The same documents lead rdflib's own reader of JSON-LD to the server, and to the file."""
+    """rdflib's own reader of JSON-LD follows the same documents to the server, and to the file."""
     documents = _documents(server.url, canary)
     Graph().parse(data=documents["JSON-LD, remote"][1], format="json-ld")
     assert server.asked == ["/context.jsonld"]

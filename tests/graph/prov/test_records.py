@@ -142,7 +142,7 @@ async def test_values_never_leave(traced):
 
 
 async def test_a_job_that_overwrites_its_input_makes_no_circle(tmp_path):
-    """The same path before and after are two files, so that no record derives from itself."""
+    """A path before and after the run are two files, so that no record derives from itself."""
     store = AssociationStore(tmp_path / "associations", sources=ANYWHERE)
     first = Job(store, "first", 1)
     (tmp_path / "raw").mkdir()

@@ -1,4 +1,4 @@
-"""What would break a constraint is said in the weaker form that holds."""
+"""A statement that would break a constraint is made in the weaker form that holds."""
 
 from hypothesis import given
 from hypothesis import strategies as st

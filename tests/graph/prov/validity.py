@@ -25,7 +25,7 @@ def read_back(export: Export) -> ProvBundle:
 
 
 def ends(record: ProvRecord) -> list[str | None]:
-    """What the relation joins, as node ids."""
+    """The nodes that the relation joins."""
     named = [None if value is None else value.localpart for name, value in record.formal_attributes if name.localpart != "time"]
     return named[:3]
 

@@ -1,4 +1,4 @@
-"""What a shared place says of a capture, read by whoever may not be its writer."""
+"""The record of a capture in a shared place, for readers other than its writer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalog: what it knows of datasets, that it forgets exactly what it is told to, and what becomes of one of an earlier release."""
+"""The catalog: its knowledge of datasets, removals, and catalogs of earlier releases."""
 
 import dataclasses
 import json
@@ -15,7 +15,7 @@ from headwater.graph.records.layout import KeptFile
 from tests.graph.jobs import TENANT
 from tests.graph.records.conftest import run
 
-# As releases before version 2 made it, with one capture that has no folder and one that a folder tells of.
+# As releases before version 2 made it, with one capture without a folder and one with a folder.
 _VERSION_1 = """
 CREATE TABLE capture (
   tenant TEXT NOT NULL, capture TEXT NOT NULL, run TEXT NOT NULL, job_namespace TEXT NOT NULL, job_name TEXT NOT NULL,
@@ -101,7 +101,7 @@ def test_the_latest_capture_is_the_one_that_ended_last_whatever_came_last(store,
     bare = dataclasses.replace(other(manifest, 3), ended="2026-04-01T00:00:00Z", sink=dataclasses.replace(late.sink, columns=()))
     for one in (late, early, bare):
         store.catalog.put(TENANT, one, [])
-    assert store.catalog.datasets.latest(TENANT, "dataset:file:/lake/out", "sink") == late.capture  # `bare` tells no columns
+    assert store.catalog.datasets.latest(TENANT, "dataset:file:/lake/out", "sink") == late.capture  # `bare` has no columns
     assert store.catalog.datasets.latest(TENANT, "dataset:file:/lake/out", "source") is None
 
 
@@ -125,7 +125,7 @@ def test_captures_with_groups_to_find_again_wait_until_they_are_looked_at(store,
     assert store.catalog.next_unkept(TENANT, number) is None
     store.catalog.looked_at(number)
     assert store.catalog.next_unkept(TENANT, 0) is None
-    # That a run wrote what it read becomes known only now: its source may be written anew by that run.
+    # Only now is it known that a run wrote its own input: that run may have replaced its source.
     (read,) = manifest.sources[0].files
     block = FileBlock(read.path, read.length, read.modified)
     store.catalog.put(TENANT, other(manifest, 3, to="/lake/raw"), [KeptFile(block, 5)])

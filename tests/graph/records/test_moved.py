@@ -1,4 +1,4 @@
-"""Which written file a file is that lies elsewhere: by its name, its length and its time, as far as a storage keeps them."""
+"""The written file behind a file in another place: by its name, its length and its time, as far as a storage keeps them."""
 
 from __future__ import annotations
 

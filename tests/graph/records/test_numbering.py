@@ -44,7 +44,7 @@ RECORDED = st.fixed_dictionaries({number: st.lists(rows, min_size=1, max_size=25
 
 
 def kept(recorded: dict[int, list[tuple[int, ...]]], parts: int) -> dict[int, list[tuple[int, ...]]]:
-    """What is kept of what was recorded, each boundary in so many segments."""
+    """The kept tables of a recording, each boundary in so many segments."""
     segments, entries = [], []
     for boundary in BOUNDARIES:
         number, rows = boundary["boundary"], recorded[boundary["boundary"]]
@@ -79,7 +79,7 @@ def kept(recorded: dict[int, list[tuple[int, ...]]], parts: int) -> dict[int, li
 
 
 def ways(recorded: dict[int, list[tuple[int, ...]]]) -> tuple[list[object], ...]:
-    """What a row of the sink is made of, along every reference; and which groups have two keys."""
+    """The inputs of a row of the sink, along every reference, and the groups with two keys."""
     sink, upper, lower = recorded[4], recorded[3], recorded[0]
     limit = recorded[2]
 

@@ -1,4 +1,4 @@
-"""Pruning over random histories: every trace of kept data is as it was, wherever it is stopped, and what was pruned is told."""
+"""Pruning over random histories: every trace of kept data stays as it was, wherever the prune stops, and answers name pruned data."""
 
 import asyncio
 import shutil
@@ -29,7 +29,7 @@ _MOST_ROWS = 12
 
 
 class History:
-    """Runs over a few datasets in a folder. What each run wrote stays known, though its files may be gone."""
+    """Runs over a few datasets in a folder. The output of each run stays known, though its files may be gone."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -38,7 +38,7 @@ class History:
         self.jobs: list[tuple[str, Job]] = []
 
     def run(self, target: str, source: str | None, *, appends: bool = False, groups: bool = False, joins: str | None = None) -> None:
-        """One run, which reads a dataset or, where that is empty, a file of its own; and `joins` another dataset by `k`."""
+        """One run. It reads a dataset, or a file of its own if that is empty, and `joins` another dataset by `k`."""
         self.clock += 1
         job = Job(self.store, f"to_{target}", self.clock, part=f"run{self.clock}", said={"mode": "append" if appends else "overwrite"})
         if source is None or not self._holds(source):
@@ -68,7 +68,7 @@ class History:
         return asyncio.run(trace(None, self.store, TENANT, TraceRequest(**{"values": False, **request})))
 
     def kept(self, now: datetime, days: float) -> list[tuple[str, Job]]:
-        """The runs whose output stands, or was replaced less than so many days ago: told from the history, not by the catalog."""
+        """The runs whose output is current, or was replaced less than so many days ago, by the history and not by the catalog."""
         found = []
         for place, (target, job) in enumerate(self.jobs):
             later = [other for name, other in self.jobs[place + 1 :] if name == target and other.said["mode"] == "overwrite"]
@@ -122,7 +122,7 @@ RUNS = st.lists(
     max_size=9,
 )
 _MINUTE = 1 / 24 / 60
-# What else a policy may say: how old captures must be, of which dataset, and what part of all bytes is to be left.
+# Other limits of a policy: the age of captures, their dataset, and the share of bytes that stays.
 POLICIES = st.fixed_dictionaries({
     "minutes": st.integers(0, 6),
     "older": st.sampled_from([0, 0, 2, 4]),
@@ -186,7 +186,7 @@ def _check_after(history: History, runs: Runs, said: Mapping[str, Any], stop: in
     assert not again.captures
     assert not again.finished
     gone = [(target, job) for target, job in history.jobs if history.store.pruned(TENANT, [job.capture])]
-    if policy.most_bytes is None:  # else what goes first decides what goes at all, and one that was stopped begins anew
+    if policy.most_bytes is None:  # otherwise the order decides which captures go, and a stopped prune begins anew
         assert len(gone) == sum(wanted.captures.values()) + len(gone_before)
     assert {job.capture for _, job in gone}.isdisjoint(job.capture for _, job in kept)
     for target, job in gone:

@@ -116,7 +116,7 @@ def test_two_services_that_publish_the_same_capture_agree(service: Opened, tmp_p
     capture = manifest.capture
     first = a.archive.kept(TENANT, capture)
     assert first is not None
-    assert b.missing_segments(TENANT, manifest) == []  # whoever sends them again is told that they are kept
+    assert b.missing_segments(TENANT, manifest) == []  # a sender who repeats them learns that they are kept
     b.publish(TENANT, manifest)
     again = b.archive.kept(TENANT, capture)
     assert again is not None

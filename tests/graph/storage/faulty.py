@@ -1,4 +1,4 @@
-"""A way to a real S3 server that goes wrong on demand: between the client and the server, byte for byte but for what is asked of it."""
+"""A proxy in front of a real S3 server that fails on demand. Otherwise it passes on every byte."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _BUFFER = 1 << 16
 
 
 class Way:
-    """What the way does with the next requests: `fault` is one of the names below, or none. `requests` counts those that came.
+    """The behaviour of the proxy for the next requests: `fault` is one of the names below, or none. `requests` counts the received ones.
 
-    `meanwhile` is called once, before the first object is read: after whatever was listed or looked at.
+    `meanwhile` is called once, before the first object is read: after all listings and looks.
+
     """
 
     def __init__(self, endpoint: str) -> None:
@@ -28,7 +29,7 @@ class Way:
         self.seen: list[str] = []
 
     def answer(self, request: bytes) -> bytes | None:
-        """What is answered in the server's place; None: let the server."""
+        """The answer in the server's place, or None for the server's own."""
         self.requests += 1
         self.seen.append(request.split(b"\r\n", 1)[0].decode("latin-1"))
         if self.meanwhile is not None and self.seen[-1].startswith("GET ") and "list-type=" not in self.seen[-1]:

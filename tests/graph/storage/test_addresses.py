@@ -1,4 +1,4 @@
-"""What a URI may name: a plain place on a store that is known, or nothing."""
+"""The names that a URI may have: a plain place on a known store, or nothing."""
 
 import pytest
 from hypothesis import given

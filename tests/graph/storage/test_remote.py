@@ -1,4 +1,4 @@
-"""What remote storage may do to us: a store of the test's own shows what no server can be brought to do."""
+"""Misbehaviour of remote storage: a store of the test's own does things that no real server can be brought to do."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_several_threads_count_and_remember_together() -> None:
 
 
 class Heedless(BaseHTTPRequestHandler):
-    """A store of one object that answers whatever a request asks on which condition, as some that speak S3's protocol do."""
+    """A store of one object that ignores the conditions of a request, like some that speak S3's protocol."""
 
     content = b"old" * 100_000
 

@@ -110,7 +110,7 @@ def test_a_data_node_that_the_root_does_not_name_is_refused(url: str, hdfs_url: 
 
 @contextmanager
 def answering(answer: Callable[[http.server.BaseHTTPRequestHandler], None]) -> Iterator[tuple[str, list[str]]]:
-    """A server that answers as it is told; its host and port, and what it was asked."""
+    """A server with given answers; its host and port, and the received requests."""
     asked: list[str] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""What applying a batch leaves behind."""
+"""The state of a store after a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the log of changes names is read as long as it is worth it."""
+"""The log of changes is read as long as that costs less than reading the graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def taken(touched: change_log.Touched, packed: Iterator[bytes | None]) -> int:
-    """How many transactions were taken in."""
+    """The number of transactions that were read."""
     return sum(1 for _ in iter(lambda: touched.take(touched.revision + 1, next(packed)), False))
 
 

@@ -1,4 +1,4 @@
-"""A walk answers from what the store holds at that moment, also where something is kept of the walk before."""
+"""A walk answers from the present content of the store, also if parts of the walk before are cached."""
 
 from __future__ import annotations
 

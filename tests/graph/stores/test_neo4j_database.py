@@ -1,4 +1,4 @@
-"""What is particular to a server: logins, outages, concurrent writers."""
+"""Particulars of a server: logins, outages, concurrent writers."""
 
 from __future__ import annotations
 

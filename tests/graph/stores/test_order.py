@@ -1,4 +1,4 @@
-"""The same statements leave the same graph, whatever their order, number and grouping, in every store."""
+"""Equal statements leave equal graphs, whatever their order, number and grouping, in every store."""
 
 from __future__ import annotations
 

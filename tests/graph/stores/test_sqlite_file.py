@@ -1,4 +1,4 @@
-"""What is particular to a file: several processes, damage, age."""
+"""Particulars of a file: several processes, damage, age."""
 
 from __future__ import annotations
 

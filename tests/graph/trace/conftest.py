@@ -1,4 +1,4 @@
-"""What the tests of traces share: a store in a temporary folder, and a question put to it."""
+"""The common parts of tests of traces: a store in a temporary folder, and a question to it."""
 
 from pathlib import Path
 from typing import Any

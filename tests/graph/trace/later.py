@@ -1,4 +1,4 @@
-"""Jobs that leave groups to the trace, as `lazy` does: their associations are not written, only what tells their keys."""
+"""Jobs that leave groups to the trace, as `lazy` does: their keys are written, and their associations are not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.graph.jobs import Job, Relation, Row
 Told = Literal["by its reference", "by a record", "by values"]
 _MIXED = 0x3C6EF37200000000  # docs: capture format, "Derived boundaries"
 _NULL = 0x5DEECE66D1CE4E5B
-_HASH = 7_000_000_007  # a number that stands for the hash of a group, of which nothing can be told
+_HASH = 7_000_000_007  # a number that stands for the hash of an unknown group
 
 
 class LazyJob(Job):

@@ -1,4 +1,4 @@
-"""A trace goes by what an operator states that it does, not by its name; where nobody tells, the answer says so."""
+"""A trace uses the stated behaviour of an operator, not its name. Without a stated behaviour, the answer says so."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.graph.trace.small import COLUMNS, RAW, ROWS
 
 
 def through(store: AssociationStore, raw: Path, target: Path, **operator: Any) -> None:
-    """A job that writes what an operator called `Quill` makes of the file, whose rows refer to the file's records."""
+    """A job that writes the result of an operator called `Quill` over the file. Its rows refer to the file's records."""
     job = Job(store, "through", 1)
     scan = job.scan(raw, "csv", COLUMNS, RAW)
     quill = job._operator("Quill", (scan.operator,), text="Quill", **operator)

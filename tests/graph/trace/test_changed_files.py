@@ -115,7 +115,7 @@ def on_store(path: str, written: str, name: str) -> str:
 
 
 class _OnS3(Job):
-    """A job whose output, and what it reads of it, is told as of an object store, by a scheme."""
+    """A job whose output, and its input from there, have names of an object store, by a scheme."""
 
     def __init__(self, store, name, started, *, scheme) -> None:
         super().__init__(store, name, started)

@@ -1,4 +1,4 @@
-"""What may be read as data: nothing outside of the roots, by whatever path, and what lies outside is still known and traced."""
+"""Only files inside the roots may be read, by whatever path. Files outside are still known and traced."""
 
 import os
 from pathlib import Path

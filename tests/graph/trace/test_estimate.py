@@ -1,4 +1,4 @@
-"""How much a walk will look at: as much as it does, within a factor, and told from counts alone."""
+"""The estimated size of a walk is right within a factor, and needs counts alone."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A trace whose sources lie on an S3 server that goes wrong: it answers in time, says what it lacks and why, and remembers nothing wrong.
+"""A trace over sources on a failing S3 server: it answers in time, names missing parts and reasons, and caches nothing wrong.
 
-Over the real readers of formats and a real server; between them a way that refuses, breaks off or keeps silent (`faulty`).
+The readers of formats and the server are real. A proxy between them refuses, breaks off or keeps silent (`faulty`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _WRITE: dict[str, Callable[[pa.Table, Path], object]] = {
 }  # fmt: skip
 
 
-# Each fault for a format that DuckDB reads in parts and for one that is read whole; others by the faults that readers may take for data.
+# Each fault for a format that DuckDB reads in parts and for one that is read whole; others with faults that look like data.
 _CASES = [(of, fault) for of in sorted(_WRITE) for fault in _FAULTS if of in ("parquet", "csv") or fault in ("403", "half")]
 
 
@@ -158,7 +158,7 @@ async def test_a_store_that_fails_once_is_asked_again(lake: Lake, server: S3Serv
 
 @pytest.mark.parametrize("change", ["replaced", "removed", "added"])
 async def test_a_folder_that_changes_after_it_was_listed_gives_no_answer_of_two_versions(lake: Lake, server: S3Server, change: str) -> None:
-    """Records to begin with are chosen by their values, in the files that a list has told of."""
+    """Values select the first records, in the files of a listing."""
     key, other = _made(lake, server, "parquet").removeprefix("s3://lake/"), "data/parquet/later.parquet"
     changed = pa.table({"k": ["z", "z", "z", "z"], "v": pa.array([9, 9, 9, 9], pa.int32())})
     pq.write_table(changed, lake.folder / "changed")

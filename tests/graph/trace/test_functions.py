@@ -1,4 +1,7 @@
-"""Which records of a group a witness takes, function by function; what is not evaluated leaves the whole group, and is said."""
+"""The records of a group in a witness, function by function.
+
+A function that is not evaluated keeps the whole group, and the answer says so.
+"""
 
 import pytest
 

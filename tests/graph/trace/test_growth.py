@@ -1,6 +1,7 @@
-"""A trace costs what it goes through: a hundred times as many captures around it change neither what is read nor what SQLite does.
+"""The cost of a trace depends on its walk: a hundred times as many other captures change neither the files it reads nor SQLite's work.
 
-Counted, not timed: manifests that are read, statements of the catalog, and instructions of SQLite's machine, which a scan would multiply.
+The counts are manifests read, statements of the catalog, and instructions of SQLite's machine, which a scan would multiply. No time is
+measured.
 """
 
 import dataclasses

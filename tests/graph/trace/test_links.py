@@ -1,4 +1,4 @@
-"""Which columns of a record its writer is asked for: by name without case, of CSV by position."""
+"""The columns of a record for the question to its writer: by name without case, in CSV by position."""
 
 from dataclasses import replace
 
@@ -102,5 +102,5 @@ def test_the_number_of_a_row_that_a_rewrite_writes_is_no_column_of_another(numbe
     assert names_at_writer(read, written, frozenset({"a", "_row_id"})) == {"a", "_row_id"}
     assert names_at_writer(of_table({"_row_id": 2**31 - 108})[0], written, frozenset({"_row_id"})) == {"_row_id"}
     assert names_at_writer(read, of_table({"a": 1})[1], frozenset({"_row_id"})) == frozenset()  # the table gave it by the place
-    assert names_at_writer(read, written, frozenset({"_partition"})) is None  # of which columns that is, nobody says
+    assert names_at_writer(read, written, frozenset({"_partition"})) is None  # its source columns are unknown
     assert names_at_writer(of_table({"_row_id": 7})[0], of_table({"x": 7})[1], frozenset({"_row_id"})) == {"x"}  # a table's own

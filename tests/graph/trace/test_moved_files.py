@@ -211,7 +211,7 @@ async def test_what_replaced_a_renamed_file_is_a_source(lake: Lake, ask) -> None
 
 
 async def test_a_file_that_nobody_moved_is_a_source(lake: Lake, ask) -> None:
-    """One that has the length of a written file, another that has its time, and a third that has its name."""
+    """One file has the length of a written file, another its time, and a third its name."""
     lake.copy("raw/t.csv", "tmp", format_="csv")
     written = lake / "tmp/part-00000.csv"
     others = {"length": lake / "a" / "x.csv", "time": lake / "b" / "y.csv", "name": lake / "c" / "part-00000.csv"}

@@ -80,7 +80,7 @@ CASES: dict[str, tuple[int, str, dict[str, Any]]] = {
 }
 
 
-# What these do, a longer trace or one through windows does, too.
+# A longer trace or one through windows does the same.
 _LONG = {"upstream", "to a dataset", "downstream"}
 
 
@@ -144,7 +144,7 @@ async def test_a_damaged_table_is_told_by_its_name(spark, store, tmp_path: Path,
 async def test_a_cluster_that_passes_over_files_passes_over_no_kept_table(
     spark, store, tmp_path: Path, monkeypatch, setting: str, spoil: str
 ) -> None:
-    """Its operator may set so for other work: records would be missing from the answer, and nobody would be told."""
+    """A cluster may have this setting for other work. Records would be missing from the answer without notice."""
     build(store, tmp_path, 1)
     monkeypatch.setattr("headwater.graph.records.key_lookup._CHECKED", -1)  # as of tables that are too large to be read once more before
     settings = spark.sparkContext._jsc.sc().conf()

@@ -1,4 +1,4 @@
-"""Files that are written as those of one dataset and read as those of another: a folder of a partition, a table that took them over."""
+"""Files that are written under one dataset's name and read under another's: a folder of a partition, a table that took them over."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROWS = [["a", 1], ["b", 2], ["a", 3], ["b", 4]]
 
 @pytest.fixture
 def lake(store: AssociationStore, tmp_path: Path) -> Path:
-    """`raw` is copied to `mid` by partition, of which `mid/k=a` is copied to `out`; another job reads all of `mid`."""
+    """`raw` is copied to `mid` by partition, and `mid/k=a` to `out`; another job reads all of `mid`."""
     raw = write_csv(tmp_path / "raw" / "t.csv", list(COLUMNS), _ROWS)
     for number, (source, target, by) in enumerate(((raw, "mid", "k"), (tmp_path / "mid" / "k=a", "out", None))):
         job = Job(store, f"copy{number}", number, part=f"p{number}")

@@ -1,4 +1,4 @@
-"""Which datasets a trace with a target follows: those on a way, however large the rest of the lake is."""
+"""The datasets that a trace with a target follows: those on a way, however large the rest of the lake is."""
 
 import dataclasses
 import random

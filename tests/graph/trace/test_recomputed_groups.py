@@ -140,7 +140,7 @@ async def test_a_source_of_the_join_that_changed_gives_no_record_and_is_named(st
 
 
 def by_a_known_run(store: AssociationStore, source: Path, target: Path, columns: dict[str, str]) -> Path:
-    """A copy of a table, of which the store knows which run wrote it."""
+    """A copy of a table by a run that the store knows."""
     job = Job(store, f"copy_{source.name}", 1)
     job.write(job.scan(source, "parquet", columns), target, "parquet", list(columns), files=2)
     return target
@@ -160,7 +160,7 @@ async def test_groups_over_a_join_are_kept_where_a_known_run_wrote_one_side(stor
     assert keep_groups(store, TENANT, manifest.capture) == 1
     assert keep_groups(store, TENANT, manifest.capture) == 0
     other = "shops" if owned == "sales" else "sales"
-    os.utime(read[other] / "part-0.parquet", (1, 1))  # of which nothing is read any more
+    os.utime(read[other] / "part-0.parquet", (1, 1))  # it is not read any more
     answers = [await ask(dataset=str(tmp_path / "out"), rows=[place]) for place in asked]
     assert [records(answer) for answer in answers] == before
 

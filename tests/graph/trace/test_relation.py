@@ -1,4 +1,4 @@
-"""What stands below derived rows, as a relation of DuckDB: the rows that nested loops give, for every join that may stand there."""
+"""The relation below derived rows in DuckDB: the rows of nested loops, for every join that is allowed there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metadata of tables that others wrote, or damaged, or that lie: an answer says what it could not know, and reads no more than it may."""
+"""Metadata of tables by other writers, damaged or lying: an answer names unknown parts, and reads no more than it may."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAMES = {f"delta.rowTracking.materializedRow{name}ColumnName": column for name, 
 
 @dataclass
 class Lake:
-    """A Delta table that a known run wrote, that another one compacted, its rows the other way round, and that a known run read."""
+    """A Delta table that a known run wrote, that another one compacted with its rows reversed, and that a known run read."""
 
     folder: Path
     store: AssociationStore
@@ -49,7 +49,7 @@ class Lake:
             (folder / f"{version:020}.json").write_text("\n".join(map(json.dumps, actions)))
 
     def added(self) -> dict[str, Any]:
-        """What the log says of the file that the known run wrote."""
+        """The entry of the log for the file that the known run wrote."""
         found: dict[str, Any] = self.log[1][1]["add"]
         return found
 
@@ -203,7 +203,7 @@ async def test_a_document_without_end_or_depth_is_refused(lake: Lake, behind: An
 
 
 async def test_files_that_feed_each_other_in_a_circle_end(lake: Lake, behind: Any) -> None:
-    """The log says that the new file came first, and that what was made of it lay in the table before."""
+    """In the log the new file came first, and its input was in the table before."""
     out = lake.folder / "out" / "part-00000.parquet"
     lake.log[1] = [{"commitInfo": {"operation": "MERGE"}}, _add(out, 100, 1) | {}]
     lake.log[1][1]["add"]["path"] = str(out)

@@ -147,7 +147,7 @@ def _swapped(place: Path, other: Path) -> Iterator[None]:
 
 
 async def _answers(store: AssociationStore, data: Path, kind: str, count: int, column: str) -> dict[str, int]:
-    """How many answers had values from inside, from outside, and none."""
+    """The numbers of answers with values from inside, from outside, and without values."""
     found = {INSIDE: 0, OUTSIDE: 0, "none": 0}
     for number in range(count):
         try:

@@ -1,4 +1,4 @@
-"""What stays warm between traces."""
+"""Caches between traces."""
 
 import os
 import shutil

@@ -47,7 +47,7 @@ def _step(number: int, *, by_version: bool) -> GraphBatch:
 
 @pytest.fixture(params=[True, False], ids=["versions read", "datasets read"])
 def chain(request: pytest.FixtureRequest) -> list[GraphBatch]:
-    """Five jobs in a row, whose runs say which version they read, or only which dataset."""
+    """Five jobs in a row, whose runs name the version that they read, or only its dataset."""
     return [_step(number, by_version=request.param) for number in range(1, _STEPS + 1)]
 
 

@@ -1,4 +1,4 @@
-"""Datasets that only failed runs were to write are told apart from those that hold something."""
+"""Datasets that only failed runs were to write differ from datasets with content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A column that a table renames is the same column: its lineage, what it leads to, its tags and its protection go on under the new name."""
+"""A column that a table renames stays the same column: its lineage, both ways, its tags and its protection continue under the new name."""
 
 from __future__ import annotations
 

@@ -264,7 +264,7 @@ async def test_a_run_opens_to_the_operators_of_its_plan(show: Show) -> None:
     shown = await show([WORLD, RUNS, read, operators], V1, **asked)
     names = {(src.rpartition(":")[2], dst.rpartition(":")[2]) for src, dst in shown.all_edges()}
     assert names == {("raw", "left"), ("users", "right"), ("left", "join"), ("right", "join"), ("join", "write"), ("write", "r1")}
-    # One run opened, the other, of which no plan is known, as it is.
+    # One run is opened. The other has no known plan and stays closed.
     mixed = await show([WORLD, RUNS, read, operators], V2, data=NodeKind.VERSION, actors=NodeKind.RUN, open={RUN1: NodeKind.OPERATOR})
     assert {RUN2, "operator:c:join"} <= set(mixed.node_ids())
     assert RUN1 not in mixed.node_ids()

@@ -220,7 +220,7 @@ Place = tuple[str, int]
 
 
 class Traced(NamedTuple):
-    """What the service says of each output row: the `id`s of the source records by the row's values, and what answers lack."""
+    """The service's answer for each output row: the `id`s of the source records by the row's values, and missing parts."""
 
     ids: dict[tuple[Any, ...], list[frozenset[Any]]]
     said: set[tuple[str, str]]
@@ -265,7 +265,7 @@ async def _walked(store: AssociationStore, request: TraceRequest) -> tuple[dict[
 
 
 def _check_forward(store: AssociationStore, records: Sequence[TracedRecord], out: Path, place: tuple[str, int]) -> None:
-    """Of one source record: the trace forward reaches the output row."""
+    """The trace forward from a source record reaches the output row."""
     for record in list(records)[:1]:
         request = TraceRequest(dataset=record.dataset, rows=[(str(record.file), int(str(record.row)))], forward=True, values=False)
         reached = asyncio.run(trace(None, store, "default", request)).records

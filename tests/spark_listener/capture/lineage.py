@@ -28,7 +28,7 @@ class Written(NamedTuple):
 
 
 class Lineage:
-    """Of one capture, whose segments lie under `folder`."""
+    """The lineage of one capture, whose segments lie under `folder`."""
 
     def __init__(self, capture: dict[str, Any], folder: Path) -> None:
         self.capture = capture

@@ -1,4 +1,4 @@
-"""What a query leaves to its traces: together no more than the trace budget, by the estimates that its capture states."""
+"""The groups that a query leaves to its traces: together no more than the trace budget, by the estimates in its capture."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Estimates = Callable[[str, float], list[float]]
 
 @pytest.fixture
 def estimates(spark: SparkSession, table: Any, tmp_path: Path) -> Estimates:
-    """What a query is captured with under a budget in seconds: of each group that was left to traces the estimate, in seconds."""
+    """Capture a query under a budget in seconds, and return the estimate in seconds of each group that was left to traces."""
     facts = table("facts", [{"id": n, "k": n % 7, "v": n % 11} for n in range(5000)])
     names = table("names", [{"id": n, "k": n} for n in range(5)])
     number = iter(range(100))

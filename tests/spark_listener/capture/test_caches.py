@@ -252,7 +252,7 @@ def test_the_size_of_a_cache_is_that_of_the_programs_own_columns(
 
 
 def _tasks_of_the_last_job(spark: SparkSession, bridge: Bridge) -> list[str]:
-    """How each of its tasks goes, or went. (The tracker of executors counts them, but tells late.)"""
+    """The state of each task. (The tracker of executors counts tasks, but late.)"""
     assert bridge.flush(PATIENTLY)
     store = spark.sparkContext._jsc.sc().statusStore()
     stages = store.jobsList(None).head().stageIds()

@@ -1,4 +1,4 @@
-"""How a plan's expressions are told: a user's function is never taken for Spark's own of the same name."""
+"""The description of a plan's expressions: a user's function is never taken for Spark's own of the same name."""
 
 from __future__ import annotations
 

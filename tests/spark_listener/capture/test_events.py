@@ -1,4 +1,4 @@
-"""What the bridge tells: queries with their plans, failures, jobs outside SQL, other sessions, other modes."""
+"""The events of the bridge: queries with their plans, failures, jobs outside SQL, other sessions, other modes."""
 
 from __future__ import annotations
 

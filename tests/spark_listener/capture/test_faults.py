@@ -95,7 +95,7 @@ def _options(conf: dict[str, str]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Iterator[Driver]:
-    """Threads of one process, a task of which may fail three times."""
+    """Threads of one process. A task may fail three times."""
     with Driver(tmp_path_factory.mktemp("local"), root, "local[2,4]") as driver:
         yield driver
 
@@ -236,7 +236,7 @@ def test_a_skewed_join_that_is_split_while_it_runs(local: Driver, tmp_path: Path
 
 @pytest.mark.cluster
 def test_a_cache_whose_executors_are_lost(cluster: Driver, tmp_path: Path) -> None:
-    # What an executor had cached goes with it: other tasks make those rows again, in an order of their own.
+    # The cache of an executor is lost with it: other tasks make those rows again, in an order of their own.
     end, lineage = cluster.run(
         tmp_path, """
         def die(value):

@@ -1,4 +1,4 @@
-"""A LIMIT or OFFSET of a query that runs for each row of another: a row of the output has the rows that were joined, and no others."""
+"""A LIMIT or OFFSET in a query that runs for each row of another: a row of the output has the joined rows, and no others."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ REUSED = {
 
 
 def rows_read(spark: SparkSession, end: dict[str, Any]) -> list[str]:
-    """What each scan of a query put out, as Spark counted it."""
+    """The rows that each scan of a query put out, as Spark counted them."""
     store = spark._jsparkSession.sharedState().statusStore()
     values, metrics = {}, store.executionMetrics(end["execution"]).iterator()
     while metrics.hasNext():
@@ -190,9 +190,10 @@ def test_a_broadcast_that_is_used_twice_is_made_once(
 def _compare(
     spark: SparkSession, bridge: Bridge, tmp_path: Path, tables: Tables, query: str, settings: dict[str, str], *, sides: bool = True
 ) -> list[str]:
-    """The operators of a query's plan, which are the same with capture and without.
+    """Compare the operators of a query's plan with and without capture, and return them.
 
-    Without `sides`, but for the side of a join that is built, where adaptive execution may take the one that is ready first.
+    Without `sides`, the built side of a join may differ, because adaptive execution may take the one that is ready first.
+
     """
     plain = spark.newSession()
     for session in (spark, plain):

@@ -1,4 +1,4 @@
-"""Python functions, row by row: references pass beside them."""
+"""Python functions, row by row: references pass around them."""
 
 from __future__ import annotations
 

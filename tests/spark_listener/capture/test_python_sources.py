@@ -20,7 +20,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def source(spark: SparkSession, tmp_path: Path) -> Path:
-    """Register the source `counted`, whose partitions have ten rows each. What it is asked is written into the file that is returned."""
+    """Register the source `counted`, whose partitions have ten rows each. Return the file with the calls that it received."""
     log = tmp_path / "log"
     partition, reader, source = (
         pyspark_datasource.InputPartition, pyspark_datasource.DataSourceReader, pyspark_datasource.DataSource,

@@ -1,4 +1,4 @@
-"""What is not covered is refused by name; the query runs as it is, and is still described."""
+"""Unsupported operators are refused by name. The query runs unchanged, and is still described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`repartition(n)` deals rows out by what is in them: with references beside, each must still come to the partition that it came to."""
+"""`repartition(n)` distributes rows by their content: with references in the rows, each must still come to the same partition."""
 
 from __future__ import annotations
 

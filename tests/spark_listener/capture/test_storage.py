@@ -1,4 +1,4 @@
-"""Storage that a trace cannot read: nothing is left to be found again there, and records are traced by file and row, unseen.
+"""Storage that a trace cannot read: capture leaves nothing to be found again there, and records are traced by file and row, unseen.
 
 A mount of Hadoop's view file system stands for an object store: another scheme, whose files lie on this disk so that the test can look.
 """

@@ -25,7 +25,7 @@ def numbered(count: int = 60) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def captured(bridge: Bridge, segments: Path) -> Callable[[Callable[[], object]], Captured]:
-    """What was captured of an action that writes."""
+    """The captures of an action that writes."""
 
     def run(action: Callable[[], object]) -> Captured:
         assert bridge.flush(PATIENTLY)

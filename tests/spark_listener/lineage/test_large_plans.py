@@ -39,7 +39,7 @@ def function(width: int) -> dict[str, Any]:
 
 
 def computed(width: int) -> dict[str, Any]:
-    """What it makes, computed with."""
+    """Its result, computed from the given columns."""
     plan = function(width)
     defines = [{"attr": 2 * width + i, "expr": call("+", attr(width + i), call("literal"))} for i in range(width)]
     operators = [{"id": 0, "op": "Project", "children": [1], "defines": defines}, *plan["operators"]]

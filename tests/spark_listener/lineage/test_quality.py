@@ -1,4 +1,4 @@
-"""What a program observed is told of the rows that it is about, and of no others; subsets by what partitions say."""
+"""A program's observations are attached to the rows that they are about, and to no others; subsets by the values of partitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a program is told without its secrets, and only where somebody asks for it."""
+"""The text of a program is sent without its secrets, and only if the user asks for it."""
 
 from __future__ import annotations
 

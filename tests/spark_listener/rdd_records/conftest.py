@@ -38,7 +38,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 
 @pytest.fixture(params=["python", "c"])
 def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Which loops are used."""
+    """The implementation of the loops: C or Python."""
     in_c = request.param == "c"
     for module in (starts, blocks):
         monkeypatch.setattr(module, "COMPILED", in_c)

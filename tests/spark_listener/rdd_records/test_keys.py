@@ -1,4 +1,4 @@
-"""Hashes of keys: equal for equal keys, the same in every worker, told apart by a second one."""
+"""Hashes of keys: equal for equal keys, the same in every worker. A second hash separates collisions."""
 
 from __future__ import annotations
 

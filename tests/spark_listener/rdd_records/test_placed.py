@@ -1,4 +1,4 @@
-"""What a program declares of a function's results is recorded as it says, and not believed where it is seen to be wrong."""
+"""A program's declaration of a function's results is recorded, and not believed if it is visibly wrong."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def pairs(records: Iterable[Any]) -> Iterator[Any]:
 def ran(
     function: Callable[..., Any], of: Callable[[int, Any], Any], records: Iterable[Any], most: int | None = None, **options: Any
 ) -> Any:
-    """What passes, what each result is recorded to be made of (by number, records by number), and the report."""
+    """The passed records, the recorded inputs of each result (by number, records by number), and the report."""
     report, sink = Restarted(), Kept()
     start = Placed(of, function, report, 1, **options)
     called = (lambda it: function(SPLIT, it)) if options.get("indexed") else function

@@ -1,4 +1,4 @@
-"""What runs in workers gets there without Headwater, and its classes are pickled once and loaded once."""
+"""Code for workers arrives without Headwater. Its classes are pickled once and loaded once."""
 
 from __future__ import annotations
 

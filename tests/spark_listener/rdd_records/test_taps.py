@@ -21,7 +21,7 @@ class Own:
 
 
 class Marked(uuid.UUID):
-    """A part of a key of which a test knows how many there are."""
+    """A part of a key whose instances a test counts."""
 
 
 pytestmark = pytest.mark.usefixtures("loops")
@@ -292,7 +292,7 @@ def test_a_key_with_groups_in_two_partitions_is_told_as_keys_that_share_a_hash(k
             out.append(record)  # noqa: PERF402  # the start looks at how many there are
         if not one_by_one:
             assert [list(column) for column in start.taken()] == [[stable_hash(key)]]
-    for split in (0, 1):  # as a tap has them told
+    for split in (0, 1):  # in the form that a tap passes on
         assert len(list(Grouping(Keyed(checks), None, Kept(), reads=True)(split, iter([(key, 1)])))) == 1
     assert {one for one, _ in checks.rows} == {stable_hash(key)}
     assert len({check for _, check in checks.rows}) == 2

@@ -1,4 +1,4 @@
-"""What `people.toml` grants to whom, and what of it is refused."""
+"""The grants of `people.toml`, and the refusal of invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tokens are believed. Keys and tokens are made here; the issuer's documents come over HTTP from a server of two files."""
+"""Accepted and refused tokens. Keys and tokens are made here; a server of two files serves the issuer's documents over HTTP."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OURS = ("headwater",)
 
 
 class Documents:
-    """What the issuer serves; counts how often its keys were asked for."""
+    """The issuer's documents, with a count of requests for its keys."""
 
     def __init__(self) -> None:
         self.asked = 0

@@ -73,7 +73,7 @@ def derives(**fields: tuple[str, str, str]) -> dict[str, Any]:
 
 
 def events() -> list[dict[str, Any]]:
-    """raw → clean → report, twice a day; elsewhere is read beside clean by a job that is no part of it, which fails."""
+    """raw → clean → report, twice a day. Another job, which fails, reads elsewhere and clean."""
     raw = dataset(
         FILES, RAW, schema=schema("station", "wind"), dataQualityMetrics=facet(rowCount=3, columnMetrics={"wind": {"max": 4711.0}})
     )

@@ -42,7 +42,7 @@ def check_as(answer: Any, name: str) -> Any:
     assert not faults, faults
     if name == "LineageGraph":
         for node in answer["graph"]:
-            if node["type"] != "DATASET_FIELD":  # of which the document has no schema
+            if node["type"] != "DATASET_FIELD":  # the document has no schema for these
                 check_as(node["data"], {"JOB": "Job", "DATASET": "Dataset"}[node["type"]])
     return answer
 
@@ -54,7 +54,7 @@ def _document() -> dict[str, Any]:
     # `type:` without a value.
     for name in ("name", "updatedAt"):
         schemas["SearchResult"]["properties"][name] = {"type": "string"}
-    # Job and Dataset both take every object, so that no object is of one of them alone; `check_as` tells them apart.
+    # Job and Dataset both accept every object, so that no object matches one of them alone; `check_as` decides.
     schemas["GraphNode"]["properties"]["data"] = {"type": "object"}
     # Column lineage has nodes of a third kind, by Marquez's enum NodeType.
     schemas["NodeType"]["enum"].append("DATASET_FIELD")
@@ -65,7 +65,7 @@ def _document() -> dict[str, Any]:
         schemas[name]["properties"]["facets"] = {"$ref": "#/components/schemas/RunFacets"}
     # All facets together, by the record RunFacets.
     schemas["FacetsResult"]["properties"]["facets"] = {"$ref": "#/components/schemas/RunFacets"}
-    # Marquez tells null where there is nothing, as in the examples of Run and Dataset, and in its model of fields.
+    # Marquez answers null for missing values, as in the examples of Run and Dataset, and in its model of fields.
     for schema in schemas.values():
         _allow_null(schema)
     return {"answers": stored["answers"], "components": {"schemas": schemas}}

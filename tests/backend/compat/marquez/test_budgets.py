@@ -1,4 +1,4 @@
-"""Pages that would bring too much are refused; a single entry is always told."""
+"""Pages that would bring too much are refused; a single entry is always answered."""
 
 from __future__ import annotations
 

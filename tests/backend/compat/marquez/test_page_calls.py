@@ -27,7 +27,7 @@ _JOB = {
     "namespace": _TEXT, "location": _MAYBE, "description": _MAYBE, "latestRun": _RUN, "tags": [_TEXT], "parentJobName": _MAYBE,
     "parentJobUuid": _MAYBE,
 }  # fmt: skip
-_LISTED_JOB = _JOB | {"latestRuns": [_RUN]}  # of which its first page draws the bars
+_LISTED_JOB = _JOB | {"latestRuns": [_RUN]}  # its first page draws these as bars
 _FIELD = {"name": _TEXT, "type": _MAYBE, "tags": [_TEXT], "description": _MAYBE}
 _TABLE = {
     "type": _TEXT, "name": _TEXT, "physicalName": _TEXT, "createdAt": _TEXT, "namespace": _TEXT, "sourceName": _TEXT, "fields": [_FIELD],
@@ -110,7 +110,7 @@ CALLS: dict[str, tuple[str, Any]] = {
 
 
 def _unlike(answer: Any, form: Any, place: str = "$") -> list[str]:
-    """Where an answer has not the form: a tuple of types, an object with these members at least, or a list of at least one such."""
+    """Differences between an answer and a form: a tuple of types, an object with these members at least, or a list of at least one such."""
     if isinstance(form, tuple):
         return [] if isinstance(answer, form) else [f"{place} is {answer!r}"]
     if isinstance(form, list):

@@ -1,4 +1,4 @@
-"""What Marquez's page shows of the last day and week: events by hour or day, and how many jobs, datasets and sources there were."""
+"""The last day and week on Marquez's page: events by hour or day, and the numbers of jobs, datasets and sources."""
 
 from __future__ import annotations
 

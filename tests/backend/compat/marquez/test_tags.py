@@ -1,4 +1,4 @@
-"""Tags that marquez-python gives to datasets and fields, who may give them, and that they are declarations like any other."""
+"""Tags that marquez-python gives to datasets and fields, the rights for them, and that they are declarations like any other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may read what by Marquez's API: scopes, tenants, masked columns; and no spelling of a path gets round them."""
+"""Rights in Marquez's API: scopes, tenants, masked columns; and no spelling of a path gets round them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def concrete(path: str) -> str:
 
 
 def _tells_nothing(answer: Any) -> bool:
-    """Whether an answer is empty; statistics are a list of intervals, of which each counts none."""
+    """Whether an answer is empty. Statistics are a list of intervals that all count none."""
     counts = [number for interval in answer for number in interval.values() if isinstance(number, int)] if isinstance(answer, list) else []
     return not any(counts) if counts else not any(answer.values())
 

@@ -1,8 +1,8 @@
-"""How the processor time of a reader grows when its input doubles.
+"""The growth of a reader's processor time when its input doubles.
 
-For tests of readers that anybody may send to. A reader whose time grows with the square of its input takes minutes for a body that the
-limits allow. The time is that of the thread, the best of several, and it is compared over three doublings: what else the machine does
-changes little of it.
+For tests of readers that anybody may send to. A reader whose time grows with the square of its input takes minutes for a body within the
+limits. The time is that of the thread, the best of several, and it is compared over three doublings, so that other work of the machine
+changes it little.
 """
 
 from __future__ import annotations

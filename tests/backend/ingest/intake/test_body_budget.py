@@ -1,4 +1,4 @@
-"""All bodies together are bounded: what has no room is told to come again, and room is there again once others have their answer."""
+"""All bodies together are bounded: one without room must come again, and room returns once others have their answer."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_no_caller_and_no_tenant_takes_all_of_a_budget() -> None:
     with pytest.raises(BodiesInFlightError, match="your tenant take 50 bytes, and 75 are the most"):
         bobs.take(26)
     bobs.take(25)
-    budget.share("b", "ann").take(25)  # another of that name, who is refused nothing for what they do
+    budget.share("b", "ann").take(25)  # another tenant's caller of that name, who is independent of them
     for share in (anns, also_anns, bobs):
         share.release()
     budget.share("a", "ann", 50)
@@ -113,7 +113,7 @@ def test_bodies_of_many_connections_are_bounded(client: httpx.Client) -> None:
         assert refused.json()["transient"] is True
         # So is what is small as it comes, and large when it is unpacked.
         assert _post(client, gzip.compress(large), **{"Content-Encoding": "gzip"}).json()["error"] == "BodiesInFlight"
-        # What is small has room, and so has who asks whether the service lives.
+        # Small bodies have room, and so have health checks.
         assert _post(client, event).status_code == 201
         assert client.get("/healthz").status_code == 200
     deadline = time.monotonic() + _PATIENCE

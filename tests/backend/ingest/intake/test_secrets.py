@@ -1,4 +1,4 @@
-"""Secrets planted in every place of what comes in: none is kept, in the log, among the dead letters, in the graph, or in the log lines."""
+"""Secrets planted in every place of every input: none is kept, in the log, among the dead letters, in the graph, or in the log lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every ingest log does. A module of tests gives a fixture `log`, a new log, and `same_log`, which opens that log once more."""
+"""The contract of every ingest log. A module of tests gives a fixture `log`, a new log, and `same_log`, which opens that log once more."""
 
 from __future__ import annotations
 

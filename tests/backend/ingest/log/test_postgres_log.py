@@ -117,7 +117,7 @@ def test_connections_that_the_server_ends_are_opened_again(log: IngestLog, serve
     assert log.latest("t") == 1
     cut()
     failed = 0
-    while True:  # what fails is told to its sender, who sends it again
+    while True:  # a failed write is reported to its sender, who sends it again
         try:
             (receipt,) = log.append("t", [draft("b")]).result()
             break

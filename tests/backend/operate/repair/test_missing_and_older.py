@@ -1,4 +1,4 @@
-"""Captures that are missing, and older copies of what is made of the log: each is reported, no answer is short and exact, all is mended."""
+"""Missing captures, and older copies of files that are made of the log: each is reported, no answer is short and exact, all is mended."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def folders(home: Path) -> dict[str, Path]:
 
 
 def no_wrong_answer(home: Path, sound: Path) -> list[bool]:
-    """See that each answer is the true one, or says that it is not whole; which of them are true."""
+    """Check that each answer is the true one, or incomplete by its own word. Return which of them are true."""
     answers = asyncio.run(chain.answers(sound / "home", sound / "data"))
     true = [chain.records(answer) for answer in answers if not isinstance(answer, HeadwaterError)]
     found = asyncio.run(chain.answers(home, sound / "data"))

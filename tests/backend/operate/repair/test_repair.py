@@ -32,7 +32,7 @@ _WAITING = 2  # the capture whose manifest has not come
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with a log of several pages, a published capture and a staged segment; beside it a backup."""
+    """A home with a log of several pages, a published capture, a staged segment, and a backup."""
     folder = tmp_path_factory.mktemp("sound")
 
     async def fill() -> None:

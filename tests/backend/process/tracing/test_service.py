@@ -1,4 +1,4 @@
-"""A running service sends traces to a real collector, and tells it nothing that a caller or a dataset would not want told."""
+"""A running service sends traces to a real collector, without anything that a caller or a dataset would keep secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts of a file: all of it, but for the order in which a Parquet footer lists encodings."""
+"""The content of a file that counts: all of it, but for the order in which a Parquet footer lists encodings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def parquet(tmp_path: Path) -> bytes:
 
 
 def swapped(content: bytes) -> bytes:
-    """The same file with the encodings of its first column in another order, as another JVM lists them."""
+    """The file with the encodings of its first column in another order, as another JVM lists them."""
     listed = bytes([0x35, 0x00, 0x06, 0x10])  # a list of three numbers, zigzag
     assert listed in content
     return content.replace(listed, bytes([0x35, 0x10, 0x00, 0x06]), 1)

@@ -1,4 +1,4 @@
-"""Whose run the lineage will be: the last that completed and wrote the dataset, and the program that is registered for its application."""
+"""The run that gets the lineage: the last that completed and wrote the dataset, with the registered program of its application."""
 
 from __future__ import annotations
 

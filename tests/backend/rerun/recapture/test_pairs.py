@@ -1,4 +1,4 @@
-"""Files of a second run beside the real ones: paired without their UUIDs, compared, and refused where anything is odd."""
+"""Files of a second run and the real ones: paired without their UUIDs, compared, and refused if anything is odd."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is removed of recaptures that were killed: not while their program runs, and nothing else."""
+"""Clean-up after killed recaptures: not while their program runs, and nothing else."""
 
 from __future__ import annotations
 

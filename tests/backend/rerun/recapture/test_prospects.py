@@ -1,4 +1,4 @@
-"""A second run is proposed only where nothing is known by which it would fail."""
+"""A second run is proposed only if no known fact would make it fail."""
 
 from __future__ import annotations
 

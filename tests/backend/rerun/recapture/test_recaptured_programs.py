@@ -128,7 +128,7 @@ def test_frames_of_mode_coarse_are_traced_exactly_through_what_the_program_wrote
         client = Client(service.url, service.home.key())
         before = client.trace(large, where="total > 5")
         assert (before.exact, before.recapturable) == (False, [large, sums])
-        with closing(KeyRing(service.home.named_keys)) as ring:  # who may not run programs is not told which there are
+        with closing(KeyRing(service.home.named_keys)) as ring:  # a caller who may not run programs sees none
             analyst = Client(service.url, ring.create("ann", ROLES["analyst"], tenant="default")[1])
         assert analyst.trace(large, where="total > 5").recapturable == []
         with pytest.raises(HeadwaterError, match="not replay"):

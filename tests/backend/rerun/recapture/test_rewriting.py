@@ -1,4 +1,4 @@
-"""A manifest of the shadow as one of the first run: real files in the place of those that were compared, and nothing else of the shadow."""
+"""A manifest of the shadow as one of the first run: real files in the place of the compared ones, and nothing else of the shadow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recapture starts, and what it leaves behind: programs without Spark, from whose captures nothing can be kept."""
+"""Processes and leftovers of a recapture: programs without Spark, whose captures cannot be kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A replayed output beside the old one."""
+"""A replayed output against the old one."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which partitions of an output a replay compares: those that the program wrote again."""
+"""The partitions of an output that a replay compares: those that the program wrote again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _write(folder: Path, *rows: str) -> None:
 
 
 def _replay(folder: Path, *, written: str, within: str = "", marks: tuple[str, ...] = ()) -> Replay:
-    """A replay of a dataset with three days, of which the program wrote one again, with another value."""
+    """A replay of a dataset with three days. The program wrote one again, with another value."""
     for day in (1, 2, 3):
         _write(folder / "d" / f"day={day}", f"{day},1", f"{day},2")
     shadow = folder / "shadow"

@@ -1,4 +1,4 @@
-"""Which programs a replay runs again, and in which order."""
+"""The programs that a replay runs again, and their order."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a replay runs: programs that are registered on the home, as they were registered; nothing that an event names."""
+"""The programs that a replay may run: registered on the home, as they were registered; nothing that an event names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ APPLICATION = "0190a6f2-0000-7000-8000-00000000000a"
 
 @pytest.fixture
 def marker(tmp_path: Path) -> Path:
-    """What a program that runs leaves."""
+    """The file that a program leaves when it runs."""
     return tmp_path / "it-ran"
 
 

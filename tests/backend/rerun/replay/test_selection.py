@@ -1,4 +1,4 @@
-"""What a replay leaves out: records that had a part in an output, as far as that is known."""
+"""The records that a replay leaves out: those that had a part in an output, as far as that is known."""
 
 from collections.abc import Iterator
 from pathlib import Path
