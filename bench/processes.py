@@ -21,9 +21,8 @@ class ProcessTree:
     def cpu_seconds(self) -> float:
         """User and system time so far, all threads: tasks, garbage collection, compilation, and background work of capture.
 
-        Descendants that ended count from when their parent has waited for them, in hundredths of a second. A descendant that ends between the
-        look
-        at its parent and the look at itself is missed. The sum is then less than the last one, and is taken again.
+        Descendants that ended count from when their parent has waited for them, in hundredths of a second. The look misses a
+        descendant that ends between the looks at its parent and at itself. The sum is then less than the last one, and is taken again.
         """
         seconds = self._sum()
         for _ in range(_LOOKS):

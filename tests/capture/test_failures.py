@@ -1,4 +1,4 @@
-"""Inputs that failed in an actor: their records, places and reasons, in traces both ways; bounded, masked, and harmless for other inputs."""
+"""Inputs that failed in an actor: their records, places and reasons, in traces both ways. They are bounded and masked."""
 
 from __future__ import annotations
 

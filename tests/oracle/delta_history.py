@@ -1,4 +1,8 @@
-"""Random histories of a Delta table, with or without partitions, deletion vectors, mapped columns and row tracking; compacted and vacuumed, too, and where it tracks rows, changed by others."""
+"""Random histories of a Delta table.
+
+The table may have partitions, deletion vectors, mapped columns and row tracking. Steps compact and vacuum it. Others change it if it tracks
+rows.
+"""
 
 from __future__ import annotations
 

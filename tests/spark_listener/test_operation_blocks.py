@@ -1,4 +1,4 @@
-"""The reports of a block or function of `headwater.operation`, in threads, tasks and generators; and that nothing of it reaches the program."""
+"""The reports of a block or function of `headwater.operation`, in threads, tasks and generators; without effect on the program."""
 
 from __future__ import annotations
 
