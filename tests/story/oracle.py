@@ -36,7 +36,7 @@ class Oracle:
         return weather | self._with_joined(self._flights_of[cell])
 
     def witness(self, cell: Cell, column: str) -> set[Record]:
-        """The sufficient records for one column: the chosen hours and flights, and the first of a group for a side that the column ignores."""
+        """The sufficient records for one column: the chosen hours and flights, and the first of a group for an unused side."""
         hours, flights = self._weather_in_order[cell], self._flights_in_order[cell]
         weather = {"max_wind_mph": lambda: _first_extreme(hours, self._weather, "wind_speed", max),
                    "min_visibility_mi": lambda: _first_extreme(hours, self._weather, "visib", min)}  # fmt: skip
