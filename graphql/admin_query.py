@@ -11,10 +11,12 @@ import strawberry
 from strawberry import UNSET
 
 from headwater.errors import InvalidQueryError, UnsupportedError
+from headwater.graph.access.scopes import Scope
 from headwater.graphql.administration import Administration, administration
 from headwater.graphql.audit import Decision
 from headwater.graphql.audit_log import AuditPage, AuditQuestion, AuditReader, AuditVerification
 from headwater.graphql.limits import MAX_PAGE, bounded
+from headwater.graphql.root_fields import query
 from headwater.graphql.types import Info
 
 _LONGEST = 1_000  # of a text that is sought
@@ -26,12 +28,12 @@ strawberry.enum(Decision, description="What became of a request.")
 class AdminQuery:
     """The part of the root that administers."""
 
-    @strawberry.field(description="Keys, roles, tenants and grants. Needs the scope `admin`.")
+    @query("Keys, roles, tenants and grants. Needs the scope `admin`.", scope=Scope.ADMIN, costly=False)
     async def admin(self, info: Info) -> Administration:
         """Of the caller's tenant; of all where the home's own key asks."""
         return Administration(service=administration(info.context))
 
-    @strawberry.field(description="The latest entries of the audit log that fit, latest first. Needs the scope `audit`.")
+    @query("The latest entries of the audit log that fit, latest first. Needs the scope `audit`.", scope=Scope.AUDIT, costly=True)
     async def audit(
         self,
         info: Info,
@@ -54,7 +56,7 @@ class AdminQuery:
         async with info.context.audited("audit.read", *filter(None, (asked.by, asked.dataset))):
             return await _reader(info).entries(asked)
 
-    @strawberry.field(description="Whether the lines of the audit log are as they were written. Needs the scope `audit`.")
+    @query("Whether the lines of the audit log are as they were written. Needs the scope `audit`.", scope=Scope.AUDIT, costly=True)
     async def audit_verification(self, info: Info) -> AuditVerification:
         """Of the latest files."""
         async with info.context.audited("audit.verify"):

@@ -15,10 +15,12 @@ from strawberry import UNSET
 
 from headwater.errors import InvalidInputError, InvalidQueryError
 from headwater.graph import model
+from headwater.graph.access.scopes import Scope
 from headwater.graph.model import NodeKind, Stamp, node_id, parse_id
 from headwater.graph.stores.write_times import with_ends
 from headwater.graphql.connections import NodeConnection, place_of
 from headwater.graphql.limits import MAX_PAGE, bounded
+from headwater.graphql.root_fields import query
 from headwater.graphql.types import Info
 
 _LOOKED_AT = 5_000  # entries, at most, for a page of those that were chosen
@@ -32,40 +34,48 @@ _MOST_STATES = 20
 class CatalogQuery:
     """The part of the root that lists."""
 
-    @strawberry.field(description="Jobs in the order of their ids, of one namespace or of all.")
+    @query("Jobs in the order of their ids, of one namespace or of all.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def jobs(self, info: Info, namespace: str | None = UNSET, first: int = 20, after: str | None = UNSET) -> NodeConnection:
         """One page."""
         return await _listed(info, NodeKind.JOB, namespace or None, first, after or None)
 
-    @strawberry.field(description="Datasets in the order of their ids, of one namespace or of all.")
+    @query("Datasets in the order of their ids, of one namespace or of all.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def datasets(self, info: Info, namespace: str | None = UNSET, first: int = 20, after: str | None = UNSET) -> NodeConnection:
         """One page."""
         return await _listed(info, NodeKind.DATASET, namespace or None, first, after or None)
 
-    @strawberry.field(description="Tags that anything bears or bore, in the order of their ids.")
+    @query("Tags that anything bears or bore, in the order of their ids.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def tags(self, info: Info, first: int = 20, after: str | None = UNSET) -> NodeConnection:
         """One page."""
         return await _listed(info, NodeKind.TAG, None, first, after or None)
 
-    @strawberry.field(description="Types of actors and data that people or programs declared, in the order of their ids.")
+    @query(
+        "Types of actors and data that people or programs declared, in the order of their ids.",
+        scope=Scope.READ,
+        costly=False,
+        in_namespaces=True,
+    )
     async def types(self, info: Info, first: int = 20, after: str | None = UNSET) -> NodeConnection:
         """One page."""
         return await _listed(info, NodeKind.TYPE, None, first, after or None)
 
-    @strawberry.field(description="Actors of a declared type, or of all, in the order of their ids.")
+    @query("Actors of a declared type, or of all, in the order of their ids.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def actors(self, info: Info, type: str | None = UNSET, first: int = 20, after: str | None = UNSET) -> NodeConnection:
         """One page. What registers itself as an actor and has runs is a job, with its type in the property `actorType`."""
         return await _listed(info, NodeKind.ACTOR, type or None, first, after or None)
 
-    @strawberry.field(description="Data of a declared type, or of all, in the order of their ids.")
+    @query("Data of a declared type, or of all, in the order of their ids.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def data(self, info: Info, type: str | None = UNSET, first: int = 20, after: str | None = UNSET) -> NodeConnection:
         """One page."""
         return await _listed(info, NodeKind.DATA, type or None, first, after or None)
 
-    @strawberry.field(
-        description="Runs of a job, or of a pipeline's application, the latest first: of some states, that began from `since` on and were"
+    @query(
+        "Runs of a job, or of a pipeline's application, the latest first: of some states, that began from `since` on and were"
         " heard of until `until`. A page of chosen runs looks at 5,000, and one has 16 MB at most; where `hasNextPage` says so, more may"
-        " follow."
+        " follow.",
+        scope=Scope.READ,
+        costly=False,
+        in_namespaces=True,
     )
     async def runs(
         self,
@@ -90,7 +100,12 @@ class CatalogQuery:
 
         return await _latest(info, job, NodeKind.RUN, until, first, after or None, fits if wanted or begin else None)
 
-    @strawberry.field(description="Versions of a dataset, that is what runs wrote there, the latest first, stated until `until`.")
+    @query(
+        "Versions of a dataset, that is what runs wrote there, the latest first, stated until `until`.",
+        scope=Scope.READ,
+        costly=False,
+        in_namespaces=True,
+    )
     async def versions(
         self, info: Info, dataset: strawberry.ID, until: str | None = UNSET, first: int = 20, after: str | None = UNSET
     ) -> NodeConnection:

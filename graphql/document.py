@@ -8,7 +8,7 @@ multiply cannot hold the service. It must never expand a fragment, and must neve
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from graphql import (
@@ -26,15 +26,7 @@ from headwater.errors import InvalidQueryError
 from headwater.graphql.errors import graphql_error
 from headwater.graphql.limits import MAX_ALIASES, MAX_ARGUMENTS, MAX_COSTLY, MAX_DEPTH, MAX_DOCUMENT, MAX_FIELDS, MAX_NESTING, MAX_TOKENS
 
-# Fields that walk the graph or read files. All others look something up by its id.
-COSTLY = frozenset({
-    "trace", "rows", "view", "viewLink", "viewDifference", "impact", "fieldLineage", "fieldAccess", "lineage", "dataflow", "quality",
-    "blocks", "consumers",
-    "search", "registrations", "recapturable", "startReplay", "startRecapture", "startTrace", "declare", "audit", "auditVerification",
-    "__schema", "__type",
-})  # fmt: skip
-
-# What is left of a text when strings and comments are passed over: its brackets.
+# The brackets of a text outside of strings and comments.
 _BRACKETS = re.compile(
     r'"""(?:[^"\\]|\\(?:""")?|"{1,2}(?!"))*(?:"""|\Z)|"(?:[^"\\\n]|\\.)*(?:"|\\?$)|\#[^\n\r]*|([\[{(])|([\]})])', re.MULTILINE
 )
@@ -43,7 +35,7 @@ _LONG_NUMBER = re.compile(r"\d{301}")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What selections come to, with their fragments in place. `depth` counts the levels of fields; those of introspection have none."""
+    """The cost of selections, with their fragments in place. `depth` counts the levels of fields, without those of introspection."""
 
     fields: int = 0
     arguments: int = 0
@@ -68,7 +60,8 @@ class DocumentLimits(SchemaExtension):
         """Bound the document."""
         if self.execution_context.graphql_document is not None:
             try:
-                check_document(self.execution_context.graphql_document)
+                costly: frozenset[str] = getattr(self.execution_context.schema, "costly_fields", frozenset())
+                check_document(self.execution_context.graphql_document, costly)
             except InvalidQueryError as error:
                 raise graphql_error(error) from error
         yield
@@ -96,17 +89,17 @@ def check_text(text: str) -> None:
             depth -= 1
 
 
-def check_document(document: DocumentNode) -> None:
-    """Accept a document that is within every bound, all of its operations counted together.
+def check_document(document: DocumentNode, costly: Collection[str]) -> None:
+    """Accept a document that is within every bound, all of its operations counted together. `costly` are the names of costly fields.
 
     Raises:
         InvalidQueryError: they are not; the message says which bound.
     """
-    cost = cost_of(document)
+    cost = cost_of(document, costly)
     for count, limit, what, hint in (
         (cost.depth, MAX_DEPTH, "levels of depth", _DEPTH_HINT),
         (cost.aliases, MAX_ALIASES, "aliases", "Ask in several requests."),
-        (cost.costly, MAX_COSTLY, f"costly fields ({', '.join(sorted(COSTLY)[:4])}, …)", "Ask in several requests."),
+        (cost.costly, MAX_COSTLY, f"costly fields ({', '.join(sorted(costly)[:4])}, …)", "Ask in several requests."),
         # Validation compares the arguments of every two fields of one name.
         (cost.arguments, MAX_ARGUMENTS, "fields with arguments", "Ask in several requests."),
         (cost.fields, MAX_FIELDS, "fields, counted with their fragments in place", "Ask for fewer fields, or in several requests."),
@@ -115,56 +108,59 @@ def check_document(document: DocumentNode) -> None:
             raise InvalidQueryError(f"The document has more than {limit:,} {what}.", field="query", hint=hint)
 
 
-def cost_of(document: DocumentNode) -> Cost:
-    """The cost of all operations of a document.
+def cost_of(document: DocumentNode, costly: Collection[str]) -> Cost:
+    """Return the cost of all operations of a document.
 
     Raises:
         InvalidQueryError: a fragment spreads itself.
     """
     fragments = {part.name.value: part for part in document.definitions if isinstance(part, FragmentDefinitionNode)}
-    known: dict[str, Cost] = {}
+    counter = _Counter(fragments, costly)
     # Fragments that nobody spreads are counted too: validation looks at them all the same.
     for name in fragments:
-        _of_fragment(name, fragments, known, ())
+        counter.of_fragment(name, ())
     operations = (part for part in document.definitions if isinstance(part, OperationDefinitionNode))
-    return _sum(_of_selections(operation.selection_set, fragments, known, ()) for operation in operations)
+    return _sum(counter.of_selections(operation.selection_set, ()) for operation in operations)
 
 
-_Fragments = dict[str, FragmentDefinitionNode]
+class _Counter:
+    """Counts the selections of one document, each fragment once. `within` are the fragments around a selection."""
 
+    def __init__(self, fragments: Mapping[str, FragmentDefinitionNode], costly: Collection[str]) -> None:
+        self._fragments = fragments
+        self._costly = costly
+        self._costs: dict[str, Cost] = {}
 
-def _of_fragment(name: str, fragments: _Fragments, known: dict[str, Cost], within: tuple[str, ...]) -> Cost:
-    if name in within:
-        raise InvalidQueryError(f"The fragment {name} spreads itself.", field="query", hint="Write out what it selects.")
-    if name not in fragments:
-        return Cost()  # validation says that there is none
-    if name not in known:
-        if len(within) > MAX_NESTING:
-            raise InvalidQueryError(f"More than {MAX_NESTING} fragments spread one another.", field="query", hint=_DEPTH_HINT)
-        known[name] = _of_selections(fragments[name].selection_set, fragments, known, (*within, name))
-    return known[name]
+    def of_fragment(self, name: str, within: tuple[str, ...]) -> Cost:
+        if name in within:
+            raise InvalidQueryError(f"The fragment {name} spreads itself.", field="query", hint="Write out what it selects.")
+        if name not in self._fragments:
+            return Cost()  # validation reports a missing fragment
+        if name not in self._costs:
+            if len(within) > MAX_NESTING:
+                raise InvalidQueryError(f"More than {MAX_NESTING} fragments spread one another.", field="query", hint=_DEPTH_HINT)
+            self._costs[name] = self.of_selections(self._fragments[name].selection_set, (*within, name))
+        return self._costs[name]
 
+    def of_selections(self, selections: SelectionSetNode, within: tuple[str, ...]) -> Cost:
+        return _sum(self._of(selection, within) for selection in selections.selections)
 
-def _of_selections(selections: SelectionSetNode, fragments: _Fragments, known: dict[str, Cost], within: tuple[str, ...]) -> Cost:
-    return _sum(_of(selection, fragments, known, within) for selection in selections.selections)
-
-
-def _of(selection: object, fragments: _Fragments, known: dict[str, Cost], within: tuple[str, ...]) -> Cost:
-    if isinstance(selection, FragmentSpreadNode):
-        return _of_fragment(selection.name.value, fragments, known, within)
-    if isinstance(selection, InlineFragmentNode):
-        return _of_selections(selection.selection_set, fragments, known, within)
-    if not isinstance(selection, FieldNode):
-        return Cost()
-    name = selection.name.value
-    inner = _of_selections(selection.selection_set, fragments, known, within) if selection.selection_set else None
-    return Cost(
-        fields=1 + (inner.fields if inner else 0),
-        arguments=bool(selection.arguments) + (inner.arguments if inner else 0),
-        costly=(name in COSTLY) + (inner.costly if inner else 0),
-        aliases=(selection.alias is not None) + (inner.aliases if inner else 0),
-        depth=1 + inner.depth if inner and not name.startswith("__") else 0,
-    )
+    def _of(self, selection: object, within: tuple[str, ...]) -> Cost:
+        if isinstance(selection, FragmentSpreadNode):
+            return self.of_fragment(selection.name.value, within)
+        if isinstance(selection, InlineFragmentNode):
+            return self.of_selections(selection.selection_set, within)
+        if not isinstance(selection, FieldNode):
+            return Cost()
+        name = selection.name.value
+        inner = self.of_selections(selection.selection_set, within) if selection.selection_set else Cost(depth=-1)
+        return Cost(
+            fields=1 + inner.fields,
+            arguments=bool(selection.arguments) + inner.arguments,
+            costly=(name in self._costly) + inner.costly,
+            aliases=(selection.alias is not None) + inner.aliases,
+            depth=0 if name.startswith("__") else 1 + inner.depth,
+        )
 
 
 def _sum(costs: Iterable[Cost]) -> Cost:

@@ -21,6 +21,7 @@ from headwater.graphql.audit import subjects_of
 from headwater.graphql.recaptures import Recapture, recapture_service
 from headwater.graphql.record_types import RowRef, references, trace_request
 from headwater.graphql.replays import Replay, ReplayEdit, ReplayKind, ReplayService
+from headwater.graphql.root_fields import mutation
 from headwater.graphql.trace_jobs import TraceJob, trace_job_service
 from headwater.graphql.types import Info
 
@@ -42,9 +43,11 @@ def replay_service(info: Info) -> ReplayService:
 class Mutation:
     """The root of all mutations."""
 
-    @strawberry.mutation(
-        description="Run a pipeline again into a shadow folder. `dataset` is the source whose records are left out (EXCLUSIVE), edited "
-        "(WHAT_IF) or have changed (REFRESH). `where` or `rows` select its records; rows of `output` for SELECTIVE."
+    @mutation(
+        "Run a pipeline again into a shadow folder. `dataset` is the source whose records are left out (EXCLUSIVE), edited "
+        "(WHAT_IF) or have changed (REFRESH). `where` or `rows` select its records; rows of `output` for SELECTIVE.",
+        scope=Scope.REPLAY,
+        costly=True,
     )
     async def start_replay(
         self,
@@ -76,7 +79,7 @@ class Mutation:
             raise NotFoundError(f"The replay {identifier} was started and cannot be found.", hint="Look at the service's log.")
         return Replay.of(started)
 
-    @strawberry.mutation(description="Delete a replay that has ended, and its folder; null if there is none with this id.")
+    @mutation("Delete a replay that has ended, and its folder; null if there is none with this id.", scope=Scope.REPLAY, costly=False)
     async def remove_replay(self, info: Info, id: strawberry.ID) -> Replay | None:
         """It is given as it was, without the rows that it changed."""
         replays = replay_service(info)
@@ -84,8 +87,10 @@ class Mutation:
             removed = await replays.remove(info.context.tenant, id)
         return replace(Replay.of(removed), differences=[]) if removed else None
 
-    @strawberry.mutation(
-        description="Find which records a dataset was made of: run its registered program again with record capture, beside the real data."
+    @mutation(
+        "Find which records a dataset was made of: run its registered program again with record capture, beside the real data.",
+        scope=Scope.REPLAY,
+        costly=True,
     )
     async def start_recapture(self, info: Info, dataset: str) -> Recapture:
         """`dataset` is an id, or the path of a folder. Kept is what wrote the same files alone."""
@@ -97,8 +102,10 @@ class Mutation:
             raise NotFoundError(f"The recapture {identifier} was started and cannot be found.", hint="Look at the service's log.")
         return Recapture.of(started)
 
-    @strawberry.mutation(
-        description="Follow a trace as a job, for one that is too large to be answered at once; ask `traceJob` how far it is."
+    @mutation(
+        "Follow a trace as a job, for one that is too large to be answered at once; ask `traceJob` how far it is.",
+        scope=Scope.READ,
+        costly=True,
     )
     async def start_trace(
         self,
@@ -122,7 +129,7 @@ class Mutation:
         async with info.context.audited("trace.start", dataset, changes=True):
             return TraceJob.of(await jobs.start(info.context.tenant, request))
 
-    @strawberry.mutation(description="End a trace that you started as a job; null if you have none with this id.")
+    @mutation("End a trace that you started as a job; null if you have none with this id.", scope=Scope.READ, costly=False)
     async def cancel_trace(self, info: Info, id: strawberry.ID) -> TraceJob | None:
         """It is given as it then stands, without an answer."""
         jobs = trace_job_service(info)
@@ -130,8 +137,11 @@ class Mutation:
             found = await jobs.cancel(info.context.tenant, id)
         return replace(TraceJob.of(found), answer=None) if found else None
 
-    @strawberry.mutation(
-        description="State types, instances, containment, links, descriptions (docs/reference/declarations.md). Returns the log's offset."
+    @mutation(
+        "State types, instances, containment, links, descriptions (docs/reference/declarations.md). Returns the log's offset.",
+        scope=Scope.DECLARE,
+        costly=True,
+        in_namespaces=True,
     )
     async def declare(self, info: Info, declaration: JSON) -> int:
         """Refused where it breaks a rule, with the path of what is wrong; in the graph once it is projected."""
@@ -144,7 +154,9 @@ class Mutation:
         async with info.context.audited("declare", *subjects_of(declaration), changes=True):
             return await info.context.declarations.declare(info.context.tenant, declaration)
 
-    @strawberry.mutation(description="Make a named key, and tell its text this once. What the roles and scopes open is what it may.")
+    @mutation(
+        "Make a named key, and tell its text this once. What the roles and scopes open is what it may.", scope=Scope.ADMIN, costly=False
+    )
     async def create_key(
         self,
         info: Info,
@@ -162,14 +174,16 @@ class Mutation:
         async with info.context.audited("key.create", name, *filter(None, (tenant,)), changes=True):
             return await asyncio.to_thread(administration(info.context).create, wanted)
 
-    @strawberry.mutation(description="Make a key in the place of a valid one, which stays valid for some hours more.")
+    @mutation("Make a key in the place of a valid one, which stays valid for some hours more.", scope=Scope.ADMIN, costly=False)
     async def rotate_key(self, info: Info, id: strawberry.ID, overlap_hours: float = 168, days: float | None = UNSET) -> NewKey:
         """It may what the old one may."""
         hours = _length(overlap_hours, "overlapHours", _MOST_DAYS * 24) or 0.0
         async with info.context.audited("key.rotate", id, changes=True):
             return await asyncio.to_thread(administration(info.context).rotate, id, hours, _length(days, "days", _MOST_DAYS))
 
-    @strawberry.mutation(description="Make a key worth nothing from now on, and so the sessions of the page that were opened with it.")
+    @mutation(
+        "Make a key worth nothing from now on, and so the sessions of the page that were opened with it.", scope=Scope.ADMIN, costly=False
+    )
     async def revoke_key(self, info: Info, id: strawberry.ID) -> NamedKey:
         """The key as it is then."""
         async with info.context.audited("key.revoke", id, changes=True):

@@ -12,6 +12,7 @@ import strawberry
 from strawberry import UNSET
 
 from headwater import __version__
+from headwater.graph.access.scopes import Scope
 from headwater.graph.dataflow import reconstruct
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.quality import quality_of
@@ -30,6 +31,7 @@ from headwater.graphql.recaptures import Recapture, recapture_service
 from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, trace_request
 from headwater.graphql.registrations import Registration, registration_service
 from headwater.graphql.replays import Replay, ReplayView
+from headwater.graphql.root_fields import query
 from headwater.graphql.selection import asks, selects
 from headwater.graphql.trace_jobs import TraceJob, trace_job_service
 from headwater.graphql.types import Info, LineageGraph, Node, NodePage, Service
@@ -44,7 +46,7 @@ _READ = frozenset({"values", "line"})  # what of a record only its file tells
 class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
     """The root of all queries."""
 
-    @strawberry.field(description="The state of the service.")
+    @query("The state of the service.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def service(self, info: Info) -> Service:
         """Counts are those of the tenant."""
         context = info.context
@@ -58,13 +60,15 @@ class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
             pending=await context.pending(),
         )
 
-    @strawberry.field(description="A node by its id; null if there is none.")
+    @query("A node by its id; null if there is none.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def node(self, info: Info, id: strawberry.ID) -> Node | None:
         """Batched with the other nodes of the request."""
         node = await info.context.loaders.node.load(id)
         return Node.of(node) if node else None
 
-    @strawberry.field(description="Nodes whose name contains the text, in any case. An empty text finds all nodes.")
+    @query(
+        "Nodes whose name contains the text, in any case. An empty text finds all nodes.", scope=Scope.READ, costly=True, in_namespaces=True
+    )
     async def search(
         self, info: Info, text: str = "", kinds: list[NodeKind] | None = UNSET, first: int = 20, after: str | None = UNSET
     ) -> NodePage:
@@ -75,7 +79,12 @@ class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
         context.loaders.budget.spend(len(page.nodes))
         return NodePage.of(page)
 
-    @strawberry.field(description="The nodes around the focus, nearest first. Without `kinds`, READS and WRITES are followed.")
+    @query(
+        "The nodes around the focus, nearest first. Without `kinds`, READS and WRITES are followed.",
+        scope=Scope.READ,
+        costly=True,
+        in_namespaces=True,
+    )
     async def lineage(
         self,
         info: Info,
@@ -99,21 +108,33 @@ class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
         context.loaders.budget.spend(len(graph.nodes))
         return LineageGraph.of(graph)
 
-    @strawberry.field(description="How the actors that a container holds feed one another: links, order, cycles.")
+    @query(
+        "How the actors that a container holds feed one another: links, order, cycles.", scope=Scope.READ, costly=True, in_namespaces=True
+    )
     async def dataflow(self, info: Info, container: strawberry.ID) -> Dataflow:
         """Its direct children."""
         found = await reconstruct(info.context.graph, info.context.tenant, await id_of(info, container))
         info.context.loaders.budget.spend(sum(map(len, found.generations)))
         return Dataflow.of(found)
 
-    @strawberry.field(description="Data-quality results of a dataset (those of its columns too) or of a column, over time.")
+    @query(
+        "Data-quality results of a dataset (those of its columns too) or of a column, over time.",
+        scope=Scope.READ,
+        costly=True,
+        in_namespaces=True,
+    )
     async def quality(self, info: Info, node: strawberry.ID) -> list[QualityCheck]:
         """One check each."""
         checks = await quality_of(info.context.graph, info.context.tenant, await id_of(info, node))
         info.context.loaders.budget.spend(sum(len(check.results) for check in checks))
         return [QualityCheck.of(check, info.context.result) for check in checks]
 
-    @strawberry.field(description="Rows of a dataset, read from its current files. `where` is DuckDB SQL over its columns.")
+    @query(
+        "Rows of a dataset, read from its current files. `where` is DuckDB SQL over its columns.",
+        scope=Scope.READ,
+        costly=True,
+        in_namespaces=True,
+    )
     async def rows(
         self,
         info: Info,
@@ -135,7 +156,12 @@ class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
             act.records = len(page.rows)
         return RowPage.of(page)
 
-    @strawberry.field(description="Trace the records that the predicate selects, or `rows`: where they came from, or went.")
+    @query(
+        "Trace the records that the predicate selects, or `rows`: where they came from, or went.",
+        scope=Scope.READ,
+        costly=True,
+        in_namespaces=True,
+    )
     async def trace(
         self,
         info: Info,
@@ -161,7 +187,7 @@ class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
         context.loaders.budget.spend(len(answer.records) + len(answer.selected))
         return Trace.of(answer, column=request.column, forward=forward)
 
-    @strawberry.field(description="The current state of a trace that runs as a job; null if you have none with this id.")
+    @query("The current state of a trace that runs as a job; null if you have none with this id.", scope=Scope.READ, costly=False)
     async def trace_job(self, info: Info, id: strawberry.ID) -> TraceJob | None:
         """Of who started it."""
         context = info.context
@@ -174,19 +200,19 @@ class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
             context.loaders.budget.spend(len(found.answer.records) + len(found.answer.selected))
         return TraceJob.of(found)
 
-    @strawberry.field(description="The current state of a replay; null if there is none with this id.")
+    @query("The current state of a replay; null if there is none with this id.", scope=Scope.READ, costly=False)
     async def replay(self, info: Info, id: strawberry.ID) -> Replay | None:
         """Of the tenant."""
         found = await replay_service(info).get(info.context.tenant, id)
         await audit_differences(info, [found] if found else [])
         return Replay.of(found) if found else None
 
-    @strawberry.field(description="The programs of the home that replays may run. Needs the scope `replay`.")
+    @query("The programs of the home that replays may run. Needs the scope `replay`.", scope=Scope.REPLAY, costly=True)
     async def registrations(self, info: Info) -> list[Registration]:
         """By job. They are the default tenant's."""
         return [Registration.of(view) for view in await registration_service(info).programs(info.context.tenant)]
 
-    @strawberry.field(description="The latest replays, newest first.")
+    @query("The latest replays, newest first.", scope=Scope.READ, costly=False)
     async def replays(self, info: Info, first: int = 20) -> list[Replay]:
         """Of the tenant."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
@@ -194,13 +220,13 @@ class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
         await audit_differences(info, found)
         return [Replay.of(replay) for replay in found]
 
-    @strawberry.field(description="The current state of a recapture; null if the service knows of none with this id (any more).")
+    @query("The current state of a recapture; null if the service knows of none with this id (any more).", scope=Scope.READ, costly=False)
     async def recapture(self, info: Info, id: strawberry.ID) -> Recapture | None:
         """Of the tenant."""
         found = await recapture_service(info).get(info.context.tenant, id)
         return Recapture.of(found) if found else None
 
-    @strawberry.field(description="The latest recaptures since the service was started, newest first.")
+    @query("The latest recaptures since the service was started, newest first.", scope=Scope.READ, costly=False)
     async def recaptures(self, info: Info, first: int = 20) -> list[Recapture]:
         """Of the tenant."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)

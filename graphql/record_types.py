@@ -19,6 +19,7 @@ from headwater.graph.trace.answer import TracedRecord as DomainRecord
 from headwater.graph.trace.lineage_path import path_graph
 from headwater.graph.views.request import at_most
 from headwater.graphql.limits import MAX_RECORDS, MAX_ROWS, bounded
+from headwater.graphql.root_fields import COSTLY
 from headwater.graphql.row_numbers import RowNumber
 from headwater.graphql.types import Info, LineageGraph
 
@@ -257,7 +258,7 @@ class Trace:
         return LineageGraph.of(graph)
 
     @strawberry.field(
-        description="Datasets on the path that are known as a whole alone, up to three, of which the caller may start a recapture."
+        description="Datasets on the path without known records, up to three, for which the caller may start a recapture.", metadata=COSTLY
     )
     async def recapturable(self, info: Info) -> list[strawberry.ID]:
         """Empty where the caller has not the scope `replay`, or no program of theirs is registered."""

@@ -16,12 +16,12 @@ from strawberry.types.graphql import OperationType
 
 from headwater.errors import HeadwaterError
 from headwater.graphql.audit import Act, Decision
-from headwater.graphql.authorization import close_mutations, close_queries, close_subscriptions
 from headwater.graphql.context import Context
 from headwater.graphql.document import DocumentLimits
 from headwater.graphql.errors import DomainErrors, graphql_error, is_internal, logger
 from headwater.graphql.mutation import Mutation
 from headwater.graphql.query import Query
+from headwater.graphql.root_fields import access_of, costly_fields, guard_fields
 from headwater.graphql.row_numbers import SCALAR, RowNumber
 from headwater.graphql.subscription import Subscription
 from headwater.graphql.values import to_json
@@ -30,17 +30,14 @@ from headwater.graphql.values import to_json
 class _Schema(strawberry.Schema):
     def __init__(self, **parts: Any) -> None:
         super().__init__(**parts)
-        if (mutations := self._schema.mutation_type) is not None:
-            close_mutations(mutations)
-        if (queries := self._schema.query_type) is not None:
-            close_queries(queries)
-        if (subscriptions := self._schema.subscription_type) is not None:
-            close_subscriptions(subscriptions)
+        guard_fields(self._schema)
+        self.access = access_of(self._schema)
+        self.costly_fields = costly_fields(self._schema)
 
     async def stream(
         self, query: str | None, variable_values: dict[str, Any] | None = None, context_value: Any = None, *rest: Any, **more: Any
     ) -> StreamResult:
-        """What is asked for on a WebSocket: subscriptions alone, each with a context of its own. All else comes by POST."""
+        """Answer on a WebSocket: subscriptions only, each with a context of its own. Everything else comes by POST."""
         more["allowed_operation_types"] = (OperationType.SUBSCRIPTION,)
 
         async def results() -> StreamResult:
@@ -59,7 +56,7 @@ class _Schema(strawberry.Schema):
         return results()
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
-        """Log what is a fault of ours, and audit a document that is over a bound; what else the caller did wrong is told to the caller."""
+        """Log faults of Headwater, and audit a document over a bound. The caller sees all other errors."""
         context = execution_context.context if execution_context else None
         for error in errors:
             if is_internal(error):
@@ -72,13 +69,10 @@ _JSON = strawberry.scalar(
     name="JSON", description="Any JSON value. Integers beyond 2^53, NaN and infinities are text; times are ISO 8601.", serialize=to_json
 )
 
-schema: strawberry.Schema = _Schema(
+schema = _Schema(
     query=Query,
     mutation=Mutation,
     subscription=Subscription,
     config=StrawberryConfig(scalar_map={JSON: _JSON, RowNumber: SCALAR}),
-    extensions=[
-        DocumentLimits,
-        DomainErrors,
-    ],
+    extensions=[DocumentLimits, DomainErrors],
 )

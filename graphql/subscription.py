@@ -22,6 +22,7 @@ from strawberry import UNSET
 
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph import model
+from headwater.graph.access.scopes import Scope
 from headwater.graph.model import NodeKind
 from headwater.graphql.context import Context
 from headwater.graphql.limits import MAX_PAGE, bounded
@@ -29,6 +30,7 @@ from headwater.graphql.mutation import replay_service
 from headwater.graphql.query import audit_differences
 from headwater.graphql.recaptures import Recapture, RecaptureView, recapture_service
 from headwater.graphql.replays import Replay, ReplayView
+from headwater.graphql.root_fields import subscription
 from headwater.graphql.types import Info, Node
 
 
@@ -61,7 +63,11 @@ class Progress:
 class Subscription:
     """The root of all subscriptions."""
 
-    @strawberry.subscription(description="Runs that are new or say something new. First an empty list: from then on nothing is left out.")
+    @subscription(
+        "Runs that are new or say something new. First an empty list: from then on nothing is left out.",
+        scope=Scope.READ,
+        in_namespaces=True,
+    )
     async def runs(
         self, info: Info, job: strawberry.ID | None = UNSET, states: list[str] | None = UNSET
     ) -> AsyncGenerator[list[Node], None]:
@@ -77,8 +83,10 @@ class Subscription:
             async for nodes in changes:
                 yield nodes
 
-    @strawberry.subscription(
-        description="Runs of which a capture arrived, with what it says of itself. First an empty list: from then on nothing is left out."
+    @subscription(
+        "Runs of which a capture arrived, with what it says of itself. First an empty list: from then on nothing is left out.",
+        scope=Scope.READ,
+        in_namespaces=True,
     )
     async def captures(self, info: Info, job: strawberry.ID | None = UNSET) -> AsyncGenerator[list[Node], None]:
         """`job` is the id of the job that they are of."""
@@ -86,7 +94,7 @@ class Subscription:
             async for nodes in changes:
                 yield nodes
 
-    @strawberry.subscription(description="The latest replays, each when it is new or has come further; first as they stand.")
+    @subscription("The latest replays, each when it is new or has come further; first as they stand.", scope=Scope.READ)
     async def replays(self, info: Info, id: strawberry.ID | None = UNSET, first: int = 20) -> AsyncGenerator[list[Replay], None]:
         """`id` for one alone."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
@@ -99,7 +107,7 @@ class Subscription:
                 await audit_differences(info, views)
                 yield [Replay.of(view) for view in views]
 
-    @strawberry.subscription(description="The latest recaptures, each when it is new or has come further; first as they stand.")
+    @subscription("The latest recaptures, each when it is new or has come further; first as they stand.", scope=Scope.READ)
     async def recaptures(self, info: Info, id: strawberry.ID | None = UNSET, first: int = 20) -> AsyncGenerator[list[Recapture], None]:
         """`id` for one alone."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
@@ -111,7 +119,7 @@ class Subscription:
             async for views in changes:
                 yield [Recapture.of(view) for view in views]
 
-    @strawberry.subscription(description="How far the service has come, at once and each time that it has come further.")
+    @subscription("How far the service has come, at once and each time that it has come further.", scope=Scope.READ, in_namespaces=True)
     async def progress(self, info: Info) -> AsyncGenerator[Progress, None]:
         """Of the tenant."""
         sent: Progress | None = None

@@ -9,7 +9,9 @@ import strawberry
 from strawberry import UNSET
 
 from headwater.graph import versions as domain
+from headwater.graph.access.scopes import Scope
 from headwater.graphql.limits import MAX_PAGE, bounded
+from headwater.graphql.root_fields import query
 from headwater.graphql.types import Info, Node
 
 strawberry.enum(domain.BlockMode, description="BASE replaces the dataset. DELTA adds to it or changes it.")
@@ -77,7 +79,7 @@ class Consumer:
 class VersionQuery:
     """The part of the root about versions."""
 
-    @strawberry.field(description="The blocks of a dataset, the latest first.")
+    @query("The blocks of a dataset, the latest first.", scope=Scope.READ, costly=True, in_namespaces=True)
     async def blocks(self, info: Info, dataset: strawberry.ID, first: int = 20, before: int | None = UNSET) -> BlockPage:
         """One page of blocks whose sequence is below `before`."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
@@ -91,7 +93,7 @@ class VersionQuery:
             before=page[-1].sequence if len(older) > size else None,
         )
 
-    @strawberry.field(description="The jobs that read a dataset, the one that is furthest behind first.")
+    @query("The jobs that read a dataset, the one that is furthest behind first.", scope=Scope.READ, costly=True, in_namespaces=True)
     async def consumers(self, info: Info, dataset: strawberry.ID) -> list[Consumer]:
         """At most 1,000 jobs."""
         context = info.context

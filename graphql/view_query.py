@@ -9,11 +9,13 @@ import strawberry
 from strawberry import UNSET
 
 from headwater.graph import views as domain
+from headwater.graph.access.scopes import Scope
 from headwater.graph.stores.protocol import Direction
 from headwater.graphql.fields import FieldAccess, FieldLineage
 from headwater.graphql.impact import ImpactPage, RecordSet, impact_page
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, bounded
 from headwater.graphql.names import id_of, with_ids
+from headwater.graphql.root_fields import query
 from headwater.graphql.types import Info
 from headwater.graphql.view_input import MAX_EDGES, ViewInput
 from headwater.graphql.view_types import LineageView, LinkMembers, ViewDifference
@@ -23,8 +25,11 @@ from headwater.graphql.view_types import LineageView, LinkMembers, ViewDifferenc
 class ViewQuery:
     """The questions of views; the root query inherits them."""
 
-    @strawberry.field(
-        description="Lineage around a focus, zoomed to levels and masked; zooming and masking never change which nodes lead to which."
+    @query(
+        "Lineage around a focus, zoomed to levels and masked; zooming and masking never change which nodes lead to which.",
+        scope=Scope.READ,
+        costly=True,
+        in_namespaces=True,
     )
     async def view(self, info: Info, view: ViewInput, first: int = 2000, edges: int = 20_000, after: str | None = UNSET) -> LineageView:
         """One page."""
@@ -32,7 +37,7 @@ class ViewQuery:
         links = bounded(edges, "edges", low=1, high=MAX_EDGES)
         return await LineageView.of(info, await with_ids(info, view.request(first=size, edges=links, after=after or None)))
 
-    @strawberry.field(description="The members of one link of a view, and the masked nodes between.")
+    @query("The members of one link of a view, and the masked nodes between.", scope=Scope.READ, costly=True, in_namespaces=True)
     async def view_link(
         self, info: Info, view: ViewInput, src: strawberry.ID, dst: strawberry.ID, first: int = 100, after: str | None = UNSET
     ) -> LinkMembers:
@@ -40,12 +45,17 @@ class ViewQuery:
         made = await domain.view(info.context.graph, info.context.tenant, await with_ids(info, view.request()))
         return await LinkMembers.of(info, made, src, dst, first, after or None)
 
-    @strawberry.field(description="What changed in a view between two instants.")
+    @query("What changed in a view between two instants.", scope=Scope.READ, costly=True, in_namespaces=True)
     async def view_difference(self, info: Info, view: ViewInput, before: str, after: str) -> ViewDifference:
         """The view's own time is not used."""
         return await ViewDifference.of(info, await with_ids(info, view.request()), before, after)
 
-    @strawberry.field(description="Everything downstream (impact) or upstream (causes) of nodes, or of a record set; nearest first.")
+    @query(
+        "Everything downstream (impact) or upstream (causes) of nodes, or of a record set; nearest first.",
+        scope=Scope.READ,
+        costly=True,
+        in_namespaces=True,
+    )
     async def impact(
         self,
         info: Info,
@@ -59,7 +69,12 @@ class ViewQuery:
         """Of `records` where they are given."""
         return await impact_page(info, list(focus or ()), records or None, direction, depth, first, after or None)
 
-    @strawberry.field(description="Which jobs read, wrote, created or dropped a column, in a window; earliest first.")
+    @query(
+        "Which jobs read, wrote, created or dropped a column, in a window; earliest first.",
+        scope=Scope.READ,
+        costly=True,
+        in_namespaces=True,
+    )
     async def field_access(
         self, info: Info, column: strawberry.ID, since: str | None = UNSET, until: str | None = UNSET
     ) -> list[FieldAccess]:
@@ -68,7 +83,12 @@ class ViewQuery:
         found = await domain.field_access(info.context.graph, info.context.tenant, named, since=since or None, until=until or None)
         return [FieldAccess.of(access) for access in found]
 
-    @strawberry.field(description="The lineage of a column: simple (its ends, with the operations between) or detailed (each step).")
+    @query(
+        "The lineage of a column: simple (its ends, with the operations between) or detailed (each step).",
+        scope=Scope.READ,
+        costly=True,
+        in_namespaces=True,
+    )
     async def field_lineage(
         self, info: Info, column: strawberry.ID, direction: Direction = Direction.UPSTREAM, detailed: bool = False, depth: int = 50
     ) -> FieldLineage:

@@ -1,7 +1,7 @@
 """The rule of each endpoint: one table, for the guard.
 
 An endpoint without a rule does not exist for any caller, even if the application has a route for it. A new endpoint stays closed until
-somebody decides who may call it. `headwater.graphql.authorization` has the scopes of GraphQL's mutations.
+somebody decides who may call it. Each field of GraphQL states its own (`headwater.graphql.root_fields`).
 """
 
 from __future__ import annotations

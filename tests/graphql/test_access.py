@@ -1,12 +1,11 @@
-"""Mutations ask for a scope before they do anything, and one that nobody named is closed."""
+"""Root fields of the schema check a scope before they do anything, and must declare it."""
 
 import pytest
 import strawberry
 
 from headwater.errors import KeyRequiredError
 from headwater.graph.access.scopes import Scope
-from headwater.graphql import authorization
-from headwater.graphql.authorization import MUTATIONS, QUERIES, close_mutations
+from headwater.graphql.root_fields import access_of
 from headwater.graphql.schema import schema
 
 _TRIED = {
@@ -28,11 +27,13 @@ _ASKED = {
 }
 
 
-def test_every_mutation_is_named() -> None:
-    """A new mutation fails here until it has a scope in the table and a request in this test."""
-    mutations = schema._schema.mutation_type
-    assert mutations is not None
-    assert set(mutations.fields) == set(MUTATIONS) == set(_TRIED)
+MUTATIONS = {name: access.scope for name, access in schema.access["Mutation"].items()}
+QUERIES = {name: access.scope for name, access in schema.access["Query"].items() if access.scope is not Scope.READ}
+
+
+def test_every_mutation_is_tried() -> None:
+    """A new mutation fails here until it has a request in this test."""
+    assert set(MUTATIONS) == set(_TRIED)
 
 
 @pytest.mark.parametrize("name", sorted(MUTATIONS))
@@ -74,22 +75,12 @@ async def test_an_alias_or_a_fragment_does_not_get_round_the_scope(context, refu
     assert (await refused(hidden, of=context(require=refuse))).extensions["code"] == "KeyRequiredError"
 
 
-async def test_a_mutation_that_nobody_named_is_closed_to_everybody(context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_field_without_a_scope_is_refused_when_the_schema_is_made() -> None:
     @strawberry.type
     class Query:
-        nothing: int = 0
-
-    @strawberry.type
-    class Mutation:
-        @strawberry.mutation
+        @strawberry.field
         async def added_later(self) -> int:
             return 1
 
-    made = strawberry.Schema(query=Query, mutation=Mutation)
-    assert made._schema.mutation_type is not None
-    close_mutations(made._schema.mutation_type)
-    result = await made.execute("mutation { addedLater }", context_value=context())
-    assert result.errors is not None
-    assert "is closed" in result.errors[0].message
-    monkeypatch.setattr(authorization, "MUTATIONS", {"addedLater": Scope.READ})
-    assert (await made.execute("mutation { addedLater }", context_value=context())).data == {"addedLater": 1}
+    with pytest.raises(TypeError, match=r"Query\.addedLater states no scope"):
+        access_of(strawberry.Schema(query=Query)._schema)
