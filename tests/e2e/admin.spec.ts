@@ -7,10 +7,10 @@ test('a key is made, used, found in the audit log and revoked; who signs out is 
   await expect(page.getByRole('link', { name: 'Administration' })).toHaveCount(0);
   await page.goto(process.env.HEADWATER_E2E_ADMIN_LINK ?? '');
   await page.getByRole('link', { name: 'Administration' }).click();
-  const form = page.getByRole('form', { name: 'Make a key' });
+  const form = page.getByRole('form', { name: 'Create a key' });
   await form.getByRole('textbox', { name: 'Name' }).fill('loader');
   await form.getByRole('combobox', { name: 'Role' }).selectOption('viewer');
-  await form.getByRole('button', { name: 'Make a key' }).click();
+  await form.getByRole('button', { name: 'Create a key' }).click();
   const secret = await page.getByText(/^hwk_/).innerText();
   const asks = () =>
     fetch(`${process.env.HEADWATER_E2E_SERVICE}/api/v1/session`, { headers: { Authorization: `Bearer ${secret}` } });
@@ -31,7 +31,7 @@ test('a key is made, used, found in the audit log and revoked; who signs out is 
   }
 
   await row.getByRole('button', { name: /^Revoke/ }).click();
-  await row.getByRole('button', { name: /for good$/ }).click();
+  await row.getByRole('button', { name: /^Confirm/ }).click();
   await expect(row).toHaveCount(0);
   expect((await asks()).status).toBe(401);
 

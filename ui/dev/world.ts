@@ -12,6 +12,8 @@ export interface WorldNode {
   properties: Record<string, unknown>;
   /** Id of the container. */
   parent?: string;
+  /** The ledger of a run. */
+  ledger?: object;
 }
 
 export interface WorldEdge {
@@ -111,13 +113,12 @@ export const JOBS = jobs.map((job, index) => ({
 }));
 
 function runNode(job: (typeof JOBS)[number], index: number): WorldNode {
-  const capture = job.coarse
+  const ledger = job.coarse
     ? {
         status: 'refused',
-        mode: 'active',
         problems: [{ operator: 'RDD', reason: 'record capture does not cover RDD programs', kind: 'refused' }],
       }
-    : { status: 'complete', mode: 'active', problems: [], cost: { rows: 26115, bytes: 184320, planning_ms: 3.1 } };
+    : { status: 'complete', problems: [], rows: 26115, bytes: 184320 };
   return {
     id: job.run,
     kind: 'RUN',
@@ -127,8 +128,8 @@ function runNode(job: (typeof JOBS)[number], index: number): WorldNode {
       state: 'COMPLETE',
       startedAt: new Date(Date.UTC(2026, 1, 3, 9, index, 0)).toISOString(),
       endedAt: new Date(Date.UTC(2026, 1, 3, 9, index, 7 + index)).toISOString(),
-      capture,
     },
+    ledger,
   };
 }
 

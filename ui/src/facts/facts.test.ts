@@ -6,57 +6,24 @@ import { schemaOf } from './schema';
 import { bytesText } from './size';
 import { ago, duration, instantText } from './time';
 
-const run = (properties: unknown, id = 'run:1') => runFacts({ id, properties });
+const run = (properties: unknown, id = 'run:1', status?: string) =>
+  runFacts({ id, properties, ...(status && { ledger: { status, problems: [], rows: null, bytes: null } }) });
 
-test('a run with its whole capture is good, with less it is partial', () => {
-  expect(healthOf(run({ state: 'COMPLETE', capture: { status: 'complete' } }))).toBe('good');
-  expect(healthOf(run({ state: 'COMPLETE', capture: { status: 'refused' } }))).toBe('partial');
+test('a successful run is good if its ledger is complete, otherwise partial', () => {
+  expect(healthOf(run({ state: 'COMPLETE' }, 'run:1', 'complete'))).toBe('good');
+  expect(healthOf(run({ state: 'COMPLETE' }, 'run:1', 'refused'))).toBe('partial');
   expect(healthOf(run({ state: 'COMPLETE' }))).toBe('partial');
 });
 
-test('a run that failed is failed, whatever it captured; one that did not end is running', () => {
-  expect(healthOf(run({ state: 'FAIL', capture: { status: 'complete' } }))).toBe('failed');
+test('a run that failed is failed whatever its ledger says, and a run without an end is running', () => {
+  expect(healthOf(run({ state: 'FAIL' }, 'run:1', 'complete'))).toBe('failed');
   expect(healthOf(run({ state: 'START' }))).toBe('running');
   expect(healthOf(undefined)).toBe('unknown');
 });
 
-test('of a run that failed something is missing, however complete its capture was', () => {
-  const { ledger } = run({ state: 'FAIL', headwater_capture: { status: 'complete', problems: [] } });
-  expect(ledger.status).toBe('failed');
-  expect(ledger.problems).toHaveLength(1);
-});
-
-test('a ledger says what is missing and why, and survives what any producer may have written', () => {
-  const { ledger } = run({
-    capture: {
-      status: 'partial',
-      problems: [{ operator: 'Generate', reason: 'not covered', kind: 'refused' }, 'noise', {}],
-      cost: { rows: 12 },
-    },
-  });
-  expect(ledger.problems[0]).toEqual({ operator: 'Generate', reason: 'not covered', kind: 'refused' });
-  expect(ledger.problems).toHaveLength(3);
-  expect(ledger.rows).toBe(12);
-  expect(run(null).ledger).toMatchObject({ status: 'unknown', problems: [] });
+test('properties that are no object have no facts', () => {
+  expect(run(null)).toMatchObject({ state: 'OTHER', ledger: undefined });
   expect(run(['x']).state).toBe('OTHER');
-});
-
-test('a facet is enough to know of a refusal, and not enough to know that all arrived', () => {
-  const refused = {
-    status: 'refused',
-    mode: 'active',
-    problems: [{ operator: 'RDD', reason: 'not captured', kind: 'refused' }],
-  };
-  expect(run({ headwater_capture: refused }).ledger).toMatchObject({ status: 'refused', mode: 'active' });
-  const announced = { status: 'complete', capture: '5ed4' };
-  expect(run({ headwater_capture: announced }).ledger).toMatchObject({
-    status: 'partial',
-    problems: [{ operator: 'delivery' }],
-  });
-  expect(run({ headwater_capture: announced, capture: announced }).ledger).toMatchObject({
-    status: 'complete',
-    problems: [],
-  });
 });
 
 test('the latest run comes first', () => {
@@ -166,9 +133,4 @@ test('times and sizes read as one says them', () => {
     '184 kB',
     '5.0 GB',
   ]);
-});
-
-test('what the service left out of the events of a run is missing', () => {
-  const left = { operator: '/hours', reason: '1 column without a name is not listed', kind: 'missing' };
-  expect(run({ state: 'COMPLETE', leftOut: [left] }).ledger.problems).toEqual([left]);
 });

@@ -22,7 +22,7 @@ export function jobTitle(name: string): string {
 
 /** The title of a job with a given id or name. */
 export function jobTitleOf(job: string): string {
-  return jobTitle(job.startsWith('job:') || job.startsWith('pipeline:') ? (parseId(job).parts.at(-1) ?? job) : job);
+  return jobTitle(job.startsWith('job:') || job.startsWith('pipeline:') ? pathOf(job) : job);
 }
 
 const LONG_TITLE = 18;
@@ -40,6 +40,16 @@ export function jobWords(name: string, caption: string): { title: string; captio
 export function gapTitle(what: string): string {
   if (what.startsWith('job:')) return jobTitleOf(what);
   return what.startsWith('local:') ? OWN_ROWS : what;
+}
+
+/** The path of a dataset, from its id. */
+export function pathOf(dataset: string): string {
+  return parseId(dataset).parts.at(-1) ?? dataset;
+}
+
+/** The last part of the path of a dataset, from its id. */
+export function titleOf(dataset: string): string {
+  return baseName(pathOf(dataset));
 }
 
 export function baseName(name: string): string {

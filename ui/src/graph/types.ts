@@ -1,12 +1,14 @@
-import type { EdgeKind, NodeKind } from '../api/generated/graphql';
+import type { EdgeKind, LedgerFragment, NodeKind } from '../api/generated/graphql';
 
 /** A container of data or of actors, as the service gives it. */
 export interface GraphNode {
   id: string;
   kind: NodeKind;
   name: string;
-  /** Absent where only the shape of a lineage is known. */
+  /** Absent if only the shape of the lineage is known. */
   properties?: unknown;
+  /** What was captured of a run. Other nodes have none. */
+  ledger?: LedgerFragment['ledger'];
 }
 
 /** A link in the direction in which data flows. */

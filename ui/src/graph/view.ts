@@ -1,5 +1,5 @@
 import { datasetOfColumn, parseId } from './ids';
-import { baseName, jobWords, shortNames } from './names';
+import { baseName, jobWords, pathOf, shortNames } from './names';
 import { MAX_CARDS } from './neighbourhood';
 import type { Card, Draft } from './scene';
 import { type GraphNode, isData } from './types';
@@ -51,7 +51,7 @@ function makeCards(nodes: readonly ViewNode[]): Card[] {
     ({ node }) => datasetOfColumn(node.id),
   );
   const others = nodes.filter(({ node }) => node.kind !== 'COLUMN' && !columns.has(node.id));
-  const datasets = [...columns.keys()].map((id) => [id, parseId(id).parts.at(-1) ?? id] as const);
+  const datasets = [...columns.keys()].map((id) => [id, pathOf(id)] as const);
   const named = others.filter(({ node }) => node.kind === 'PLATFORM' || node.kind === 'DATASET');
   const titles = shortNames([...named.map(({ node }) => [node.id, node.name] as const), ...datasets]);
   return [

@@ -1,22 +1,23 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { TraceDocument, TraceJobAnswerDocument, type TraceQueryVariables } from '../api/generated/graphql';
+import { keyOf } from '../api/query';
 import { request } from '../api/request';
 import { type Location, tracedRecord } from '../location/location';
 import type { Target } from './useTarget';
 
 const LIMIT = 1000;
 
-/** Where the record that the location names came from, or where it went, as records of a target. The last answer stays while the next is on its way. */
+/** The trace that the location describes. While an answer loads, the previous answer stays. */
 export function useTrace(location: Location, target: Target) {
   const client = useQueryClient();
-  const asked = traceOf(location, target);
+  const variables = traceVariables(location, target);
   return useQuery({
-    queryKey: ['trace', asked],
+    queryKey: [...keyOf(TraceDocument), variables],
     queryFn: async ({ signal }) => {
-      // Of a trace that was followed as a job, the answer is there as long as the service remembers it.
-      const id = client.getQueryData<string>(jobKey(asked));
+      // The service remembers the answer of a trace that ran as a job for some time.
+      const id = client.getQueryData<string>(jobKey(variables));
       const job = id ? (await request(TraceJobAnswerDocument, { id }, signal)).traceJob : null;
-      return job?.answer ? { trace: job.answer } : request(TraceDocument, asked, signal);
+      return job?.answer ? { trace: job.answer } : request(TraceDocument, variables, signal);
     },
     select: (answer) => answer.trace,
     enabled: tracedRecord(location) !== undefined && !target.isPending,
@@ -24,8 +25,7 @@ export function useTrace(location: Location, target: Target) {
   });
 }
 
-/** The question that a location asks. */
-export function traceOf(location: Location, { to }: Target): TraceQueryVariables {
+export function traceVariables(location: Location, { to }: Target): TraceQueryVariables {
   const record = tracedRecord(location);
   return {
     dataset: record?.dataset ?? '',
@@ -40,7 +40,7 @@ export function traceOf(location: Location, { to }: Target): TraceQueryVariables
 
 export const LARGE_TRACES = ['trace job of'] as const;
 
-/** Where the id of the job that follows a trace is remembered. */
-export function jobKey(asked: TraceQueryVariables) {
-  return [...LARGE_TRACES, asked] as const;
+/** The cache key of the id of the job that answers a trace. */
+export function jobKey(variables: TraceQueryVariables) {
+  return [...LARGE_TRACES, variables] as const;
 }

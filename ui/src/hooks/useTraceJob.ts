@@ -1,21 +1,20 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import {
   CancelTraceDocument,
   StartTraceDocument,
   TraceJobDocument,
   type TraceQueryVariables,
 } from '../api/generated/graphql';
-import { request } from '../api/request';
-import { useSession } from './useSession';
+import { queryOf } from '../api/query';
+import { useChange } from './useChange';
 import { jobKey } from './useTrace';
 
 const WHILE_RUNNING = 1000;
 
-/** A trace that is too large to be answered at once, followed by the service as a job. It goes on where the page is left. */
-export function useTraceJob(asked: TraceQueryVariables) {
+/** A large trace that runs as a job of the service. The job continues when the reader leaves the page. */
+export function useTraceJob(variables: TraceQueryVariables) {
   const client = useQueryClient();
-  const { token } = useSession();
-  const key = jobKey(asked);
+  const key = jobKey(variables);
   const { data: id } = useQuery<string | null>({
     queryKey: key,
     queryFn: () => null,
@@ -23,20 +22,15 @@ export function useTraceJob(asked: TraceQueryVariables) {
     gcTime: Number.POSITIVE_INFINITY,
   });
   const job = useQuery({
-    queryKey: ['trace job', id],
-    queryFn: ({ signal }) => request(TraceJobDocument, { id: id ?? '' }, signal),
+    ...queryOf(TraceJobDocument, { id: id ?? '' }),
     select: (answer) => answer.traceJob,
     enabled: Boolean(id),
     refetchInterval: (query) => (isRunning(query.state.data?.traceJob?.state) ? WHILE_RUNNING : false),
   });
-  const start = useMutation({
-    mutationFn: () => request(StartTraceDocument, asked, undefined, token),
-    onSuccess: (answer) => client.setQueryData(key, answer.startTrace.id),
+  const start = useChange(StartTraceDocument, {
+    onSuccess: ({ startTrace }) => client.setQueryData(key, startTrace.id),
   });
-  const cancel = useMutation({
-    mutationFn: () => request(CancelTraceDocument, { id: id ?? '' }, undefined, token),
-    onSuccess: () => job.refetch(),
-  });
+  const cancel = useChange(CancelTraceDocument, { stale: [TraceJobDocument] });
   return { id, job, start, cancel };
 }
 

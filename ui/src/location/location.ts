@@ -1,4 +1,4 @@
-/** What the page shows, as its address says it: everything needed to come back to it, and nothing else. */
+/** The address of the page. An address contains everything that is needed to show the same page again. */
 
 import type { Growth, Side } from '../graph/neighbourhood';
 import { formatView, parseView, type ViewChoice } from '../graph/zoom';
@@ -8,13 +8,15 @@ export type SemanticsChoice = 'witness' | 'influence';
 export type DirectionChoice = 'backward' | 'forward';
 
 export interface Location {
-  /** The page of whoever administers the service; absent: the pages of data. */
-  page?: 'admin';
+  /** Name of a page in the registry. */
+  page?: string;
+  /** Id of an item on that page, for example a replay. */
+  item?: string;
   /** Id of the dataset whose rows are shown. */
   dataset?: string;
   /** DuckDB predicate over its rows. */
   where?: string;
-  /** The order of its rows; absent: as they stand in their files. */
+  /** Order of its rows. The default is the order in the files. */
   sort?: SortOrder;
   /** File of the traced record. */
   file?: string;
@@ -24,31 +26,28 @@ export interface Location {
   column?: string;
   semantics: SemanticsChoice;
   direction: DirectionChoice;
-  /** Id of the one dataset whose records are asked for, or `EVERYTHING`; absent: the one that the value came from, as far as known. */
+  /** Id of the dataset in which a trace ends, or `EVERYTHING`. The default is the dataset from which the value came, if it is known. */
   to?: string;
-  /** How the lineage of the dataset is drawn; absent: every dataset and job. */
+  /** Levels and masks of the drawing. The default shows every dataset and job. */
   view?: ViewChoice;
-  /** Whether more of the lineage is drawn than the path of the trace. */
+  /** Whether the drawing shows more than the path of the trace. */
   around?: boolean;
-  /** Where the drawing was let grow, in order. */
+  /** Nodes whose neighbours the reader added to the drawing, in order. */
   grown?: readonly Growth[];
 }
 
-/** The target that stands for every end of the lineage. */
+/** The target of a trace to all ends of the lineage. */
 export const EVERYTHING = 'all';
 
 export const HOME: Location = { semantics: 'witness', direction: 'backward' };
 
-export const ADMIN: Location = { ...HOME, page: 'admin' };
-
-/** A record by its place. */
 export interface TracedRecord {
   dataset: string;
   file: string;
   row: number;
 }
 
-/** The record that is traced, if the location names one whole. */
+/** The traced record, if the location contains all its parts. */
 export function tracedRecord(location: Location): TracedRecord | undefined {
   const { dataset, file, row } = location;
   return dataset !== undefined && file !== undefined && row !== undefined ? { dataset, file, row } : undefined;
@@ -59,7 +58,8 @@ export function parseLocation(search: string): Location {
   const text = (key: string) => query.get(key) || undefined;
   const row = Number.parseInt(query.get('row') ?? '', 10);
   return defined({
-    page: query.get('page') === 'admin' ? ('admin' as const) : undefined,
+    page: text('page'),
+    item: text('item'),
     dataset: text('dataset'),
     where: text('where'),
     sort: parseSort(query),
@@ -75,12 +75,13 @@ export function parseLocation(search: string): Location {
   });
 }
 
-/** The query part of the address, `''` for the start. Semantics and direction are written out where a record is traced. */
+/** The query part of the address, `''` for the start page. An address of a trace always contains its semantics and direction. */
 export function formatLocation(location: Location): string {
   const query = new URLSearchParams();
-  const { page, dataset, where, grown } = location;
-  if (page) query.set('page', page);
+  const { page, item, dataset, where, grown } = location;
   if (dataset) query.set('dataset', dataset);
+  if (page) query.set('page', page);
+  if (page && item) query.set('item', item);
   if (where) query.set('where', where);
   if (tracedRecord(location)) formatTrace(location, query);
   else if (dataset) formatDataset(location, query);

@@ -154,6 +154,8 @@ export type SearchQueryVariables = Exact<{
 
 export type SearchQuery = { search: { cursor: string | null, total: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown, containers: Array<{ id: string, kind: NodeKind, name: string }> }> } };
 
+export type LedgerFragment = { ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null };
+
 export type LineageQueryVariables = Exact<{
   focus: Array<string> | string;
   direction: Direction;
@@ -162,7 +164,7 @@ export type LineageQueryVariables = Exact<{
 }>;
 
 
-export type LineageQuery = { lineage: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> } };
+export type LineageQuery = { lineage: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> } };
 
 export type LineageShapeQueryVariables = Exact<{
   focus: Array<string> | string;
@@ -181,7 +183,7 @@ export type NodeQueryVariables = Exact<{
 }>;
 
 
-export type NodeQuery = { node: { id: string, kind: NodeKind, name: string, properties: unknown, containers: Array<{ id: string, kind: NodeKind, name: string }>, children: { total: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }> } } | null };
+export type NodeQuery = { node: { id: string, kind: NodeKind, name: string, properties: unknown, containers: Array<{ id: string, kind: NodeKind, name: string }>, children: { total: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null }> } } | null };
 
 export type RowsQueryVariables = Exact<{
   dataset: string;
@@ -358,6 +360,19 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
+export const LedgerFragmentDoc = new TypedDocumentString(`
+    fragment Ledger on Node {
+  ledger {
+    status
+    problems {
+      operator
+      reason
+    }
+    rows
+    bytes
+  }
+}
+    `, {"fragmentName":"Ledger"}) as unknown as TypedDocumentString<LedgerFragment, unknown>;
 export const TraceAnswerFragmentDoc = new TypedDocumentString(`
     fragment TraceAnswer on Trace {
   semantics
@@ -462,6 +477,7 @@ export const LineageDocument = new TypedDocumentString(`
       kind
       name
       properties
+      ...Ledger
     }
     edges {
       src
@@ -472,7 +488,17 @@ export const LineageDocument = new TypedDocumentString(`
     truncated
   }
 }
-    `) as unknown as TypedDocumentString<LineageQuery, LineageQueryVariables>;
+    fragment Ledger on Node {
+  ledger {
+    status
+    problems {
+      operator
+      reason
+    }
+    rows
+    bytes
+  }
+}`) as unknown as TypedDocumentString<LineageQuery, LineageQueryVariables>;
 export const LineageShapeDocument = new TypedDocumentString(`
     query LineageShape($focus: [ID!]!, $direction: Direction!, $depth: Int!, $limit: Int!) {
   lineage(focus: $focus, direction: $direction, depth: $depth, limit: $limit) {
@@ -508,12 +534,23 @@ export const NodeDocument = new TypedDocumentString(`
         kind
         name
         properties
+        ...Ledger
       }
       total
     }
   }
 }
-    `) as unknown as TypedDocumentString<NodeQuery, NodeQueryVariables>;
+    fragment Ledger on Node {
+  ledger {
+    status
+    problems {
+      operator
+      reason
+    }
+    rows
+    bytes
+  }
+}`) as unknown as TypedDocumentString<NodeQuery, NodeQueryVariables>;
 export const RowsDocument = new TypedDocumentString(`
     query Rows($dataset: ID!, $where: String, $order: RowOrder, $first: Int!, $offset: Int!) {
   rows(

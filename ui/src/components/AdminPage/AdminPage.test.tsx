@@ -5,22 +5,22 @@ import { renderPage } from '../../../dev/renderPage';
 
 const ADMIN = { scopes: ['admin', 'audit', 'read'] };
 
-test('who may not administer is offered nothing, and the address says so', async () => {
+test('a session without the scope finds no link, and the address explains the refusal', async () => {
   renderPage('/?page=admin');
-  expect(await screen.findByText('This session may not administer.')).toBeVisible();
+  expect(await screen.findByText('This session may not open “Administration”.')).toBeVisible();
   expect(screen.queryByRole('link', { name: 'Administration' })).toBeNull();
   expect(screen.queryByRole('heading', { name: 'Keys' })).toBeNull();
 });
 
-test('a key is made and told once, with the token of the page', async () => {
+test('a key is created and shown once, with the token of the page', async () => {
   const user = userEvent.setup();
   const { fetch } = renderPage('/', ADMIN);
   await user.click(await screen.findByRole('link', { name: 'Administration' }));
-  const form = await screen.findByRole('form', { name: 'Make a key' });
+  const form = await screen.findByRole('form', { name: 'Create a key' });
   await within(form).findByRole('option', { name: 'producer' });
   await user.type(within(form).getByRole('textbox', { name: 'Name' }), 'loader');
   await user.selectOptions(within(form).getByRole('combobox', { name: 'Role' }), 'producer');
-  await user.click(within(form).getByRole('button', { name: 'Make a key' }));
+  await user.click(within(form).getByRole('button', { name: 'Create a key' }));
   expect(await screen.findByText('hwk_00000001_secret')).toBeVisible();
   const table = screen.getByRole('table', { name: 'Named keys' });
   await waitFor(() => expect(within(table).getByRole('rowheader', { name: 'loader' })).toBeVisible());
@@ -35,11 +35,11 @@ test('a key is made and told once, with the token of the page', async () => {
   });
 });
 
-test('a key is revoked by the second of two clicks', async () => {
+test('the second click revokes a key', async () => {
   const user = userEvent.setup();
   renderPage('/?page=admin', ADMIN);
   await user.click(await screen.findByRole('button', { name: 'Revoke the key of airflow' }));
-  await user.click(screen.getByRole('button', { name: 'Revoke the key of airflow for good' }));
+  await user.click(screen.getByRole('button', { name: 'Confirm: revoke the key of airflow' }));
   expect(await screen.findByText('There are no named keys yet.')).toBeVisible();
 });
 
@@ -49,13 +49,13 @@ test('the audit log is searched by person and verified', async () => {
   const table = await screen.findByRole('table', { name: /^Entries of the audit log/ });
   expect(within(table).getByRole('cell', { name: '/demo/out/report' })).toBeVisible();
   await user.click(screen.getByRole('button', { name: 'Verify' }));
-  expect(await screen.findByText(/^No line was changed or removed from/)).toBeVisible();
+  expect(await screen.findByText(/^No line was changed or removed since/)).toBeVisible();
   await user.type(screen.getByRole('textbox', { name: 'Person or key' }), 'bob');
   await user.click(screen.getByRole('button', { name: 'Search' }));
   expect(await screen.findByText('No entry of the audit log matches.')).toBeVisible();
 });
 
-test('who signs out leaves to where the service says', async () => {
+test('the sign-out goes to the address that the service names', async () => {
   const user = userEvent.setup();
   const { fetch } = renderPage('/');
   const assign = vi.fn();

@@ -1,10 +1,23 @@
-import { type FormEvent, useState } from 'react';
-import type { KeysQuery } from '../../api/generated/graphql';
-import { instantText } from '../../facts/time';
-import { useKeyChanges, useKeys, useRights } from '../../hooks/useAdmin';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import {
+  CreateKeyDocument,
+  KeysDocument,
+  type KeysQuery,
+  RevokeKeyDocument,
+  RightsDocument,
+  RotateKeyDocument,
+} from '../../api/generated/graphql';
+import { queryOf } from '../../api/query';
+import { readForm } from '../../facts/forms';
+import { useChange } from '../../hooks/useChange';
+import { useSession } from '../../hooks/useSession';
 import { Badge, type Tone } from '../Badge/Badge';
+import { ConfirmButton } from '../ConfirmButton/ConfirmButton';
 import { CopyField } from '../CopyField/CopyField';
+import { Instant } from '../Instant/Instant';
 import { ErrorNote, Note } from '../Note/Note';
+import { Table } from '../Table/Table';
 import styles from './AdminPage.module.css';
 
 type NamedKey = KeysQuery['admin']['keys'][number];
@@ -12,24 +25,35 @@ type Changes = ReturnType<typeof useKeyChanges>;
 
 const TONE: Record<NamedKey['state'], Tone> = { VALID: 'good', EXPIRED: 'warn', REVOKED: 'plain' };
 
-/** Named keys: who holds one, what it opens, when it was last used; to make, exchange and revoke them. */
+function useKeyChanges() {
+  const effects = { stale: [KeysDocument, RightsDocument] };
+  return {
+    create: useChange(CreateKeyDocument, effects),
+    rotate: useChange(RotateKeyDocument, effects),
+    revoke: useChange(RevokeKeyDocument, effects),
+  };
+}
+
+/** The named keys, and the forms to create, rotate and revoke them. */
 export function Keys() {
   const [all, setAll] = useState(false);
-  const { data, error, refetch } = useKeys(all);
+  const { token } = useSession();
+  const { data, error, refetch } = useQuery(queryOf(KeysDocument, { all }, token));
   const changes = useKeyChanges();
-  const made = changes.rotate.data?.rotateKey ?? changes.make.data?.createKey;
-  const failed = changes.make.error ?? changes.rotate.error ?? changes.revoke.error;
+  const fresh = changes.rotate.data?.rotateKey ?? changes.create.data?.createKey;
+  const failure = changes.create.error ?? changes.rotate.error ?? changes.revoke.error;
+  const keys = data?.admin.keys;
   return (
     <section className={styles.section} aria-labelledby="keys">
       <h2 id="keys">Keys</h2>
       <p className={styles.lead}>
-        A program or a colleague asks the service with a key. A key is shown once, when it is made.
+        Programs and colleagues use the service with a key. A key is shown once, when it is created.
       </p>
       <NewKey changes={changes} />
-      {failed && <ErrorNote error={failed} />}
-      {made && (
-        <Note title={`The key of ${made.key.name}. It is shown this once.`}>
-          <CopyField label="the key" text={made.secret} />
+      {failure && <ErrorNote error={failure} />}
+      {fresh && (
+        <Note title={`The key of ${fresh.key.name}. It is shown only once.`}>
+          <CopyField label="the key" text={fresh.secret} />
         </Note>
       )}
       {error && <ErrorNote error={error} onRetry={() => refetch()} />}
@@ -37,98 +61,83 @@ export function Keys() {
         <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> Show expired and
         revoked keys too
       </label>
-      {data?.length === 0 && <p className={styles.lead}>There are no named keys yet.</p>}
-      {data && data.length > 0 && (
-        // A table that is wider than the window is scrolled by keys, too.
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
-        <section className={styles.scroll} aria-label="List of keys" tabIndex={0}>
-          <table aria-label="Named keys">
-            <thead>
-              <tr>
-                {['Name', 'Id', 'Tenant', 'May', 'State', 'Expires', 'Last used', 'Change'].map((title) => (
-                  <th key={title} scope="col">
-                    {title}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {data.map((key) => (
-                <KeyRow key={key.id} named={key} changes={changes} />
-              ))}
-            </tbody>
-          </table>
-        </section>
+      {keys?.length === 0 && <p className={styles.lead}>There are no named keys yet.</p>}
+      {keys && keys.length > 0 && (
+        <Table
+          label="Named keys"
+          titles={['Name', 'Id', 'Tenant', 'Scopes', 'State', 'Expires', 'Last used', 'Change']}
+          rows={keys.map((key) => ({
+            key: key.id,
+            cells: [
+              key.name,
+              <code key="id">{key.id}</code>,
+              key.tenant,
+              key.scopes.join(', '),
+              <Badge key="state" tone={TONE[key.state]}>
+                {key.state.toLowerCase()}
+              </Badge>,
+              key.expires ? <Instant key="expires" at={key.expires} /> : 'never',
+              key.used ? <Instant key="used" at={key.used} /> : 'never',
+              key.state === 'VALID' && <KeyActions key="actions" named={key} changes={changes} />,
+            ],
+          }))}
+        />
       )}
     </section>
   );
 }
 
-function KeyRow({ named, changes }: { named: NamedKey; changes: Changes }) {
-  const [asks, setAsks] = useState(false);
-  const { rotate, revoke } = changes;
+function KeyActions({
+  named: { id, name },
+  changes: { create, rotate, revoke },
+}: {
+  named: NamedKey;
+  changes: Changes;
+}) {
   return (
-    <tr>
-      <th scope="row">{named.name}</th>
-      <td>
-        <code>{named.id}</code>
-      </td>
-      <td>{named.tenant}</td>
-      <td>{named.scopes.join(', ')}</td>
-      <td>
-        <Badge tone={TONE[named.state]}>{named.state.toLowerCase()}</Badge>
-      </td>
-      <td>{named.expires ? instantText(named.expires) : 'never'}</td>
-      <td>{named.used ? instantText(named.used) : 'never'}</td>
-      <td>
-        {named.state === 'VALID' && (
-          <span className={styles.actions}>
-            <button
-              type="button"
-              disabled={rotate.isPending}
-              onClick={() => {
-                changes.make.reset();
-                rotate.mutate(named.id);
-              }}
-              aria-label={`Exchange the key of ${named.name}`}
-              title="A new key; the old one stays valid for a week"
-            >
-              Exchange
-            </button>
-            <button
-              type="button"
-              disabled={revoke.isPending}
-              onClick={() => (asks ? revoke.mutate(named.id) : setAsks(true))}
-              onBlur={() => setAsks(false)}
-              aria-label={asks ? `Revoke the key of ${named.name} for good` : `Revoke the key of ${named.name}`}
-            >
-              {asks ? 'Really revoke' : 'Revoke'}
-            </button>
-          </span>
-        )}
-      </td>
-    </tr>
+    <span className={styles.actions}>
+      <button
+        type="button"
+        disabled={rotate.isPending}
+        onClick={() => {
+          create.reset();
+          rotate.mutate({ id });
+        }}
+        aria-label={`Rotate the key of ${name}`}
+        title="Create a new key. The old key stays valid for a week."
+      >
+        Rotate
+      </button>
+      <ConfirmButton
+        label="Revoke"
+        object={`the key of ${name}`}
+        disabled={revoke.isPending}
+        onConfirm={() => revoke.mutate({ id })}
+      />
+    </span>
   );
 }
 
-function NewKey({ changes }: { changes: Changes }) {
-  const { data } = useRights();
-  const tenants = data?.tenants ?? [];
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const stated = new FormData(event.currentTarget);
-    const text = (name: string) => String(stated.get(name) ?? '');
-    const days = Number(text('days'));
-    changes.rotate.reset();
-    changes.make.mutate({
-      name: text('name'),
-      roles: [text('role')],
-      tenant: text('tenant') || null,
-      days: days > 0 ? days : null,
-    });
-  };
+function NewKey({ changes: { create, rotate } }: { changes: Changes }) {
+  const { token } = useSession();
+  const { data } = useQuery(queryOf(RightsDocument, {}, token));
+  const tenants = data?.admin.tenants ?? [];
   return (
-    <form className={styles.form} onSubmit={submit} aria-label="Make a key">
+    <form
+      className={styles.form}
+      aria-label="Create a key"
+      onSubmit={(event) => {
+        const field = readForm(event);
+        const days = Number(field('days'));
+        rotate.reset();
+        create.mutate({
+          name: field('name') ?? '',
+          roles: [field('role') ?? ''],
+          tenant: field('tenant'),
+          days: days > 0 ? days : null,
+        });
+      }}
+    >
       <label>
         Name
         <input name="name" required maxLength={64} autoComplete="off" spellCheck={false} />
@@ -136,7 +145,7 @@ function NewKey({ changes }: { changes: Changes }) {
       <label>
         Role
         <select name="role" defaultValue="viewer">
-          {data?.roles.map((role) => (
+          {data?.admin.roles.map((role) => (
             <option key={role.name} value={role.name} title={role.scopes.join(', ')}>
               {role.name}
             </option>
@@ -163,8 +172,8 @@ function NewKey({ changes }: { changes: Changes }) {
           <option value="0">ever</option>
         </select>
       </label>
-      <button type="submit" disabled={changes.make.isPending}>
-        Make a key
+      <button type="submit" disabled={create.isPending}>
+        Create a key
       </button>
     </form>
   );

@@ -1,23 +1,20 @@
-import { useEffect } from 'react';
-import { parseId } from '../../graph/ids';
-import { baseName } from '../../graph/names';
+import { titleOf } from '../../graph/names';
 import { useLocation } from '../../hooks/useLocation';
 import { type Location, tracedRecord } from '../../location/location';
-import { AdminPage } from '../AdminPage/AdminPage';
+import { PAGES } from '../../pages';
 import { DatasetPage } from '../DatasetPage/DatasetPage';
 import { HomePage } from '../HomePage/HomePage';
+import { PageView } from '../PageView/PageView';
 import { TopBar } from '../TopBar/TopBar';
 import { TracePage } from '../TracePage/TracePage';
 import styles from './App.module.css';
 
-/** Chooses the view that the address names. */
+/** Shows the page that the address names. */
 export function App() {
   const location = useLocation();
-  useEffect(() => {
-    document.title = titleOf(location);
-  }, [location]);
   return (
     <>
+      <title>{titleOfPage(location)}</title>
       <a href="#main" className={styles.skip}>
         Skip to the content
       </a>
@@ -30,17 +27,16 @@ export function App() {
 }
 
 function View({ location }: { location: Location }) {
-  if (location.page === 'admin') return <AdminPage />;
   const record = tracedRecord(location);
   if (record) return <TracePage location={location} record={record} />;
   if (location.dataset) return <DatasetPage key={location.dataset} location={location} dataset={location.dataset} />;
-  return <HomePage />;
+  const page = PAGES.find(({ name }) => name === location.page);
+  return page ? <PageView page={page} location={location} /> : <HomePage />;
 }
 
-function titleOf({ page, dataset, row, column }: Location): string {
-  if (page === 'admin') return 'Administration · Headwater';
-  if (!dataset) return 'Headwater';
-  const name = baseName(parseId(dataset).parts.at(-1) ?? dataset);
-  if (row === undefined) return `${name} · Headwater`;
-  return `${column ? `${column} of a` : 'A'} record in ${name} · Headwater`;
+function titleOfPage({ page, dataset, row, column }: Location): string {
+  const title = PAGES.find(({ name }) => name === page)?.title;
+  if (!dataset) return title ? `${title} · Headwater` : 'Headwater';
+  if (row === undefined) return `${titleOf(dataset)} · Headwater`;
+  return `${column ? `${column} of a` : 'A'} record in ${titleOf(dataset)} · Headwater`;
 }

@@ -1,43 +1,57 @@
-import { type FormEvent, useState } from 'react';
-import type { AuditLogQuery, AuditLogQueryVariables, Decision } from '../../api/generated/graphql';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import {
+  AuditLogDocument,
+  type AuditLogQuery,
+  type AuditLogQueryVariables,
+  AuditVerificationDocument,
+  type Decision,
+} from '../../api/generated/graphql';
+import { queryOf } from '../../api/query';
+import { readForm } from '../../facts/forms';
 import { instantText } from '../../facts/time';
 import { parseId } from '../../graph/ids';
-import { useAudit, useAuditVerification } from '../../hooks/useAudit';
+import { pathOf } from '../../graph/names';
 import styles from '../AdminPage/AdminPage.module.css';
 import { Badge, type Tone } from '../Badge/Badge';
+import { Instant } from '../Instant/Instant';
 import { ErrorNote, Note } from '../Note/Note';
+import { Table } from '../Table/Table';
 
 type Entry = AuditLogQuery['audit']['entries'][number];
 
 const EVERYTHING: AuditLogQueryVariables = { by: null, dataset: null, decision: null, since: null, until: null };
+const PAGE_SIZE = 100;
 const TONE: Record<string, Tone> = { allowed: 'good', refused: 'warn', failed: 'bad' };
 
-/** Who asked the service what: searched by person, dataset, time and decision, and verified. */
+/** The audit log, with a search by person, dataset, time and decision. */
 export function AuditLog() {
-  const [asked, setAsked] = useState(EVERYTHING);
-  const { data, error, refetch } = useAudit(asked);
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const stated = new FormData(event.currentTarget);
-    const text = (name: string) => String(stated.get(name) ?? '').trim() || null;
-    setAsked({
-      by: text('by'),
-      dataset: text('dataset'),
-      decision: text('decision') as Decision | null,
-      since: instantOf(text('since')),
-      until: instantOf(text('until')),
-    });
-  };
-  const earliest = data?.searchedBackTo ?? (data?.entries.length === 100 ? data.entries.at(-1)?.at : undefined);
+  const [filter, setFilter] = useState(EVERYTHING);
+  const { data, error, refetch } = useQuery(queryOf(AuditLogDocument, filter));
+  const { entries, searchedBackTo } = data?.audit ?? {};
+  const earliest = searchedBackTo ?? (entries?.length === PAGE_SIZE ? entries.at(-1)?.at : undefined);
   return (
     <section className={styles.section} aria-labelledby="audit">
       <h2 id="audit">Audit log</h2>
       <p className={styles.lead}>
-        Who read records, exported, declared or started a replay, and who was refused; latest first. Each line is linked
-        to the one before, so Verify finds a line that was changed or removed.
+        Reads of records, exports, declarations, replays and refusals, the latest first. Each line is linked to the line
+        before, so Verify finds a line that was changed or removed.
       </p>
       <Verification />
-      <form className={styles.form} onSubmit={submit} aria-label="Search the audit log">
+      <form
+        className={styles.form}
+        aria-label="Search the audit log"
+        onSubmit={(event) => {
+          const field = readForm(event);
+          setFilter({
+            by: field('by'),
+            dataset: field('dataset'),
+            decision: field('decision') as Decision | null,
+            since: toInstant(field('since')),
+            until: toInstant(field('until')),
+          });
+        }}
+      >
         <label>
           Person or key
           <input name="by" maxLength={200} spellCheck={false} />
@@ -66,11 +80,18 @@ export function AuditLog() {
         <button type="submit">Search</button>
       </form>
       {error && <ErrorNote error={error} onRetry={() => refetch()} />}
-      {data?.entries.length === 0 && <p className={styles.lead}>No entry of the audit log matches.</p>}
-      {data && data.entries.length > 0 && <Entries entries={data.entries} />}
+      {entries?.length === 0 && <p className={styles.lead}>No entry of the audit log matches.</p>}
+      {entries && entries.length > 0 && (
+        <Table
+          label="Entries of the audit log, latest first"
+          titles={['When', 'Who', 'What', 'On', 'Records', 'Decision']}
+          // Entries have no id, and each answer replaces all of them.
+          rows={entries.map((entry, index) => ({ key: `${index}`, cells: cellsOf(entry) }))}
+        />
+      )}
       {earliest && (
         <p className={styles.actions}>
-          <button type="button" onClick={() => setAsked({ ...asked, until: earliest })}>
+          <button type="button" onClick={() => setFilter({ ...filter, until: earliest })}>
             Earlier entries
           </button>
         </p>
@@ -79,53 +100,25 @@ export function AuditLog() {
   );
 }
 
-function Entries({ entries }: { entries: readonly Entry[] }) {
-  return (
-    // A table that is wider than the window is scrolled by keys, too.
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
-    <section className={styles.scroll} aria-label="Entries" tabIndex={0}>
-      <table aria-label="Entries of the audit log, latest first">
-        <thead>
-          <tr>
-            {['When', 'Who', 'What', 'On', 'Records', 'Decision'].map((title) => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry, place) => (
-            // Entries have no id; the list is replaced as a whole.
-            // biome-ignore lint/suspicious/noArrayIndexKey: see above
-            <tr key={place}>
-              <td className={styles.whole}>{instantText(entry.at)}</td>
-              <td className={styles.whole}>{entry.who ?? 'the service'}</td>
-              <td className={styles.whole}>{entry.operation}</td>
-              <td className={styles.long}>
-                {entry.subjects.map(subjectText).join(', ')}
-                {entry.more > 0 && ` and ${entry.more.toLocaleString('en')} more`}
-              </td>
-              <td>{entry.records?.toLocaleString('en') ?? ''}</td>
-              <td>
-                {entry.decision && (
-                  <Badge tone={TONE[entry.decision] ?? 'plain'} title={entry.reason ?? undefined}>
-                    {entry.decision}
-                  </Badge>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
+function cellsOf({ at, who, operation, subjects, more, records, decision, reason }: Entry) {
+  return [
+    <Instant key="at" at={at} />,
+    who ?? 'the service',
+    operation,
+    subjects.map(subjectText).join(', ') + (more > 0 ? ` and ${more.toLocaleString('en')} more` : ''),
+    records?.toLocaleString('en'),
+    decision && (
+      <Badge key="decision" tone={TONE[decision] ?? 'plain'} title={reason ?? undefined}>
+        {decision}
+      </Badge>
+    ),
+  ];
 }
 
+/** The service reads files for a verification, so it runs only on request. */
 function Verification() {
-  const { data, error, isFetching, refetch } = useAuditVerification();
-  const counted = data?.lines == null ? '' : `${data.lines.toLocaleString('en')} lines. `;
-  const since = data?.since ? `from ${instantText(data.since)} on` : 'so far';
+  const { data, error, isFetching, refetch } = useQuery({ ...queryOf(AuditVerificationDocument, {}), enabled: false });
+  const { intact, whole, since, lines, head, breaks } = data?.auditVerification ?? {};
   return (
     <>
       <p className={styles.actions}>
@@ -134,20 +127,20 @@ function Verification() {
         </button>
       </p>
       {error && <ErrorNote error={error} onRetry={() => refetch()} />}
-      {data?.intact && (
-        <Note title={`No line was changed or removed ${since}.`}>
+      {intact === true && (
+        <Note title={`No line was changed or removed ${since ? `since ${instantText(since)}` : 'so far'}.`}>
           <p>
-            {counted}
-            {!data.whole && 'Earlier files were not looked at: headwater admin audit --verify looks at all. '}
-            {data.head && `Head: ${data.head}`}
+            {lines != null && `${lines.toLocaleString('en')} lines. `}
+            {!whole && 'Earlier files were not read. To verify all files: headwater admin audit --verify. '}
+            {head && `Head: ${head}`}
           </p>
         </Note>
       )}
-      {data && !data.intact && (
-        <Note tone="bad" title="The audit log is not as it was written.">
-          {data.breaks.map((one) => (
-            <p key={`${one.file}:${one.line}`}>
-              {one.file}, line {one.line}: {one.reason}.
+      {intact === false && (
+        <Note tone="bad" title="The audit log was changed.">
+          {breaks?.map(({ file, line, reason }) => (
+            <p key={`${file}:${line}`}>
+              {file}, line {line}: {reason}.
             </p>
           ))}
         </Note>
@@ -156,14 +149,14 @@ function Verification() {
   );
 }
 
-/** A dataset by its path; other things by their id. */
+/** The path of a local dataset. Other subjects keep their id. */
 function subjectText(subject: string): string {
   const { kind, parts } = parseId(subject);
-  return kind === 'dataset' && parts[0] === 'file' ? (parts.at(-1) ?? subject) : subject;
+  return kind === 'dataset' && parts[0] === 'file' ? pathOf(subject) : subject;
 }
 
-/** What a field for a time says, in the browser's zone, as an instant. */
-function instantOf(local: string | null): string | null {
+/** The instant that a field with a local time means. */
+function toInstant(local: string | null): string | null {
   const time = local === null ? Number.NaN : new Date(local).getTime();
   return Number.isNaN(time) ? null : new Date(time).toISOString();
 }

@@ -5,8 +5,8 @@ import { schemaOf } from '../../facts/schema';
 import { bytesText } from '../../facts/size';
 import { ago, instantText } from '../../facts/time';
 import { columnTrail } from '../../graph/columns';
-import { columnId, datasetOfColumn, nameOfColumn, parseId } from '../../graph/ids';
-import { baseName } from '../../graph/names';
+import { columnId, datasetOfColumn, nameOfColumn } from '../../graph/ids';
+import { pathOf, titleOf } from '../../graph/names';
 import { useChildren, useColumnLineage, useNode } from '../../hooks/useLineage';
 import { HOME } from '../../location/location';
 import { Link } from '../Link/Link';
@@ -28,7 +28,6 @@ export function DatasetDetails({ dataset, tracedColumns }: DatasetDetailsProps) 
   const columns = schemaOf(node?.properties);
   const isTraced = ({ name }: { name: string }) => tracedColumns.has(columnId(dataset, name));
   const column = choice ?? columns.find(isTraced)?.name;
-  const path = parseId(dataset).parts.at(-1) ?? dataset;
   if (error) return <ErrorNote error={error} />;
   return (
     <>
@@ -59,7 +58,7 @@ export function DatasetDetails({ dataset, tracedColumns }: DatasetDetailsProps) 
       </PanelSection>
       <Versions dataset={dataset} />
       <PanelSection title="Rows">
-        <Link to={{ ...HOME, dataset }}>Open {baseName(path)}</Link>
+        <Link to={{ ...HOME, dataset }}>Open {titleOf(dataset)}</Link>
       </PanelSection>
     </>
   );
@@ -85,7 +84,7 @@ export function ColumnLineage({ column }: { column: string }) {
 }
 
 function ColumnLine({ id, relation }: { id: string; relation: 'from' | 'into' }) {
-  const dataset = parseId(datasetOfColumn(id)).parts.at(-1) ?? '';
+  const dataset = pathOf(datasetOfColumn(id));
   return (
     <li>
       <small>{relation}</small> {nameOfColumn(id)}{' '}

@@ -1,16 +1,21 @@
-import type { ViewInput, ViewQuery } from '../../api/generated/graphql';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { ViewDocument, type ViewInput, type ViewQuery } from '../../api/generated/graphql';
+import { queryOf } from '../../api/query';
+import { MAX_CARDS } from '../../graph/neighbourhood';
 import type { LineageGraph as Graph } from '../../graph/types';
 import { isWhole, type ViewChoice, viewInput, WHOLE } from '../../graph/zoom';
 import { useFlowDraft, useViewDraft } from '../../hooks/useDraft';
 import { DEPTH, useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
-import { useView } from '../../hooks/useView';
 import type { Location } from '../../location/location';
 import { LineageGraph } from '../LineageGraph/LazyGraph';
 import { ErrorNote, Note } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { ViewControls } from '../ViewControls/ViewControls';
 import styles from './DatasetFlow.module.css';
+
+/** Larger than the number of cards, because the columns of a dataset share a card. */
+const MAX_COLUMNS = 600;
 
 interface DatasetFlowProps {
   location: Location;
@@ -78,10 +83,14 @@ export function FlowGraph({ draft, location, ...rest }: FlowGraphProps) {
 
 function View({ choice, dataset }: { choice: ViewChoice; dataset: string }) {
   const view = viewInput(choice, dataset, DEPTH);
-  const { data, error, isPending, refetch } = useView(view);
+  const first = view.data === 'COLUMN' ? MAX_COLUMNS : MAX_CARDS;
+  const { data, error, isPending, refetch } = useQuery({
+    ...queryOf(ViewDocument, { view, first }),
+    placeholderData: keepPreviousData,
+  });
   if (error) return <ErrorNote error={error} onRetry={() => refetch()} />;
   if (isPending) return <Skeleton label="Loading the lineage" rows={4} />;
-  return <ViewGraph answer={data} view={view} />;
+  return <ViewGraph answer={data.view} view={view} />;
 }
 
 function ViewGraph({ answer, view }: { answer: ViewQuery['view']; view: ViewInput }) {

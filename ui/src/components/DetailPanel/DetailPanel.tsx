@@ -1,8 +1,9 @@
+import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import type { ViewInput } from '../../api/generated/graphql';
+import { type ViewInput, ViewLinkDocument } from '../../api/generated/graphql';
+import { queryOf } from '../../api/query';
 import { linksOfSubject, type Scene, type SceneLink, type Subject } from '../../graph/scene';
 import type { TraceLines } from '../../hooks/useScene';
-import { useViewLink } from '../../hooks/useView';
 import { ColumnLineage, DatasetDetails } from '../DatasetDetails/DatasetDetails';
 import { Icon } from '../Icon/Icon';
 import { JobDetails } from '../JobDetails/JobDetails';
@@ -100,19 +101,20 @@ function Members({ link, view }: { link: SceneLink; view: ViewInput }) {
 }
 
 function MemberList({ link, view }: { link: SceneLink; view: ViewInput }) {
-  const { data, error } = useViewLink(view, link.src, link.dst);
+  const { data, error } = useQuery(queryOf(ViewLinkDocument, { view, src: link.src, dst: link.dst }));
   if (error) return <ErrorNote error={error} />;
   if (!data) return <p>Loading …</p>;
-  const rest = data.maskedTotal - data.masked.length;
+  const { masked, maskedTotal, total } = data.viewLink;
+  const rest = maskedTotal - masked.length;
   return (
     <ul>
-      {data.masked.map((node) => (
+      {masked.map((node) => (
         <li key={node.id}>
           {node.kind.toLowerCase()} {node.name}
         </li>
       ))}
       {rest > 0 && <li>and {rest.toLocaleString('en')} more</li>}
-      {data.total > 1 && <li>{data.total.toLocaleString('en')} pairs of members</li>}
+      {total > 1 && <li>{total.toLocaleString('en')} pairs of members</li>}
     </ul>
   );
 }

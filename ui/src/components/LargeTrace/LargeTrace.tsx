@@ -5,39 +5,38 @@ import { isRunning, useTraceJob } from '../../hooks/useTraceJob';
 import { ErrorNote, Note } from '../Note/Note';
 import styles from './LargeTrace.module.css';
 
-/** Lines of a job's progress that are shown, the last of them. */
+/** Number of the last lines of progress to show. */
 const SHOWN = 8;
 
 interface LargeTraceProps {
-  asked: TraceQueryVariables;
-  /** Why the service does not answer at once. */
+  variables: TraceQueryVariables;
+  /** The service's reason for not answering immediately. */
   reason: string;
-  /** Called once the answer is there. */
   onAnswer: () => void;
 }
 
-/** Offers to follow a trace that is too large to be answered at once as a job of the service, and shows how far it is. */
-export function LargeTrace({ asked, reason, onAnswer }: LargeTraceProps) {
-  const { id, job, start, cancel } = useTraceJob(asked);
+/** Starts a large trace as a job of the service, and shows its progress. */
+export function LargeTrace({ variables, reason, onAnswer }: LargeTraceProps) {
+  const { id, job, start, cancel } = useTraceJob(variables);
   const { data } = job;
   const state = data?.state;
   const isForgotten = job.isSuccess && data === null;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each job that ends
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each job
   useEffect(() => {
     if (state === 'COMPLETE') onAnswer();
   }, [state, id]);
 
   const begin = (
-    <button type="button" className={styles.button} disabled={start.isPending} onClick={() => start.mutate()}>
-      {id ? 'Follow it again' : 'Follow it as a job'}
+    <button type="button" className={styles.button} disabled={start.isPending} onClick={() => start.mutate(variables)}>
+      {id ? 'Run it again' : 'Run it as a job'}
     </button>
   );
   if (!id || isForgotten || state === 'CANCELLED') {
     return (
       <Note tone="warn" title={titleOf(state, isForgotten)}>
         <p>{reason}</p>
-        <p>The service can follow it as a job. That may take minutes; this page shows how far it is.</p>
+        <p>The service can run it as a job. That can take minutes. This page shows the progress.</p>
         <p className={styles.actions}>{begin}</p>
         {start.error && <ErrorNote error={start.error} />}
       </Note>
@@ -59,14 +58,19 @@ export function LargeTrace({ asked, reason, onAnswer }: LargeTraceProps) {
         {state === 'QUEUED' ? 'Waiting for its turn' : state === 'COMPLETE' ? 'Done' : 'Following the records'}
         {data && <span className={styles.since}>started {ago(data.startedAt)}</span>}
         {isRunning(state) && (
-          <button type="button" className={styles.button} disabled={cancel.isPending} onClick={() => cancel.mutate()}>
+          <button
+            type="button"
+            className={styles.button}
+            disabled={cancel.isPending}
+            onClick={() => cancel.mutate({ id })}
+          >
             Cancel
           </button>
         )}
       </p>
       <ol className={styles.lines}>
         {data?.progress.slice(-SHOWN).map((line, place) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines come in order, and may be alike
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines come in order, and some are equal
           <li key={place}>{line}</li>
         ))}
       </ol>
@@ -78,5 +82,5 @@ export function LargeTrace({ asked, reason, onAnswer }: LargeTraceProps) {
 
 function titleOf(state: string | undefined, isForgotten: boolean): string {
   if (state === 'CANCELLED') return 'This trace was cancelled.';
-  return isForgotten ? 'The service does not know this job any more.' : 'This trace is large.';
+  return isForgotten ? 'The service has forgotten this job.' : 'This trace is large.';
 }

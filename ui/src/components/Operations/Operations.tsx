@@ -1,6 +1,5 @@
 import { instantText } from '../../facts/time';
-import { parseId } from '../../graph/ids';
-import { jobTitle } from '../../graph/names';
+import { jobTitle, pathOf } from '../../graph/names';
 import { inDataOrder } from '../../graph/path';
 import type { PathHop } from '../../graph/types';
 import type { DirectionChoice } from '../../location/location';
@@ -67,5 +66,5 @@ export function Operations({ hops, nameOf, behindColumn = false, direction }: Op
 }
 
 function nameOfJob(hop: PathHop): string {
-  return parseId(hop.job).parts.at(-1) ?? hop.job;
+  return pathOf(hop.job);
 }

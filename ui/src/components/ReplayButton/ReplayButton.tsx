@@ -1,49 +1,46 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { StartReplayDocument } from '../../api/generated/graphql';
-import { request } from '../../api/request';
+import { ReplaysDocument, StartReplayDocument } from '../../api/generated/graphql';
 import type { RecordGroup } from '../../graph/records';
+import { useChange } from '../../hooks/useChange';
 import { navigate } from '../../hooks/useLocation';
 import { useSession } from '../../hooks/useSession';
 import { HOME } from '../../location/location';
 import { ErrorNote } from '../Note/Note';
 import styles from './ReplayButton.module.css';
 
-/** More records are better left out by a predicate, on the command line. */
-const MOST = 100;
+/** A predicate on the command line suits more records better. */
+const MAX_RECORDS = 100;
 
 interface ReplayButtonProps {
-  /** What the trace found, by dataset. */
+  /** The traced records by dataset. */
   groups: readonly RecordGroup[];
-  /** Id of the dataset that is made again. */
+  /** Id of the dataset to compute again. */
   output: string;
 }
 
 /**
- * Runs the pipeline again without the records that were found, into a folder of its own. It is there only in a session that was opened
- * for it (`headwater serve --write-link`), and where all records are known and lie in one dataset.
+ * Runs the pipeline again without the traced records, into a shadow folder. The button is visible in a session with the scope `replay`
+ * (`headwater serve --write-link`) if all records are known and belong to one dataset.
  */
 export function ReplayButton({ groups, output }: ReplayButtonProps) {
-  const { scopes, token } = useSession();
-  const client = useQueryClient();
+  const { scopes } = useSession();
   const [group] = groups;
   const rows = (group?.records ?? []).flatMap(({ file, row }) =>
     file === null || row === null ? [] : [{ file, row }],
   );
-  const start = useMutation({
-    mutationFn: () => request(StartReplayDocument, { dataset: group?.dataset ?? '', rows, output }, undefined, token),
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ['replays'] });
-      navigate(HOME);
-    },
-  });
+  const start = useChange(StartReplayDocument, { stale: [ReplaysDocument], onSuccess: () => navigate(HOME) });
   const isWhole = groups.length === 1 && group !== undefined && !group.cut && group.coarse.length === 0;
-  if (!scopes.includes('replay') || !isWhole || rows.length === 0 || rows.length > MOST) return null;
+  if (!scopes.includes('replay') || !isWhole || rows.length === 0 || rows.length > MAX_RECORDS) return null;
   return (
     <div className={styles.replay}>
-      <button type="button" className={styles.button} disabled={start.isPending} onClick={() => start.mutate()}>
+      <button
+        type="button"
+        className={styles.button}
+        disabled={start.isPending}
+        onClick={() => start.mutate({ dataset: group.dataset, rows, output })}
+      >
         Run again without {rows.length === 1 ? 'this record' : `these ${rows.length} records`}
       </button>
-      <p>The jobs run again into a folder of their own. What they wrote before stays as it is.</p>
+      <p>The jobs run again into a shadow folder. The real data stays unchanged.</p>
       {start.error && <ErrorNote error={start.error} />}
     </div>
   );

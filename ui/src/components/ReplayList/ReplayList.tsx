@@ -1,8 +1,9 @@
-import type { ReplayState, ReplaysQuery } from '../../api/generated/graphql';
+import { useQuery } from '@tanstack/react-query';
+import { type ReplayState, ReplaysDocument, type ReplaysQuery } from '../../api/generated/graphql';
+import { queryOf } from '../../api/query';
 import { duration, instantText } from '../../facts/time';
-import { parseId } from '../../graph/ids';
-import { baseName, jobTitleOf } from '../../graph/names';
-import { useReplays } from '../../hooks/useReplays';
+import { jobTitleOf, titleOf } from '../../graph/names';
+import { isRunning } from '../../hooks/useTraceJob';
 import { formatValue, valuesOf } from '../../trace/values';
 import { Badge, type Tone } from '../Badge/Badge';
 import { Note } from '../Note/Note';
@@ -13,17 +14,23 @@ type Difference = Replay['differences'][number];
 
 const TONE: Record<ReplayState, Tone> = { QUEUED: 'plain', RUNNING: 'accent', COMPLETE: 'good', FAILED: 'bad' };
 
-/** Pipelines that were run again without some records, and what came out differently. They are started from the command line. */
+const SHOWN = 20;
+const REFRESH_MS = 2000;
+
+/** The latest replays, with the rows that they changed. */
 export function ReplayList() {
-  const { data } = useReplays();
-  if (!data || data.length === 0) return null;
+  const { data } = useQuery({
+    ...queryOf(ReplaysDocument, { first: SHOWN }),
+    refetchInterval: (query) => (query.state.data?.replays.some(({ state }) => isRunning(state)) ? REFRESH_MS : false),
+  });
+  if (!data || data.replays.length === 0) return null;
   return (
     <section className={styles.section} aria-labelledby="replays">
       <h2 id="replays">Replays</h2>
       <p className={styles.lead}>
-        Pipelines run again without some records, into a shadow folder. The originals stay as they are.
+        Pipelines that ran again without some records, into a shadow folder. The originals stay unchanged.
       </p>
-      {data.map((replay) => (
+      {data.replays.map((replay) => (
         <ReplayEntry key={replay.id} replay={replay} />
       ))}
     </section>
@@ -57,7 +64,7 @@ function DifferenceTable({ difference }: { difference: Difference }) {
   const [before, after] = [valuesOf(difference.before), valuesOf(difference.after)];
   const columns = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   const changed = new Set(difference.columns);
-  const name = baseName(parseId(difference.dataset).parts.at(-1) ?? '');
+  const name = titleOf(difference.dataset);
   return (
     <div className={styles.scroll}>
       <table aria-label={`A row of ${name}, before and after`}>

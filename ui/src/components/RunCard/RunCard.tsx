@@ -6,7 +6,7 @@ import styles from './RunCard.module.css';
 
 interface RunCardProps {
   run: RunFacts;
-  /** Whether the trace went through this run. */
+  /** Whether the run is on the path of the trace. */
   traced: boolean;
 }
 
@@ -18,15 +18,14 @@ const STATE: Record<string, { tone: Tone; label: string }> = {
   RUNNING: { tone: 'accent', label: 'running' },
 };
 
-const CAPTURED: Record<Ledger['status'], string> = {
+const CAPTURED: Record<string, string> = {
   complete: 'every record',
-  partial: 'only in part',
+  partial: 'some records',
   refused: 'datasets and columns, no records',
-  failed: 'datasets and columns that it was to write',
-  unknown: 'datasets and columns, as far as stated',
+  failed: 'datasets and columns of the intended output',
 };
 
-/** A run: how it went, and its ledger, which says what was captured and what is missing. */
+/** The state of a run, and its ledger: the captured lineage and the missing parts. */
 export function RunCard({ run, traced }: RunCardProps) {
   const { tone, label } = STATE[run.state] ?? { tone: 'plain', label: 'state not known' };
   const took = run.started && run.ended ? duration(run.started, run.ended) : undefined;
@@ -45,26 +44,23 @@ export function RunCard({ run, traced }: RunCardProps) {
         )}
       </p>
       {run.error && <p className={styles.error}>{run.error}</p>}
-      <LedgerLines ledger={run.ledger} />
+      {run.ledger && <LedgerLines ledger={run.ledger} />}
       <p className={styles.id}>{run.id.slice('run:'.length)}</p>
     </article>
   );
 }
 
-function LedgerLines({ ledger }: { ledger: Ledger }) {
-  const cost = [
-    ledger.rows !== undefined && `${ledger.rows.toLocaleString('en')} associations`,
-    ledger.bytes !== undefined && bytesText(ledger.bytes),
-  ];
+function LedgerLines({ ledger: { status, problems, rows, bytes } }: { ledger: Ledger }) {
+  const cost = [rows !== null && `${rows.toLocaleString('en')} associations`, bytes !== null && bytesText(bytes)];
   return (
     <dl className={styles.ledger}>
       <dt>Captured</dt>
-      <dd>{CAPTURED[ledger.status]}</dd>
+      <dd>{CAPTURED[status] ?? 'datasets and columns, as far as reported'}</dd>
       <dt>Missing</dt>
       <dd>
-        {ledger.problems.length === 0
+        {problems.length === 0
           ? 'nothing that is known'
-          : ledger.problems.map((problem) => `${problem.operator}: ${problem.reason}`).join('; ')}
+          : problems.map(({ operator, reason }) => (operator ? `${operator}: ${reason}` : reason)).join('; ')}
       </dd>
       {cost.some(Boolean) && (
         <>

@@ -1,21 +1,30 @@
-import { type KeyboardEvent, useId, useRef, useState } from 'react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { type KeyboardEvent, useDeferredValue, useId, useRef, useState } from 'react';
+import { SearchDocument } from '../../api/generated/graphql';
+import { queryOf } from '../../api/query';
 import { baseName } from '../../graph/names';
 import { useFocusKey } from '../../hooks/useFocusKey';
 import { navigate } from '../../hooks/useLocation';
-import { useSearch } from '../../hooks/useSearch';
 import { HOME } from '../../location/location';
 import { Icon } from '../Icon/Icon';
 import styles from './SearchBox.module.css';
 
-/** Find a dataset from anywhere: type, choose with the arrow keys, open with Enter. The key `/` leads here. */
+const FIRST = 200;
+
+/** A search for datasets. The arrow keys select a result, Enter opens it, and the key `/` moves the focus here. */
 export function SearchBox() {
   const [text, setText] = useState('');
   const [open, setOpen] = useState(false);
   const [active, setActive] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   const listId = useId();
-  const { data } = useSearch(text, open);
-  const found = data?.nodes ?? [];
+  const name = useDeferredValue(text.trim());
+  const { data } = useQuery({
+    ...queryOf(SearchDocument, { text: name, kinds: ['DATASET'], first: FIRST, after: null }),
+    placeholderData: keepPreviousData,
+    enabled: open,
+  });
+  const results = data?.search.nodes ?? [];
   useFocusKey('/', input);
 
   const choose = (id: string | undefined) => {
@@ -29,9 +38,9 @@ export function SearchBox() {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
       event.preventDefault();
-      setActive((index) => Math.max(0, Math.min(found.length - 1, index + step)));
+      setActive((index) => Math.max(0, Math.min(results.length - 1, index + step)));
     }
-    if (event.key === 'Enter') choose(found[active]?.id);
+    if (event.key === 'Enter') choose(results[active]?.id);
     if (event.key === 'Escape') input.current?.blur();
   };
 
@@ -47,7 +56,7 @@ export function SearchBox() {
           aria-expanded={open}
           aria-controls={listId}
           aria-autocomplete="list"
-          aria-activedescendant={open && found[active] ? `${listId}-${active}` : undefined}
+          aria-activedescendant={open && results[active] ? `${listId}-${active}` : undefined}
           placeholder="Find a dataset"
           value={text}
           onChange={(event) => {
@@ -61,10 +70,10 @@ export function SearchBox() {
         <kbd>/</kbd>
       </div>
       {open && (
-        // What scrolls would be a stop of the Tab key, and be gone with the focus that it takes.
+        // Without a tab index, the list would be a stop of the Tab key, because it scrolls.
         <div id={listId} role="listbox" tabIndex={-1} aria-label="Datasets" className={styles.list}>
-          {found.map((node, index) => (
-            // The field keeps the focus and names the active option, so an option needs no focus of its own.
+          {results.map((node, index) => (
+            // The field keeps the focus and names the active option.
             <div
               key={node.id}
               id={`${listId}-${index}`}
@@ -82,7 +91,7 @@ export function SearchBox() {
               <div className={styles.path}>&lrm;{node.name}</div>
             </div>
           ))}
-          {data && found.length === 0 && <p className={styles.none}>No dataset’s name holds “{text}”.</p>}
+          {data && results.length === 0 && <p className={styles.none}>No name of a dataset contains “{text}”.</p>}
         </div>
       )}
     </div>

@@ -1,7 +1,10 @@
-import { useService } from '../../hooks/useService';
+import { useQuery } from '@tanstack/react-query';
+import { ServiceDocument } from '../../api/generated/graphql';
+import { queryOf } from '../../api/query';
 import { useSession } from '../../hooks/useSession';
 import { type Theme, useTheme } from '../../hooks/useTheme';
-import { ADMIN, HOME } from '../../location/location';
+import { HOME } from '../../location/location';
+import { isOpenTo, PAGES } from '../../pages';
 import { Badge } from '../Badge/Badge';
 import { Icon, type IconName } from '../Icon/Icon';
 import { Link } from '../Link/Link';
@@ -9,18 +12,18 @@ import { SearchBox } from '../SearchBox/SearchBox';
 import { SignOut } from '../SignOut/SignOut';
 import styles from './TopBar.module.css';
 
+const REFRESH_MS = 15_000;
 const THEME_ICON: Record<Theme, IconName> = { system: 'system', light: 'sun', dark: 'moon' };
 
 interface TopBarProps {
-  /** Whether to offer the search here; the start page has its own, larger one. */
+  /** Whether the bar contains the search. The start page has a larger one. */
   search: boolean;
 }
 
-/** What stands above every view: the way home, the search, the state of the service, administration, sign-out, the theme. */
+/** The bar above every page: links to the pages of the session, the search, the state of the service, and the theme. */
 export function TopBar({ search }: TopBarProps) {
   const [theme, nextTheme] = useTheme();
   const { scopes } = useSession();
-  const administers = scopes.includes('admin') || scopes.includes('audit');
   return (
     <header className={styles.bar}>
       <Link to={HOME} className={styles.brand} aria-label="Headwater, all datasets">
@@ -30,7 +33,11 @@ export function TopBar({ search }: TopBarProps) {
       <div className={styles.search}>{search && <SearchBox />}</div>
       <div className={styles.status}>
         <ServiceState />
-        {administers && <Link to={ADMIN}>Administration</Link>}
+        {PAGES.filter((page) => isOpenTo(page, scopes)).map(({ name, title }) => (
+          <Link key={name} to={{ ...HOME, page: name }}>
+            {title}
+          </Link>
+        ))}
         <SignOut />
         <button
           type="button"
@@ -47,19 +54,16 @@ export function TopBar({ search }: TopBarProps) {
 }
 
 function ServiceState() {
-  const { data, isError } = useService();
+  const { data, isError } = useQuery({ ...queryOf(ServiceDocument, {}), refetchInterval: REFRESH_MS });
   if (isError) return <Badge tone="bad">service not reached</Badge>;
   if (!data) return null;
+  const { runs, captures, store, pending } = data.service;
   return (
     <>
-      <span
-        className={styles.counts}
-        title="Runs of jobs that are known, queries whose records were captured, and where the graph is kept"
-      >
-        <b>{data.runs.toLocaleString('en')}</b> runs · <b>{data.captures.toLocaleString('en')}</b> captures ·{' '}
-        {data.store}
+      <span className={styles.counts} title="Known runs, queries with captured records, and the store of the graph">
+        <b>{runs.toLocaleString('en')}</b> runs · <b>{captures.toLocaleString('en')}</b> captures · {store}
       </span>
-      {data.pending > 0 && <Badge tone="accent">{data.pending.toLocaleString('en')} events on their way</Badge>}
+      {pending > 0 && <Badge tone="accent">{pending.toLocaleString('en')} events on their way</Badge>}
     </>
   );
 }

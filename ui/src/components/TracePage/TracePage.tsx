@@ -3,8 +3,8 @@ import type { TraceQuery } from '../../api/generated/graphql';
 import { RequestError } from '../../api/request';
 import { columnsByDataset, columnTrail } from '../../graph/columns';
 import { mergeGraphs } from '../../graph/flow';
-import { columnId, parseId } from '../../graph/ids';
-import { baseName, gapTitle, shortNames } from '../../graph/names';
+import { columnId } from '../../graph/ids';
+import { baseName, gapTitle, pathOf, shortNames, titleOf } from '../../graph/names';
 import { endsOf, highlightOf } from '../../graph/path';
 import { captionsOf, groupRecords, numberOf, type RecordGroup } from '../../graph/records';
 import type { LineageGraph as Graph } from '../../graph/types';
@@ -12,7 +12,7 @@ import { useFlowDraft } from '../../hooks/useDraft';
 import { useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
 import { useTarget } from '../../hooks/useTarget';
-import { traceOf, useTrace } from '../../hooks/useTrace';
+import { traceVariables, useTrace } from '../../hooks/useTrace';
 import { type DirectionChoice, HOME, type Location, type TracedRecord } from '../../location/location';
 import { sentenceOf } from '../../trace/sentence';
 import { valuesOf } from '../../trace/values';
@@ -47,7 +47,7 @@ export function TracePage({ location, record }: TracePageProps) {
   const lineage = useLineage(record.dataset, location.direction === 'backward' ? 'UPSTREAM' : 'DOWNSTREAM');
   const isTooLarge = error instanceof RequestError && error.detail.code === 'LargeTraceError';
   const around = lineage.data ?? EMPTY;
-  const path = parseId(record.dataset).parts.at(-1) ?? record.dataset;
+  const path = pathOf(record.dataset);
   const place = placeWithin(trace, record);
   const here = `${place}${location.column ? ` · ${location.column}` : ''}`;
   const rowsOf = { ...HOME, dataset: record.dataset, ...(location.where ? { where: location.where } : {}) };
@@ -74,11 +74,13 @@ export function TracePage({ location, record }: TracePageProps) {
             record={record}
             dataset={path}
             values={valuesOf(trace.selected[0]?.values)}
-            to={target.to ? parseId(target.to).parts.at(-1) : undefined}
+            to={target.to && pathOf(target.to)}
           />
         )}
       </TraceControls>
-      {isTooLarge && <LargeTrace asked={traceOf(location, target)} reason={error.message} onAnswer={() => refetch()} />}
+      {isTooLarge && (
+        <LargeTrace variables={traceVariables(location, target)} reason={error.message} onAnswer={() => refetch()} />
+      )}
       {error && !isTooLarge && <ErrorNote error={error} onRetry={() => refetch()} />}
       {isPending && <Skeleton label="Tracing the record" rows={12} />}
       {trace && !error && <Answer trace={trace} location={location} dataset={record.dataset} around={around} />}
@@ -105,7 +107,7 @@ function Head({ trace, location, place, stale }: HeadProps) {
   const groups = groupRecords(trace.records);
   const coarse = groups.filter((group) => group.coarse.length > 0);
   const sentence = sentenceOf({
-    dataset: baseName(parseId(location.dataset ?? '').parts.at(-1) ?? ''),
+    dataset: titleOf(location.dataset ?? ''),
     place,
     column,
     value: column === undefined ? undefined : valuesOf(trace.selected[0]?.values)[column],
@@ -129,8 +131,7 @@ function Head({ trace, location, place, stale }: HeadProps) {
 
 /** Where the records lie. A list that was cut does not hold them all; then it is where the path ends. */
 function datasetNames(trace: Trace, groups: readonly RecordGroup[], direction: DirectionChoice): string[] {
-  if (trace.total > trace.records.length)
-    return endsOf(trace.path, direction).map((id) => baseName(parseId(id).parts.at(-1) ?? id));
+  if (trace.total > trace.records.length) return endsOf(trace.path, direction).map(titleOf);
   return groups.filter((group) => group.records.length > 0).map((group) => baseName(group.name));
 }
 
@@ -201,7 +202,7 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
         hops={trace.path}
         traced={columnsByDataset(trail)}
         clicked={value}
-        nameOf={(id) => short.get(id) ?? baseName(parseId(id).parts.at(-1) ?? id)}
+        nameOf={(id) => short.get(id) ?? titleOf(id)}
       />
     </>
   );

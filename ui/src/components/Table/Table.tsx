@@ -1,0 +1,41 @@
+import type { ReactNode } from 'react';
+import styles from './Table.module.css';
+
+interface TableProps {
+  /** Name of the table for screen readers. */
+  label: string;
+  /** Titles of the columns. The first column is the head of its row. */
+  titles: readonly string[];
+  rows: readonly { key: string; cells: readonly ReactNode[]; isMarked?: boolean }[];
+}
+
+/** A table that scrolls sideways in a narrow window. */
+export function Table({ label, titles, rows }: TableProps) {
+  return (
+    // The keyboard can scroll only what it can reach.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
+    <section className={styles.scroll} aria-label={`${label}, scrollable`} tabIndex={0}>
+      <table aria-label={label}>
+        <thead>
+          <tr>
+            {titles.map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ key, cells: [head, ...cells], isMarked }) => (
+            <tr key={key} className={isMarked ? styles.marked : undefined}>
+              <th scope="row">{head}</th>
+              {cells.map((cell, index) => (
+                <td key={titles[index + 1]}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

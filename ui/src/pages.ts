@@ -1,0 +1,40 @@
+/**
+ * The registry of pages. A page with an address of its own is a component and a line here: `PAGES` are linked in the top bar and open at
+ * `?page=name`, `DATASET_PAGES` are the tabs of a dataset and open at `?dataset=id&page=name`.
+ */
+import { type ComponentType, lazy } from 'react';
+import type { Location } from './location/location';
+
+export interface Page<Props> {
+  /** The name in the address. */
+  name: string;
+  title: string;
+  /** Scopes of which a session needs one. */
+  scopes: readonly string[];
+  /** How to open a session that has one of the scopes. */
+  hint: string;
+  View: ComponentType<Props>;
+}
+
+export interface PageProps {
+  location: Location;
+}
+
+export interface DatasetPageProps extends PageProps {
+  /** Id of the dataset. */
+  dataset: string;
+}
+
+export const PAGES: readonly Page<PageProps>[] = [
+  {
+    name: 'admin',
+    title: 'Administration',
+    scopes: ['admin', 'audit'],
+    hint: 'Sign in with the role admin or auditor, or open the page with the link of: headwater serve --admin-link',
+    View: lazy(async () => ({ default: (await import('./components/AdminPage/AdminPage')).AdminPage })),
+  },
+];
+
+export function isOpenTo({ scopes }: Pick<Page<never>, 'scopes'>, session: readonly string[]): boolean {
+  return scopes.some((scope) => session.includes(scope));
+}
