@@ -29,7 +29,6 @@ PRESENT = {
     ("CHANGELOG.md", "markdown"): 34,
     ("examples", "markdown"): 15,
     ("spark_listener/jvm", "java"): 24,
-    ("ui/src", "typescript"): 18,
 }
 _ALONE = ("bench", "capture", "examples", "graphql", "scripts", "tests")
 

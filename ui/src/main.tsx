@@ -11,7 +11,7 @@ const RETRIES = 2;
 const client = new QueryClient({
   defaultOptions: {
     queries: {
-      // What the service refused it will refuse again; only what is marked transient is worth another try.
+      // Only a transient error can disappear with a second attempt.
       retry: (count, error) => count < RETRIES && error instanceof RequestError && error.detail.transient === true,
       staleTime: 10_000,
       refetchOnWindowFocus: false,
@@ -34,6 +34,6 @@ function draw(): void {
 }
 
 applyTheme();
-// Starting the script and the first drawing are a frame each. A page in the background has no frames to wait for.
+// The start of the script and the first drawing are two frames. A page in the background gets no frames.
 if (document.hidden) draw();
 else requestAnimationFrame(() => setTimeout(draw));

@@ -9,9 +9,9 @@ export interface Page<Props> {
   /** The name in the address. */
   name: string;
   title: string;
-  /** Scopes of which a session needs one. */
+  /** A session needs one of these scopes. */
   scopes: readonly string[];
-  /** How to open a session that has one of the scopes. */
+  /** Instruction for a session without these scopes. */
   hint: string;
   View: ComponentType<Props>;
 }

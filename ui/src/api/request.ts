@@ -1,18 +1,17 @@
 import type { TypedDocumentString } from './generated/graphql';
 
-/** What a GraphQL error of the service says beside its message. */
+/** Details of a GraphQL error of the service. */
 export interface ErrorDetail {
-  /** Name of the error's class, as InvalidQueryError. */
+  /** Name of the class of the error, for example InvalidQueryError. */
   code?: string;
-  /** What to do about it. */
+  /** A way to correct the error. */
   hint?: string;
-  /** The argument that was wrong. */
+  /** The invalid argument. */
   field?: string;
-  /** Whether asking again may work. */
+  /** Whether a second attempt can succeed. */
   transient?: boolean;
 }
 
-/** An answer that did not come, with the service's own hint where there is one. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
 
@@ -29,12 +28,12 @@ interface GraphQLBody<Result> {
   errors?: { message: string; extensions?: ErrorDetail }[];
 }
 
-/** `/graphql` beside the page, wherever a proxy has put both. */
+/** Relative to the page, because a proxy can serve both below any path. */
 const ENDPOINT = 'graphql';
 
 /**
- * Ask the service. The key travels in the cookie that came with the page; the header shows that the request is the page's own,
- * since no other origin may set it. What changes something needs the session's token, too.
+ * Ask the service. The browser sends the key in a cookie. Other origins cannot set the header, so it proves that the request is from
+ * the page. Changes also need the token of the session.
  */
 export async function request<Result, Variables>(
   document: TypedDocumentString<Result, Variables>,
@@ -70,14 +69,14 @@ export async function request<Result, Variables>(
 async function readBody<Result>(response: Response): Promise<GraphQLBody<Result>> {
   if (response.status === 401 || response.status === 403) {
     throw new RequestError('This page may not ask the service.', {
-      hint: 'Open the address that “headwater serve” prints: it gives the page its key.',
+      hint: 'Open the address that “headwater serve” prints. It contains the key of the page.',
     });
   }
   try {
     return (await response.json()) as GraphQLBody<Result>;
   } catch {
     throw new RequestError(`The service answered ${response.status} ${response.statusText}.`, {
-      hint: 'Its log says more.',
+      hint: 'See its log.',
       transient: response.status >= 500,
     });
   }

@@ -6,17 +6,17 @@ import { byTime, type RunFacts, runFacts } from './runs';
 
 type FoundNode = GraphNode & { containers: Groupable['containers'] };
 
-/** A dataset as the list shows it. */
+/** A row of the list of datasets. */
 export interface DatasetSummary extends Groupable {
-  /** The end of its path that tells it from the others. */
+  /** The shortest unique end of its path. */
   short: string;
-  /** The last run that wrote it, if any did. */
+  /** The last run that wrote it. */
   lastRun?: RunFacts | undefined;
-  /** Number of records that the last run wrote that succeeded. */
+  /** Number of records that the last successful run wrote. */
   rows?: number | undefined;
 }
 
-/** What to ask for to know the last runs: writing jobs, their last runs, and the versions that these wrote. */
+/** Ids of the writing jobs, their last runs, and the versions from these runs. */
 export function lastRunsOf(writers: LineageGraph): string[] {
   return [
     ...new Set(
@@ -29,20 +29,21 @@ export function lastRunsOf(writers: LineageGraph): string[] {
   ];
 }
 
-/** The list, from the datasets found, the jobs that write them (`writers`) and these jobs' runs and pipelines (`actors`). */
-export function summaries(found: readonly FoundNode[], writers: LineageGraph, actors: LineageGraph): DatasetSummary[] {
-  const short = shortNames(found.map((node) => [node.id, node.name]));
+/** Combine datasets, the jobs that write them (`writers`), and the runs and pipelines of these jobs (`actors`). */
+export function summaries(
+  datasets: readonly FoundNode[],
+  writers: LineageGraph,
+  actors: LineageGraph,
+): DatasetSummary[] {
+  const short = shortNames(datasets.map((node) => [node.id, node.name]));
   const pairs = writerPairs(writers);
-  const known = new Map(actors.nodes.map((node) => [node.id, node]));
-  return found.map((node) => {
+  const actorsById = new Map(actors.nodes.map((node) => [node.id, node]));
+  return datasets.map((node) => {
     const own = pairs.filter((pair) => pair.dataset === node.id);
-    const runs = own.flatMap(({ run }) => {
-      const ran = run === undefined ? undefined : known.get(run);
-      return ran ? [runFacts(ran)] : [];
-    });
+    const runs = own.flatMap(({ run }) => actorsById.get(run ?? '') ?? []).map(runFacts);
     const lastRun = byTime(runs)[0];
     const versions = own.flatMap(({ run, complete }) =>
-      [run, complete].map((one) => properties(one && known.get(versionOf(node.id, one))?.properties)),
+      [run, complete].map((one) => properties(one && actorsById.get(versionOf(node.id, one))?.properties)),
     );
     return {
       id: node.id,
@@ -56,7 +57,7 @@ export function summaries(found: readonly FoundNode[], writers: LineageGraph, ac
   });
 }
 
-/** The versions of a dataset that were written, the latest first, and how many runs only set out to write one. */
+/** The versions of a dataset, the latest first, and the number of runs that started to write one without success. */
 export function versionsOf(nodes: readonly Pick<GraphNode, 'properties'>[]): {
   written: Properties[];
   attempts: number;
@@ -67,7 +68,7 @@ export function versionsOf(nodes: readonly Pick<GraphNode, 'properties'>[]): {
   return { written, attempts: all.length - written.length };
 }
 
-/** Of the properties of versions, those of the one that was written last. A run that failed wrote none. */
+/** The properties of the latest version. A run that failed wrote no version. */
 function lastWritten(versions: readonly Properties[]): Properties | undefined {
   const written = versions.filter((version) => number(version.rows) !== undefined);
   return written.toSorted((a, b) => (text(b.writtenAt) ?? '').localeCompare(text(a.writtenAt) ?? ''))[0];
@@ -76,7 +77,7 @@ function lastWritten(versions: readonly Properties[]): Properties | undefined {
 interface Writer {
   dataset: string;
   job: GraphNode;
-  /** Its last run, and the last that succeeded. */
+  /** Its last run, and its last successful run. */
   run: string | undefined;
   complete: string | undefined;
 }
@@ -91,7 +92,7 @@ function writerPairs(writers: LineageGraph): Writer[] {
   });
 }
 
-/** The pipeline that contains a job; a job that no pipeline contains stands for itself. */
+/** The pipeline of a job, or the job itself if it belongs to no pipeline. */
 function pipelineOf(job: GraphNode, actors: LineageGraph): { id: string; name: string } {
   const containers = actors.edges
     .filter((edge) => edge.kind === 'CONTAINS' && edge.dst === job.id)

@@ -1,4 +1,4 @@
-/** Careful readers of JSON properties: any producer may have written them, so nothing is taken for granted. */
+/** Readers of JSON properties. Any producer can write them, so each value can have any type. */
 
 export type Properties = Record<string, unknown>;
 

@@ -5,7 +5,7 @@ export interface ColumnFacts {
   type: string;
 }
 
-/** The columns of a dataset, from OpenLineage's schema facet, in their order; none where no producer stated them. */
+/** The columns of a dataset in order, from OpenLineage's schema facet. */
 export function schemaOf(nodeProperties: unknown): ColumnFacts[] {
   const fields = list(properties(properties(nodeProperties).schema).fields);
   return fields.flatMap((field) => {

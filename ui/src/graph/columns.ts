@@ -40,7 +40,7 @@ export function columnsByDataset(columns: Iterable<string>): Map<string, Set<str
 /** Transformations that make a column a key of the rows. */
 const KEY_USES: ReadonlySet<unknown> = new Set(['GROUP_BY', 'JOIN', 'WINDOW']);
 
-/** Columns by which a job joins or groups rows, and columns that are unchanged copies of them. */
+/** The columns by which a job joins or groups rows, and their unchanged copies. */
 export function keyColumns(edges: readonly GraphEdge[]): Set<string> {
   const keys = new Set<string>();
   for (const edge of edges) {

@@ -7,7 +7,7 @@ export interface Groupable {
   name: string;
   /** Containers, innermost first. */
   containers: readonly { id: string; kind: NodeKind; name: string }[];
-  /** The pipelines whose jobs write it. */
+  /** Pipelines that write it. */
   pipelines: readonly { id: string; name: string }[];
 }
 
@@ -20,7 +20,7 @@ export interface Group<Item> {
 /** Title of the group of datasets that no known job wrote. */
 export const SOURCES = 'Sources, written by no known job';
 
-/** Datasets by where they lie or by what wrote them; groups and items in order of name, sources last. */
+/** Group datasets by platform or pipeline, in the order of names, sources last. */
 export function groupDatasets<Item extends Groupable>(items: readonly Item[], by: GroupBy): Group<Item>[] {
   const groups = new Map<string, Group<Item>>();
   for (const item of items) {

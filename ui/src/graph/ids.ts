@@ -15,12 +15,10 @@ export function datasetOfColumn(columnId: string): string {
   return ['dataset', ...parts.slice(0, 2)].join(':');
 }
 
-/** The column's own name. */
 export function nameOfColumn(columnId: string): string {
   return parseId(columnId).parts.slice(2).join(':');
 }
 
-/** Id of a column of a dataset. */
 export function columnId(datasetId: string, column: string): string {
   const [, ...parts] = datasetId.split(':');
   return ['column', ...parts, encode(column)].join(':');
@@ -28,7 +26,7 @@ export function columnId(datasetId: string, column: string): string {
 
 const PLAIN = /[A-Za-z0-9_.\-~/=+,@]/;
 
-/** As the service encodes a part: everything but unreserved characters and `/=+,@`. */
+/** Encode a part like the service: all but unreserved characters and `/=+,@`. */
 function encode(part: string): string {
   return [...part].map((character) => (PLAIN.test(character) ? character : strictEncode(character))).join('');
 }
@@ -44,6 +42,6 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // an id that another producer did not encode is still worth showing
+    return part; // another producer did not encode the id
   }
 }

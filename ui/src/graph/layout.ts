@@ -33,7 +33,7 @@ const GAPS: Gaps = { rank: 44, box: 18 };
 const MAX_DAGRE_LINKS = 50;
 const SWEEPS = 6;
 
-/** Place boxes from left to right in the direction of the data. The same input gives the same picture. */
+/** Place boxes from left to right in the direction of the data, always in the same way for the same input. */
 export function layOut(boxes: readonly Box[], links: readonly Ends[]): Layout {
   if (links.length > MAX_DAGRE_LINKS) return layOutInColumns(boxes, links, GAPS);
   const graph = new graphlib.Graph();

@@ -11,7 +11,7 @@ function flowOf(...links: string[]): Flow {
   };
 }
 
-/** A dataset `d` that so many jobs read, each of which writes one. */
+/** A dataset `d` with a number of readers. Each reader writes one dataset. */
 const hub = (readers: number) =>
   flowOf(
     'd-source>j',

@@ -36,7 +36,7 @@ export function selectNeighbourhood(flow: Flow, seeds: readonly string[], growth
 
 /**
  * Add ring after ring: the jobs next to a dataset together with their datasets, upstream and downstream by turns. A large first ring is
- * cut. Later rings are added only if they fit completely, so a small lineage is drawn in full, and a large one ends after a complete hop.
+ * cut. A later ring is added only if it fits completely. A drawing therefore ends after a complete hop.
  */
 function selectNearest(flow: Flow, adjacency: Adjacency, seeds: readonly string[]): Set<string> {
   const ids = new Set(flow.nodes.map((node) => node.id));

@@ -1,15 +1,15 @@
 import { linkId } from './flow';
 import type { PathHop } from './types';
 
-/** What a trace went through: datasets, jobs and the links between them. */
+/** The datasets, jobs and links on the path of a trace. */
 export interface Highlight {
   nodes: Set<string>;
   links: Set<string>;
-  /** Links and nodes that were crossed at a coarser grain than the record. */
+  /** Links and nodes that the trace crosses at a coarser grain than the record. */
   coarse: Set<string>;
 }
 
-/** The highlighted part of a graph. `ends` are datasets that belong to it although no hop touches them (a trace that stays where it began). */
+/** The highlighted part of a graph. `ends` are further datasets, for a trace without hops. */
 export function highlightOf(hops: readonly PathHop[], ends: readonly string[] = []): Highlight {
   const highlight: Highlight = { nodes: new Set(ends), links: new Set(), coarse: new Set() };
   for (const hop of hops) {
@@ -21,7 +21,7 @@ export function highlightOf(hops: readonly PathHop[], ends: readonly string[] = 
   return highlight;
 }
 
-/** The hops in the order in which the data flowed: a hop stands after those that wrote what it read. */
+/** Sort hops in the order of the data: each hop comes after the writers of its inputs. */
 export function inDataOrder(hops: readonly PathHop[]): PathHop[] {
   const ordered: PathHop[] = [];
   const waiting = new Set(hops);
@@ -29,7 +29,7 @@ export function inDataOrder(hops: readonly PathHop[]): PathHop[] {
     const ready = [...waiting].filter(
       (hop) => ![...waiting].some((other) => other !== hop && hop.inputs.includes(other.output)),
     );
-    // A cycle (a job that overwrites its input) has no first hop: take them as they came.
+    // A cycle, for example a job that overwrites its input, has no first hop.
     for (const hop of ready.length > 0 ? ready : [...waiting]) {
       ordered.push(hop);
       waiting.delete(hop);
@@ -38,7 +38,7 @@ export function inDataOrder(hops: readonly PathHop[]): PathHop[] {
   return ordered;
 }
 
-/** The datasets where a trace ends: those that no run on its path wrote (backward), or that none read (forward). */
+/** The datasets where a trace ends. No run on the path wrote them (backward) or read them (forward). */
 export function endsOf(hops: readonly PathHop[], direction: 'backward' | 'forward'): string[] {
   const [inner, outer] = direction === 'backward' ? [outputs(hops), inputs(hops)] : [inputs(hops), outputs(hops)];
   return [...outer].filter((dataset) => !inner.has(dataset));

@@ -1,6 +1,6 @@
 import { baseName } from './names';
 
-/** What a trace reached, as the service gives it. */
+/** An entry of the result of a trace. */
 export interface ReachedRecord {
   dataset: string;
   datasetName: string;
@@ -18,11 +18,11 @@ export interface RecordGroup {
   records: ReachedRecord[];
   /** Entries that are known only as a file, a version or the whole dataset. */
   coarse: ReachedRecord[];
-  /** Whether a limit may have cut off more of its records. */
+  /** Whether a limit can have removed records. */
   cut: boolean;
 }
 
-/** Records by dataset, in the order in which the datasets come. Where there are `total` in all, the list ends within its last dataset. */
+/** Group records by dataset. If `total` is larger than the list, the last group is cut. */
 export function groupRecords(records: readonly ReachedRecord[], total = records.length): RecordGroup[] {
   const groups = new Map<string, RecordGroup>();
   for (const record of records) {
@@ -41,7 +41,7 @@ export function groupRecords(records: readonly ReachedRecord[], total = records.
   return [...groups.values()];
 }
 
-/** How many records of each dataset belong to a trace, in words: `669 records`, or its grain where it is coarser. */
+/** Captions by the id of the dataset: the number of traced records, or a coarser grain. */
 export function captionsOf(
   groups: readonly RecordGroup[],
   hops: readonly { output: string; records: number; grain: string }[],
@@ -58,7 +58,7 @@ export function captionsOf(
   return captions;
 }
 
-/** `1 record`, `669 records`, or `912+ records` where there may be more. */
+/** `1 record`, `669 records`, or `912+ records` for a list that was cut. */
 export function countText(count: number, cut = false): string {
   return `${count.toLocaleString('en')}${cut ? '+' : ''} ${count === 1 && !cut ? 'record' : 'records'}`;
 }
@@ -69,12 +69,12 @@ export function placeOf({ file, row, line, datasetName }: ReachedRecord): string
   return row === null ? name : `${name}, ${numberOf({ row, line })}`;
 }
 
-/** How a record is numbered wherever it is shown: `line 3` in a file of text, as an editor counts, else `row 1`, from 0. */
+/** `line 3` in a file of text, counted from 1, otherwise `row 2`, counted from 0. */
 export function numberOf({ row, line }: { row: number | null; line: number | null }): string {
   return line === null ? `row ${row}` : `line ${line}`;
 }
 
-/** Spark names its files by a number and a UUID; the number is enough to tell them apart by eye. */
+/** Remove the UUID from a file name of Spark. The number identifies the file well enough for a reader. */
 function shortFile(name: string): string {
   return name.replace(/-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-c\d+)?/, '…');
 }

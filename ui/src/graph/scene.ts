@@ -19,7 +19,7 @@ export interface Card {
   /** The full name. */
   name: string;
   isFocus: boolean;
-  /** Ids of the columns that a view lists for a dataset. Such a card is always open. */
+  /** Ids of the columns that a view lists for a dataset. A card with columns is always open. */
   columns?: readonly string[];
   state?: State;
   /** Whether the trace crosses it at a coarser grain than the record. */
@@ -60,7 +60,7 @@ export interface Line {
 }
 
 export interface SceneCard extends Card, PlacedBox {
-  /** What the arrow of the card shows; undefined for cards without an arrow. */
+  /** The lines behind the arrow of the card. Cards of other kinds have no arrow. */
   content: 'columns' | 'operations' | undefined;
   isOpen: boolean;
   lines: Line[];

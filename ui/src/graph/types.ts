@@ -1,13 +1,13 @@
 import type { EdgeKind, LedgerFragment, NodeKind } from '../api/generated/graphql';
 
-/** A container of data or of actors, as the service gives it. */
+/** A container of data or of actors. */
 export interface GraphNode {
   id: string;
   kind: NodeKind;
   name: string;
   /** Absent if only the shape of the lineage is known. */
   properties?: unknown;
-  /** What was captured of a run. Other nodes have none. */
+  /** The captured lineage of a run. Other nodes have none. */
   ledger?: LedgerFragment['ledger'];
 }
 
@@ -22,7 +22,7 @@ export interface GraphEdge {
 export interface LineageGraph {
   nodes: readonly GraphNode[];
   edges: readonly GraphEdge[];
-  /** Number of nodes that a limit of the service kept out. */
+  /** Number of nodes above the limit of the service. */
   truncated: number;
 }
 
@@ -36,13 +36,13 @@ export interface PathHop {
   operations: readonly string[];
   records: number;
   grain: 'RECORD' | 'PARTITION' | 'VERSION' | 'DATASET';
-  /** What made the column that was asked for, operator by operator; of all columns, where none was. */
+  /** The expressions that computed the traced column, or all columns. */
   expressions?: readonly Step[];
-  /** When its program was run again to find this, and wrote the same files. */
+  /** The time of the recapture that found this. */
   recaptured?: string | null;
 }
 
-/** What an operator does: the columns that it makes, and the expressions by which it decides. */
+/** An operator: its computed columns, and the expressions that decide about rows. */
 export interface Step {
   operator: string;
   made: readonly { column: string; expression: string }[];

@@ -1,14 +1,14 @@
 import type { MaskBy, NodeKind, ViewInput } from '../api/generated/graphql';
 
-/** How a lineage is drawn: at which levels, without what, as of when. */
+/** The levels, masks and time of a drawing. */
 export interface ViewChoice {
   data: DataLevel;
   actors: ActorLevel;
-  /** What is hidden, as the command line writes it: `kind=job`, `name=*tmp*`, `tag!=pii`. */
+  /** Masks in the form of the command line: `kind=job`, `name=*tmp*`, `tag!=pii`. */
   masks: string[];
-  /** Whether all but the beginnings and ends are hidden. */
+  /** Whether only the beginnings and ends are visible. */
   ends: boolean;
-  /** A date, which means its end where the reader is, or an instant; absent: all that was ever stated. */
+  /** An instant, or a date for its end in the time zone of the reader. The default is now. */
   asOf?: string;
 }
 
@@ -32,18 +32,16 @@ export const ACTOR_LEVELS: readonly { value: ActorLevel; label: string }[] = [
   { value: 'OPERATOR', label: 'operators' },
 ];
 
-/** Every dataset and job: what is drawn if nothing is chosen. */
+/** The default: every dataset and job. */
 export const WHOLE: ViewChoice = { data: 'DATASET', actors: 'JOB', masks: [], ends: false };
 export const HIDE_JOBS = 'kind=job';
 
 const MASK = /^(kind|name|namespace|tag|layer|node)(!?)=(.+)$/;
 
-/** Whether a choice is the usual one. */
 export function isWhole({ data, actors, masks, ends, asOf }: ViewChoice): boolean {
   return data === WHOLE.data && actors === WHOLE.actors && masks.length === 0 && !ends && asOf === undefined;
 }
 
-/** What the service is asked. */
 export function viewInput({ data, actors, masks, ends, asOf }: ViewChoice, focus: string, depth: number): ViewInput {
   return {
     focus: [focus],
@@ -56,32 +54,32 @@ export function viewInput({ data, actors, masks, ends, asOf }: ViewChoice, focus
   };
 }
 
-/** The instant at which a date ends where the reader is; what is no date stays. */
+/** The end of a date in the time zone of the reader. Other texts stay unchanged. */
 export function endOf(asOf: string): string {
   return /^\d{4}-\d{2}-\d{2}$/.test(asOf) ? new Date(`${asOf}T23:59:59.999`).toISOString() : asOf;
 }
 
-/** A mask as the service takes it; none: it is not written as one. */
+/** A mask in the form of the service, or undefined for other texts. */
 export function maskInput(text: string): { by: MaskBy; values: string[]; negated: boolean } | undefined {
-  const found = MASK.exec(text);
-  if (!found) return undefined;
-  const [, by = '', not, value = ''] = found;
+  const match = MASK.exec(text);
+  if (!match) return undefined;
+  const [, by = '', not, value = ''] = match;
   return { by: by.toUpperCase() as MaskBy, values: [value], negated: not === '!' };
 }
 
-/** A choice of another level of data. Columns are drawn without jobs, which would join each with all others of the job. */
+/** Change the level of data. Columns are drawn without jobs, because a job would join all of its columns. */
 export function atLevel(choice: ViewChoice, data: DataLevel): ViewChoice {
   const masks = data === 'COLUMN' && !choice.masks.includes(HIDE_JOBS) ? [...choice.masks, HIDE_JOBS] : choice.masks;
   return { ...choice, data, masks };
 }
 
-/** With a mask if it is without, without if it is with. */
+/** Add or remove a mask. */
 export function toggleMask(choice: ViewChoice, mask: string): ViewChoice {
   const without = choice.masks.filter((other) => other !== mask);
   return { ...choice, masks: without.length < choice.masks.length ? without : [...without, mask] };
 }
 
-/** The choice that an address holds; none: it is the usual one. */
+/** Read a choice from an address, undefined for the default. */
 export function parseView(query: URLSearchParams): ViewChoice | undefined {
   const asOf = query.get('asOf') || undefined;
   const choice: ViewChoice = {
@@ -94,7 +92,7 @@ export function parseView(query: URLSearchParams): ViewChoice | undefined {
   return isWhole(choice) ? undefined : choice;
 }
 
-/** Writes a choice into an address, as far as it is not the usual one. */
+/** Write the parts of a choice that differ from the default. */
 export function formatView({ data, actors, masks, ends, asOf }: ViewChoice, query: URLSearchParams): void {
   if (data !== WHOLE.data) query.set('level', data.toLowerCase());
   if (actors !== WHOLE.actors) query.set('actors', actors.toLowerCase());

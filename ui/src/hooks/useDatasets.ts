@@ -6,20 +6,20 @@ import { type DatasetSummary, lastRunsOf, summaries } from '../facts/datasets';
 import type { RunFacts } from '../facts/runs';
 
 const FIRST = 200;
-const WHILE_EMPTY = 5000;
+const REFRESH_MS = 5000;
 
-/** Datasets whose name holds a text, each with what wrote it and how its last run went. While there are none at all, it looks again. */
+/** Datasets with a text in their name, their writers and last runs. While there are no datasets at all, the page asks again. */
 export function useDatasets(text: string) {
-  const wanted = useDeferredValue(text.trim());
+  const name = useDeferredValue(text.trim());
   return useQuery({
-    queryKey: ['datasets', wanted],
-    queryFn: ({ signal }) => load(wanted, signal),
+    queryKey: ['datasets', name],
+    queryFn: ({ signal }) => load(name, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: (query) => (wanted === '' && query.state.data?.total === 0 ? WHILE_EMPTY : false),
+    refetchInterval: (query) => (name === '' && query.state.data?.total === 0 ? REFRESH_MS : false),
   });
 }
 
-/** How the last run that wrote a dataset went; undefined while it is not known, or where no known job writes it. */
+/** The last run that writes a dataset, undefined if it is loading or unknown. */
 export function useLastRun(dataset: string): RunFacts | undefined {
   return (
     useQuery({
@@ -27,14 +27,14 @@ export function useLastRun(dataset: string): RunFacts | undefined {
       queryFn: async ({ signal }) => {
         const writers = await lineage([dataset], 'WRITES', signal);
         const actors = await lineage(lastRunsOf(writers), 'CONTAINS', signal);
-        const found = writers.nodes.filter((node) => node.id === dataset).map((node) => ({ ...node, containers: [] }));
-        return summaries(found, writers, actors)[0]?.lastRun ?? null;
+        const focus = writers.nodes.filter((node) => node.id === dataset).map((node) => ({ ...node, containers: [] }));
+        return summaries(focus, writers, actors)[0]?.lastRun ?? null;
       },
     }).data ?? undefined
   );
 }
 
-/** Three steps, each a batch: the datasets, the jobs that write them, and the last runs and the pipelines of these. */
+/** Three batches: the datasets, the jobs that write them, and the last runs and pipelines of these jobs. */
 async function load(text: string, signal: AbortSignal): Promise<{ datasets: DatasetSummary[]; total: number }> {
   const { search } = await request(SearchDocument, { text, kinds: ['DATASET'], first: FIRST, after: null }, signal);
   const ids = search.nodes.map((node) => node.id);

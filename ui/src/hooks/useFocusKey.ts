@@ -1,6 +1,6 @@
 import { type RefObject, useEffect } from 'react';
 
-/** Let a key lead to a field, unless somebody is writing. */
+/** Move the focus to a field when a key is pressed outside of fields. */
 export function useFocusKey(key: string, field: RefObject<HTMLInputElement | null>): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {

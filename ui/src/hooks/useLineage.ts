@@ -4,11 +4,12 @@ import {
   LineageDocument,
   type LineageQuery,
   LineageShapeDocument,
+  type LineageShapeQuery,
   NodeDocument,
   type NodeKind,
   type NodeQuery,
 } from '../api/generated/graphql';
-import { request } from '../api/request';
+import { queryOf } from '../api/query';
 import type { Growth } from '../graph/neighbourhood';
 import type { GraphNode, LineageGraph } from '../graph/types';
 import { operationsOf } from '../trace/operation';
@@ -75,41 +76,27 @@ export function useColumnLineage(column: string | undefined) {
   return useQuery(columnQuery(column === undefined ? [] : [column], DEPTH));
 }
 
-interface Context {
-  signal: AbortSignal;
-}
-
 function shapeQuery(focus: readonly string[], direction: Direction, depth: number, limit: number) {
   return {
-    queryKey: ['lineage', focus, direction, depth, limit],
-    queryFn: async ({ signal }: Context): Promise<LineageGraph> =>
-      (await request(LineageShapeDocument, { focus: [...focus], direction, depth, limit }, signal)).lineage,
+    ...queryOf(LineageShapeDocument, { focus: [...focus], direction, depth, limit }),
+    select: ({ lineage }: LineageShapeQuery): LineageGraph => lineage,
   };
 }
 
 function columnQuery(focus: string[], depth: number) {
   return {
-    queryKey: ['column-lineage', focus, depth],
-    queryFn: ({ signal }: Context) =>
-      request(LineageDocument, { focus, direction: 'BOTH', depth, kinds: ['DERIVES'] }, signal),
-    select: (answer: LineageQuery) => answer.lineage,
+    ...queryOf(LineageDocument, { focus, direction: 'BOTH', depth, kinds: ['DERIVES'] }),
+    select: ({ lineage }: LineageQuery) => lineage,
     enabled: focus.length > 0,
   };
 }
 
 function factsQuery(id: string) {
-  return {
-    queryKey: ['facts', id],
-    queryFn: ({ signal }: Context) =>
-      request(LineageDocument, { focus: [id], direction: 'BOTH', depth: 0, kinds: ['READS'] }, signal),
-  };
+  return queryOf(LineageDocument, { focus: [id], direction: 'BOTH', depth: 0, kinds: ['READS'] });
 }
 
 function childrenQuery(id: string, kind: NodeKind) {
-  return {
-    queryKey: ['children', id, kind],
-    queryFn: ({ signal }: Context) => request(NodeDocument, { id, kinds: [kind], first: MAX_CHILDREN }, signal),
-  };
+  return queryOf(NodeDocument, { id, kinds: [kind], first: MAX_CHILDREN });
 }
 
 /* A combiner must be the same function in every render. Otherwise its result is new in every render, too. */

@@ -4,18 +4,17 @@ import { formatLocation, type Location, parseLocation } from '../location/locati
 const CHANGED = 'headwater:navigate';
 let cached: { search: string; location: Location } | undefined;
 
-/** The page's state as its address says it, and the way to another. */
 export function useLocation(): Location {
   return useSyncExternalStore(subscribe, current);
 }
 
-/** Go somewhere: to another place, or to another view of the same. Each is a step for the browser's back button. */
+/** Change the address. Each change is a step for the browser's back button. */
 export function navigate(location: Location): void {
   history.pushState(null, '', hrefOf(location));
   dispatchEvent(new Event(CHANGED));
 }
 
-/** The address of a place, for links. */
+/** The address of a location, for links. */
 export function hrefOf(location: Location): string {
   return globalThis.location.pathname + formatLocation(location);
 }

@@ -1,7 +1,6 @@
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
-import type { RowsQuery } from '../api/generated/graphql';
-import { RowsDocument } from '../api/generated/graphql';
-import { request } from '../api/request';
+import { RowsDocument, type RowsQuery } from '../api/generated/graphql';
+import { queryOf } from '../api/query';
 import type { SortOrder } from '../trace/sorting';
 import { listOf } from '../trace/values';
 
@@ -11,21 +10,20 @@ export const PAGE_SIZE = 100;
 export type RowPage = RowsQuery['rows'];
 export type Row = RowPage['rows'][number];
 
-export interface RowsAsked {
+export interface RowsRequest {
   /** Id of the dataset. */
   dataset: string;
   /** DuckDB predicate over its rows. */
   where?: string | undefined;
-  /** Absent: as they stand in their files. */
   sort?: SortOrder | undefined;
 }
 
-/** The first page, which says columns and total, and the pages that hold the rows from `from` to `to`. */
-export function useRows(asked: RowsAsked, from: number, to: number) {
-  const first = useQuery({ ...pageQuery(asked, 0), placeholderData: keepPreviousData });
+/** The first page with columns and total, and the pages with the rows from `from` to `to`. */
+export function useRows(request: RowsRequest, from: number, to: number) {
+  const first = useQuery({ ...pageQuery(request, 0), placeholderData: keepPreviousData });
   const total = first.data?.total ?? 0;
   const pages = pagesBetween(from, Math.min(to, total - 1));
-  const results = useQueries({ queries: pages.map((page) => pageQuery(asked, page)) });
+  const results = useQueries({ queries: pages.map((page) => pageQuery(request, page)) });
   const loaded = new Map(pages.map((page, index) => [page, results[index]?.data]));
   const rowAt = (index: number): Row | undefined => {
     const page = Math.floor(index / PAGE_SIZE);
@@ -40,11 +38,15 @@ export function rowValues(page: Pick<RowPage, 'columns'>, row: Row): Record<stri
   return Object.fromEntries(page.columns.map(({ name }, index) => [name, values[index]]));
 }
 
-function pageQuery({ dataset, where, sort }: RowsAsked, page: number) {
-  const asked = { dataset, where: where ?? null, order: sort ?? null, first: PAGE_SIZE, offset: page * PAGE_SIZE };
+function pageQuery({ dataset, where, sort }: RowsRequest, page: number) {
   return {
-    queryKey: ['rows', asked],
-    queryFn: ({ signal }: { signal: AbortSignal }) => request(RowsDocument, asked, signal),
+    ...queryOf(RowsDocument, {
+      dataset,
+      where: where ?? null,
+      order: sort ?? null,
+      first: PAGE_SIZE,
+      offset: page * PAGE_SIZE,
+    }),
     select: (answer: RowsQuery) => answer.rows,
   };
 }

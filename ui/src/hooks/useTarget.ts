@@ -4,17 +4,17 @@ import { EVERYTHING, type Location } from '../location/location';
 import { useColumnLineage } from './useLineage';
 
 export interface Target {
-  /** Id of the dataset whose records are asked for; undefined: every end of the lineage. */
+  /** Id of the target dataset, undefined for all ends of the lineage. */
   to: string | undefined;
-  /** The dataset that is asked for unless another is chosen: the one source that the clicked value came from, where there is one. */
+  /** The default target: the source of the clicked value, if it has exactly one. */
   usual: string | undefined;
-  /** Whether it is not known yet. */
+  /** Whether the default target is still loading. */
   isPending: boolean;
 }
 
 /**
- * Whose records are asked for. Joins bring records of many datasets into a row; a value usually comes from one of them, and that is
- * the one meant by “where did this come from”.
+ * The target of a trace. A join brings records of many datasets into a row, but a value usually comes from one dataset. A reader who asks
+ * for the origin of the value means that dataset.
  */
 export function useTarget({ dataset, column, direction, to }: Location): Target {
   const asks = dataset !== undefined && column !== undefined && direction === 'backward';

@@ -4,12 +4,12 @@ export type Theme = 'system' | 'light' | 'dark';
 const KEY = 'headwater-theme';
 const NEXT: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' };
 
-/** Shows the page in the theme that was chosen before. To be called ahead of the first drawing: the browser's storage is slow to open. */
+/** Apply the stored theme. Call this before the first drawing, because the browser's storage opens slowly. */
 export function applyTheme(): void {
   show(stored());
 }
 
-/** The chosen theme and the step to the next one. `system` follows the operating system. */
+/** The current theme, and a function that selects the next one. `system` follows the operating system. */
 export function useTheme(): [Theme, () => void] {
   const [theme, setTheme] = useState<Theme>(stored);
   useEffect(() => {

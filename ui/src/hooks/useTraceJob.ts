@@ -9,7 +9,7 @@ import { queryOf } from '../api/query';
 import { useChange } from './useChange';
 import { jobKey } from './useTrace';
 
-const WHILE_RUNNING = 1000;
+const REFRESH_MS = 1000;
 
 /** A large trace that runs as a job of the service. The job continues when the reader leaves the page. */
 export function useTraceJob(variables: TraceQueryVariables) {
@@ -25,7 +25,7 @@ export function useTraceJob(variables: TraceQueryVariables) {
     ...queryOf(TraceJobDocument, { id: id ?? '' }),
     select: (answer) => answer.traceJob,
     enabled: Boolean(id),
-    refetchInterval: (query) => (isRunning(query.state.data?.traceJob?.state) ? WHILE_RUNNING : false),
+    refetchInterval: (query) => (isRunning(query.state.data?.traceJob?.state) ? REFRESH_MS : false),
   });
   const start = useChange(StartTraceDocument, {
     onSuccess: ({ startTrace }) => client.setQueryData(key, startTrace.id),

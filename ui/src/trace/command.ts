@@ -1,9 +1,9 @@
 import type { DirectionChoice, SemanticsChoice } from '../location/location';
 
 export interface CommandRequest {
-  /** The dataset as people name it: its path. */
+  /** Path of the dataset. */
   dataset: string;
-  /** A predicate that selects the record, where one is known; else its file and row. */
+  /** A predicate that selects the record. Without one, the file and row select it. */
   where?: string | undefined;
   file: string;
   row: number;
@@ -14,7 +14,7 @@ export interface CommandRequest {
   to?: string | undefined;
 }
 
-/** The command line that asks what the page shows. */
+/** The command for the trace that the page shows. */
 export function traceCommand({ dataset, where, file, row, column, semantics, direction, to }: CommandRequest): string {
   return [
     'headwater trace',
@@ -28,7 +28,7 @@ export function traceCommand({ dataset, where, file, row, column, semantics, dir
   ].join(' ');
 }
 
-/** A word of a POSIX shell. */
+/** Quote a word for a POSIX shell. */
 function quote(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
   if (!/[$`"\\!]/.test(word)) return `"${word}"`;

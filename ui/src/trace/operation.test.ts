@@ -45,14 +45,14 @@ test.each([
   expect(say(text)).toBe(words);
 });
 
-test('what Spark has cut short is read as far as it goes', () => {
+test('a text that Spark has cut is read to its end', () => {
   expect(say('Project [dest#13, empty2null(origin#12) AS origin#49, built#33, ... 2 more fields')).toBe(
     'Project empty2null(origin) AS origin',
   );
   expect(say('Filter (a#1 = ')).toBe('Filter (a =');
 });
 
-test('a step tells what it makes of a column, and by what it decides', () => {
+test('the words of a step contain its columns and its conditions', () => {
   const made = [{ column: 'worst', expression: 'max(wind)' }];
   expect(wordsOfStep({ operator: 'Aggregate', made, by: ['origin', 'month'] }).detail).toBe(
     'worst = max(wind) by origin, month',

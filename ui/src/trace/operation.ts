@@ -1,11 +1,10 @@
 import { number, properties, text } from '../facts/read';
 import type { GraphNode, Step } from '../graph/types';
 
-/** An operation of a plan in words. The plan's own text is Spark's, made for those who wrote Spark. */
+/** An operation of a plan in words. */
 export interface OperationWords {
-  /** What it is: `Filter`, `Window`, … */
+  /** `Filter`, `Window`, … */
   verb: string;
-  /** What it does, as far as that says something. */
   detail: string;
 }
 
@@ -23,47 +22,46 @@ const READERS: Record<string, [verb: string, read: Reader]> = {
   Window: ['Window', windowWords],
 };
 
-/** Reads Spark's text of an operator; one that is not known keeps its text, without the numbers of its attributes. */
+/** Read Spark's text of an operator. An unknown operator keeps its text without the numbers of its columns. */
 export function wordsOfOperation(text: string): OperationWords {
   const plain = text.replace(/#\d+L?/g, '');
   const [word = plain] = plain.split(/[\s[(]/, 1);
   const rest = plain.slice(word.length).trim();
-  const known = READERS[word];
-  return known ? { verb: known[0], detail: known[1](rest) } : { verb: word, detail: rest };
+  const reader = READERS[word];
+  return reader ? { verb: reader[0], detail: reader[1](rest) } : { verb: word, detail: rest };
 }
 
-/** The texts of a run's operators in the order of the plan: the last operation of the run is first. */
+/** The texts of the operators of a run in the order of the plan, the last operation first. */
 export function operationsOf(operators: readonly GraphNode[]): string[] {
   const facts = operators.map(({ name, properties: own }) => ({ name, ...properties(own) }) as Record<string, unknown>);
   facts.sort((a, b) => (number(a.ordinal) ?? 0) - (number(b.ordinal) ?? 0));
   return facts.map((fact) => text(fact.text) ?? String(fact.name));
 }
 
-/** What a step makes and by what it decides, in words. */
 export function wordsOfStep({ operator, made, by }: Step): OperationWords {
   const results = made.map(({ column, expression }) => `${column} = ${expression}`).join(', ');
   const keys = by.map(condition).join(', ');
   return { verb: operator, detail: [results, keys && (results ? `by ${keys}` : keys)].filter(Boolean).join(' ') };
 }
 
-/** Only what a projection computes is of interest; what it passes on is counted. */
+/** The computed columns of a projection. Without any, the number of its columns. */
 function projectWords(rest: string): string {
   const items = topLevel(bracket(rest).inner);
-  const made = items.filter((item) => / AS /.test(item));
-  return made.length > 0 ? made.map(condition).join(', ') : `to ${items.length} columns`;
+  const computed = items.filter((item) => / AS /.test(item));
+  return computed.length > 0 ? computed.map(condition).join(', ') : `to ${items.length} columns`;
 }
 
 function aggregateWords(rest: string): string {
   const keys = bracket(rest);
-  const made = topLevel(bracket(keys.after).inner).filter((item) => / AS /.test(item));
-  return [made.map(condition).join(', '), keys.inner && `by ${keys.inner}`].filter(Boolean).join(' ');
+  const functions = topLevel(bracket(keys.after).inner).filter((item) => / AS /.test(item));
+  return [functions.map(condition).join(', '), keys.inner && `by ${keys.inner}`].filter(Boolean).join(' ');
 }
 
 function windowWords(rest: string): string {
-  const made = bracket(rest);
-  const partition = bracket(made.after);
+  const calls = bracket(rest);
+  const partition = bracket(calls.after);
   const order = bracket(partition.after);
-  const functions = topLevel(made.inner).map((item) => condition(withoutCall(item, 'windowspecdefinition')));
+  const functions = topLevel(calls.inner).map((item) => condition(withoutCall(item, 'windowspecdefinition')));
   return [
     functions.join(', '),
     partition.inner && `over ${partition.inner}`,
@@ -83,7 +81,7 @@ function pythonWords(rest: string): string {
   return topLevel(bracket(rest).inner).join(', ');
 }
 
-/** An expression without parentheses around all of it or around the parts of an AND, and with SQL's words for nulls. */
+/** Remove the outer parentheses and those around the parts of an AND, and write null checks as in SQL. */
 function condition(text: string): string {
   return conjuncts(text)
     .join(' AND ')
@@ -91,7 +89,7 @@ function condition(text: string): string {
     .replace(/isnull\(([^()]*)\)/g, '$1 IS NULL');
 }
 
-/** `origin ASC NULLS FIRST` is `origin`; what is descending says so. */
+/** Shorten `origin ASC NULLS FIRST` to `origin`, and `wind DESC NULLS LAST` to `wind descending`. */
 function names(list: string): string[] {
   return topLevel(list).map((item) =>
     item
@@ -101,7 +99,7 @@ function names(list: string): string[] {
   );
 }
 
-/** The text in the first brackets, and what comes after them. */
+/** The text in the first brackets, and the text after them. */
 function bracket(text: string): { inner: string; after: string } {
   const start = text.indexOf('[');
   if (start < 0) return { inner: '', after: '' };
@@ -109,7 +107,7 @@ function bracket(text: string): { inner: string; after: string } {
   return { inner: text.slice(start + 1, end), after: text.slice(end + 1) };
 }
 
-/** Takes the call of a function out of an expression, arguments and all. */
+/** Remove the call of a function, with its arguments. */
 function withoutCall(text: string, name: string): string {
   const start = text.indexOf(`${name}(`);
   if (start < 0) return text;
@@ -122,7 +120,7 @@ function withoutParentheses(text: string): string {
   return whole ? withoutParentheses(trimmed.slice(1, -1)) : trimmed;
 }
 
-/** Conditions that are joined by AND, each without its own parentheses: Spark nests them in pairs. What holds an OR keeps them. */
+/** The parts of an AND. Spark nests them in pairs of parentheses. Parts with an OR keep their parentheses. */
 function conjuncts(text: string): string[] {
   const plain = withoutParentheses(text);
   const parts = splitAt(plain, ' AND ');
@@ -130,12 +128,12 @@ function conjuncts(text: string): string[] {
   return parts.flatMap((part) => (part.includes(' OR ') ? [part] : conjuncts(part)));
 }
 
-/** The parts of a list, whose own parts may hold commas. */
+/** Split a list at its commas, but not at commas within its items. */
 function topLevel(list: string): string[] {
   return splitAt(list, ',');
 }
 
-/** What stands between separators that no parentheses enclose. */
+/** Split a text at the separators outside parentheses. */
 function splitAt(text: string, separator: string): string[] {
   const parts: string[] = [];
   let [depth, start] = [0, 0];
@@ -148,7 +146,7 @@ function splitAt(text: string, separator: string): string[] {
   return [...parts, text.slice(start).trim()].filter(Boolean);
 }
 
-/** Where the parenthesis or bracket that opens at `start` closes; the end of the text where Spark has cut it short. */
+/** The index of the parenthesis that closes the one at `start`, or the end of a text that Spark has cut. */
 function closing(text: string, start: number): number {
   let depth = 0;
   for (let index = start; index < text.length; index++) {

@@ -3,22 +3,22 @@ import { sameValue } from './values';
 type Values = Record<string, unknown>;
 
 /**
- * The shortest DuckDB predicate from the left that selects a row and none of the others; undefined where another row is equal.
- * Columns of fractions come last, since their text is not always their value.
+ * A short DuckDB predicate that selects a row and none of the others, or undefined if another row is equal.
+ * Columns with fractions come last, because the text of a fraction is not always its value.
  */
 export function predicateFor(row: Values, others: readonly Values[]): string | undefined {
   const columns = Object.keys(row).sort((a, b) => Number(isFraction(row[a])) - Number(isFraction(row[b])));
-  const chosen: string[] = [];
+  const selection: string[] = [];
   let rivals = others;
   for (const column of columns) {
-    const left = rivals.filter((rival) => sameValue(rival[column], row[column]));
-    if (left.length === rivals.length && chosen.length + left.length > 0) continue;
-    chosen.push(column);
-    rivals = left;
+    const equal = rivals.filter((rival) => sameValue(rival[column], row[column]));
+    if (equal.length === rivals.length && selection.length + equal.length > 0) continue;
+    selection.push(column);
+    rivals = equal;
     if (rivals.length === 0) break;
   }
-  return rivals.length === 0 && chosen.length > 0
-    ? chosen.map((column) => condition(column, row[column])).join(' AND ')
+  return rivals.length === 0 && selection.length > 0
+    ? selection.map((column) => condition(column, row[column])).join(' AND ')
     : undefined;
 }
 
@@ -33,13 +33,13 @@ function isFraction(value: unknown): boolean {
   return typeof value === 'number' && !Number.isInteger(value);
 }
 
-/** A predicate that selects a row by its first words and whole numbers, as an example. */
+/** An example of a predicate, from the first text and the first integer of a row. */
 export function exampleFor(row: Values): string {
   const names = Object.keys(row);
-  const chosen = [
+  const selection = [
     names.find((name) => typeof row[name] === 'string'),
     names.find((name) => Number.isInteger(row[name]) && name !== 'year'),
   ];
-  const parts = chosen.flatMap((name) => (name === undefined ? [] : [condition(name, row[name])]));
+  const parts = selection.flatMap((name) => (name === undefined ? [] : [condition(name, row[name])]));
   return parts.join(' AND ') || 'a DuckDB predicate over the columns';
 }

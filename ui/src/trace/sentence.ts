@@ -1,16 +1,16 @@
 import type { DirectionChoice, SemanticsChoice } from '../location/location';
 import { formatValue } from './values';
 
-/** A piece of a sentence; what is `strong` stands out. */
+/** A part of a sentence. */
 export interface Phrase {
   text: string;
   strong?: boolean;
 }
 
 export interface SentenceFacts {
-  /** Short name of the dataset that the record is of. */
+  /** Short name of the dataset of the record. */
   dataset: string;
-  /** The record's number: `line 3`, or `row 1` where the file has no lines. */
+  /** Number of the record: `line 3`, or `row 1` in a file without lines. */
   place: string;
   column?: string | undefined;
   value?: unknown;
@@ -18,9 +18,9 @@ export interface SentenceFacts {
   direction: DirectionChoice;
   /** Number of records in the answer. */
   records: number;
-  /** Short names of the datasets in which these lie. */
+  /** Short names of the datasets of these records. */
   datasets: readonly string[];
-  /** Short names of the datasets of which it is not known which records belong to the answer. */
+  /** Short names of the datasets without records_ records. */
   coarse: readonly string[];
 }
 
@@ -29,12 +29,11 @@ const VERBS: Record<DirectionChoice, Record<SemanticsChoice, string>> = {
   forward: { witness: ' is needed for ', influence: ' had a part in ' },
 };
 
-/** What a trace found, as one would say it. */
+/** The result of a trace as a sentence. */
 export function sentenceOf(facts: SentenceFacts): Phrase[] {
   return [...subject(facts), ...predicate(facts), { text: '.' }];
 }
 
-/** The same as plain text. */
 export function plainText(phrases: readonly Phrase[]): string {
   return phrases.map((phrase) => phrase.text).join('');
 }
@@ -49,12 +48,12 @@ function subject({ column, value, place, dataset, direction }: SentenceFacts): P
 function predicate({ records, datasets, coarse, semantics, direction }: SentenceFacts): Phrase[] {
   if (records === 0 && coarse.length === 0) return direction === 'backward' ? noSource() : noTarget();
   const verb = { text: VERBS[direction][semantics] };
-  const known = records > 0 ? [{ text: amount(records), strong: true }, ...inDatasets(' in ', datasets)] : [];
+  const exact = records > 0 ? [{ text: amount(records), strong: true }, ...inDatasets(' in ', datasets)] : [];
   const vague =
     coarse.length > 0
       ? [{ text: records > 0 ? ', and unknown records' : 'unknown records', strong: records === 0 }]
       : [];
-  return [verb, ...known, ...vague, ...inDatasets(' of ', coarse)];
+  return [verb, ...exact, ...vague, ...inDatasets(' of ', coarse)];
 }
 
 function noSource(): Phrase[] {

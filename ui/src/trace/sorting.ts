@@ -4,7 +4,7 @@ export interface SortOrder {
   descending: boolean;
 }
 
-/** The next order when a column's head is pressed: ascending, descending, as it was. */
+/** The order after a click on the head of a column: ascending, descending, unsorted. */
 export function nextOrder(order: SortOrder | undefined, column: string): SortOrder | undefined {
   if (order?.column !== column) return { column, descending: false };
   return order.descending ? undefined : { column, descending: true };

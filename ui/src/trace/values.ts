@@ -1,4 +1,4 @@
-/** How values of records are shown and compared. They arrive as JSON, whatever wrote them. */
+/** Display and comparison of values of records, which arrive as JSON. */
 
 export function formatValue(value: unknown): string {
   if (value === null || value === undefined) return 'null';
@@ -8,19 +8,19 @@ export function formatValue(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Numbers keep every digit and gain none: no grouping, so that what is copied can be pasted into a predicate. */
+/** Numbers keep all digits, without grouping, so that a copied number is valid in a predicate. */
 function formatNumber(value: number): string {
   return Number.isInteger(value) || Math.abs(value) >= 1e-6 ? String(value) : value.toExponential();
 }
 
-/** Whether a type is one of numbers, whose values are aligned to the right. `type` is DuckDB's or Spark's name of it. */
+/** Whether DuckDB or Spark uses a type for numbers. */
 export function isNumericType(type: string): boolean {
   return /^(u?(tiny|small|big|huge)?int|u?integer|long|short|byte|float|double|real|decimal|numeric)\b/i.test(
     type.trim(),
   );
 }
 
-/** Whether two values are the same datum: a number read from text equals the number that was made of it. */
+/** Whether two values are equal. A number also equals its text. */
 export function sameValue(left: unknown, right: unknown): boolean {
   if (isMissing(left) || isMissing(right)) return isMissing(left) && isMissing(right);
   const [a, b] = [asNumber(left), asNumber(right)];
@@ -40,14 +40,14 @@ function asNumber(value: unknown): number | undefined {
   return Number.isNaN(number) ? undefined : number;
 }
 
-/** An object of column names and values; anything else has none. */
+/** The values by column name, or an empty object for other JSON. */
 export function valuesOf(values: unknown): Record<string, unknown> {
   return typeof values === 'object' && values !== null && !Array.isArray(values)
     ? (values as Record<string, unknown>)
     : {};
 }
 
-/** The values of a row page's row, in the order of its columns. */
+/** The values of a row in the order of the columns. */
 export function listOf(values: unknown): readonly unknown[] {
   return Array.isArray(values) ? (values as unknown[]) : [];
 }

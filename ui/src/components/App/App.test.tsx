@@ -5,14 +5,14 @@ import { REPORT, renderPage, traceOf } from '../../../dev/renderPage';
 
 const sentence = () => screen.findByRole('heading', { level: 1 });
 
-test('before any data the page teaches the two commands', async () => {
+test('without data the page shows the two commands', async () => {
   renderPage('/', { empty: true });
   expect(await screen.findByText('No lineage yet')).toBeVisible();
   expect(screen.getByText('headwater run mine.py')).toBeVisible();
   expect(screen.getByText('headwater demo')).toBeVisible();
 });
 
-test('datasets stand with their pipeline, their last run and its health', async () => {
+test('each dataset has its pipeline, its last run and its health', async () => {
   renderPage('/');
   const report = await screen.findByRole('link', { name: /^report/ });
   const row = report.closest('tr');
@@ -22,7 +22,7 @@ test('datasets stand with their pipeline, their last run and its health', async 
   expect(counts).toHaveTextContent('coarse lineage');
 });
 
-test('a search by keyboard leads to a dataset', async () => {
+test('the keyboard is enough to find a dataset', async () => {
   const user = userEvent.setup();
   renderPage('/');
   await screen.findByRole('link', { name: /^report/ });
@@ -34,7 +34,7 @@ test('a search by keyboard leads to a dataset', async () => {
   expect(location.search).toContain('report');
 });
 
-test('a predicate with a typo is explained where it was written', async () => {
+test('an error in a predicate is explained next to it', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}`);
   const field = await screen.findByRole('textbox', { name: /Filter the rows/ });
@@ -44,7 +44,7 @@ test('a predicate with a typo is explained where it was written', async () => {
   expect(alert).toHaveTextContent('The columns are origin');
 });
 
-test('of an unknown dataset the page says so, and where the known ones are', async () => {
+test('the page of an unknown dataset names similar datasets', async () => {
   const user = userEvent.setup();
   renderPage('/?dataset=dataset:file:/demo/out/reprot');
   const alert = await screen.findByRole('alert');
@@ -56,7 +56,7 @@ test('of an unknown dataset the page says so, and where the known ones are', asy
   expect(await screen.findByRole('link', { name: /^report/ })).toBeVisible();
 });
 
-test('a click on a cell says where the value came from', async () => {
+test('a click on a cell shows the origin of the value', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}`);
   await user.click(await screen.findByRole('gridcell', { name: '1048.36058' }));
@@ -71,7 +71,7 @@ test('a click on a cell says where the value came from', async () => {
   expect(screen.getByText('(equals the traced value)').closest('dd')).toHaveTextContent('1048.36058');
 });
 
-test('influence is asked with one key, and the address follows', async () => {
+test('one key switches to influence, and the address follows', async () => {
   const user = userEvent.setup();
   renderPage(traceOf(1, 'max_wind_mph'));
   await user.click(await screen.findByRole('radio', { name: 'Influence' }));
@@ -83,7 +83,7 @@ test('influence is asked with one key, and the address follows', async () => {
   expect(within(table).getAllByRole('row')[1]).toHaveTextContent('1048.36058');
 });
 
-test('all sources can be asked for', async () => {
+test('a trace can go to all sources', async () => {
   const user = userEvent.setup();
   renderPage(traceOf(1, 'max_wind_mph', { semantics: 'influence' }));
   await screen.findByRole('region', { name: 'Records of weather.csv' });
@@ -93,7 +93,7 @@ test('all sources can be asked for', async () => {
   );
 });
 
-test('what is known only coarsely is said, with the reason', async () => {
+test('the page names coarse answers and their reason', async () => {
   renderPage(
     `/?${new URLSearchParams({ dataset: 'dataset:file:/demo/raw/weather.csv', file: 'f', row: '1009', column: 'wind_speed', direction: 'forward' })}`,
   );
@@ -102,7 +102,7 @@ test('what is known only coarsely is said, with the reason', async () => {
   expect(screen.getAllByText('dataset grain').length).toBeGreaterThan(0);
 });
 
-test('the graph opens a dataset to its columns and a job to its operations', async () => {
+test('a card opens to the columns of a dataset and to the operations of a job', async () => {
   const user = userEvent.setup();
   renderPage(traceOf(1, 'max_wind_mph'));
   await user.click(await screen.findByRole('button', { name: 'Show the columns of hourly_weather' }));
@@ -116,7 +116,7 @@ test('the graph opens a dataset to its columns and a job to its operations', asy
   await waitFor(() => expect(within(canvas).queryByText('day_wind')).not.toBeInTheDocument());
 });
 
-test('the details of a job tell of its runs and what they captured; Escape closes them', async () => {
+test('the details of a job show the ledgers of its runs, and Escape closes them', async () => {
   const user = userEvent.setup();
   renderPage(traceOf(1, 'max_wind_mph'));
   const canvas = await screen.findByRole('region', { name: 'Lineage graph' });
@@ -127,7 +127,7 @@ test('the details of a job tell of its runs and what they captured; Escape close
   expect(screen.queryByRole('complementary')).not.toBeInTheDocument();
 });
 
-test('the same question can be taken to the command line', async () => {
+test('the page shows the command for its trace', async () => {
   const user = userEvent.setup();
   renderPage(traceOf(1, 'max_wind_mph'));
   await user.click(await screen.findByRole('button', { name: 'Command and link' }));
@@ -138,7 +138,7 @@ test('the same question can be taken to the command line', async () => {
   ).toBeVisible();
 });
 
-test('replays are shown before and after, and none can be started here', async () => {
+test('replays show rows before and after, and a session that only reads cannot start one', async () => {
   renderPage('/');
   const table = await screen.findByRole('table', { name: /before and after/ });
   expect(screen.getByText('clean ✓ → hourly_weather ✓ → report ✓')).toBeVisible();
@@ -146,7 +146,7 @@ test('replays are shown before and after, and none can be started here', async (
   expect(screen.queryByRole('button', { name: /replay|run again/i })).not.toBeInTheDocument();
 });
 
-test('a service that does not answer is said, with what to do', async () => {
+test('without an answer of the service the page shows what to do', async () => {
   renderPage('/');
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('refused')));
   history.replaceState(null, '', `/?dataset=${REPORT}`);
@@ -156,7 +156,7 @@ test('a service that does not answer is said, with what to do', async () => {
   expect(alerts[0]).toHaveTextContent('headwater serve');
 });
 
-test('details that cannot be loaded are said below the graph', async () => {
+test('an error in details is shown next to the graph', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}`);
   const canvas = await screen.findByRole('region', { name: 'Lineage graph' });
@@ -166,7 +166,7 @@ test('details that cannot be loaded are said below the graph', async () => {
   expect(await screen.findByRole('alert')).toHaveTextContent('The service does not answer.');
 });
 
-test('the lineage is drawn without jobs, at other levels, and the address follows', async () => {
+test('the lineage is drawn without jobs and at other levels, and the address follows', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}`);
   await user.click(await screen.findByRole('checkbox', { name: 'Hide jobs' }));
@@ -184,7 +184,7 @@ test('the lineage is drawn without jobs, at other levels, and the address follow
   expect(await screen.findByRole('button', { name: 'Show the columns of report' })).toBeVisible();
 });
 
-test('names are hidden by a pattern and shown again', async () => {
+test('a pattern hides names, and a click shows them again', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}`);
   await user.type(await screen.findByRole('textbox', { name: 'Hide names like' }), '*weather*{Enter}');
@@ -208,7 +208,7 @@ test('each change of the view is a step back in the history', async () => {
   expect(location.search).toContain('hide=kind%3Djob');
 });
 
-test('of what is hidden beside a dataset the number is said, and a click draws it', async () => {
+test('a card shows the number of its hidden neighbours, and a click draws them', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}`);
   const canvas = await screen.findByRole('region', { name: 'Lineage graph' });
@@ -219,16 +219,16 @@ test('of what is hidden beside a dataset the number is said, and a click draws i
   expect(within(canvas).queryByRole('button', { name: /more after weather.csv/ })).not.toBeInTheDocument();
 });
 
-test('rows that cannot be read are no empty table, and nothing invites a click', async () => {
+test('rows that cannot be read are no empty table, and the page suggests no click', async () => {
   renderPage('/?dataset=dataset:file:/demo/raw/planes.csv');
-  expect(await screen.findByText('Its rows cannot be shown')).toBeVisible();
+  expect(await screen.findByText('The rows cannot be shown')).toBeVisible();
   expect(screen.getByText(/HEADWATER_DATA_ROOTS/)).toBeVisible();
   expect(screen.queryByText('0 rows')).not.toBeInTheDocument();
   expect(screen.queryByText(/Click a value/)).not.toBeInTheDocument();
   expect(screen.queryByRole('textbox', { name: /Filter the rows/ })).not.toBeInTheDocument();
 });
 
-test('the rows of all pages are sorted, and Back leaves them as they were', async () => {
+test('all rows are sorted, and Back restores the order', async () => {
   const user = userEvent.setup();
   renderPage('/?dataset=dataset:file:/demo/raw/weather.csv');
   const head = await screen.findByRole('button', { name: /^wind_speed/ });
@@ -242,7 +242,7 @@ test('the rows of all pages are sorted, and Back leaves them as they were', asyn
   await waitFor(() => expect(first()).not.toHaveTextContent('1048.36058'));
 });
 
-test('in a session that was opened for it, the jobs run again without the record that was found', async () => {
+test('a session with the scope starts a replay without the traced record', async () => {
   const user = userEvent.setup();
   const { fetch } = renderPage(traceOf(1, 'max_wind_mph'), { scopes: ['read', 'replay'] });
   await user.click(await screen.findByRole('button', { name: 'Run again without this record' }));

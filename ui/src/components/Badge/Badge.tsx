@@ -5,16 +5,15 @@ import styles from './Badge.module.css';
 export type Tone = 'plain' | 'good' | 'warn' | 'bad' | 'accent' | 'coarse';
 
 interface BadgeProps {
-  /** What it means; the colour only repeats what the words say. */
   tone?: Tone;
-  /** Drawn before the words. */
+  /** Icon before the text. */
   icon?: IconName;
-  /** Further explanation, on hover. */
+  /** Tooltip. */
   title?: string | undefined;
   children: ReactNode;
 }
 
-/** A word or two about a state. */
+/** A state in one or two words. The colour adds no meaning of its own. */
 export function Badge({ tone = 'plain', icon, title, children }: BadgeProps) {
   return (
     <span className={`${styles.badge} ${tone === 'plain' ? '' : styles[tone]}`} title={title}>

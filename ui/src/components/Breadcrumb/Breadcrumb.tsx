@@ -3,11 +3,10 @@ import { Link } from '../Link/Link';
 import styles from './Breadcrumb.module.css';
 
 interface BreadcrumbProps {
-  /** From the start to here; the last one is here and leads nowhere. */
+  /** The steps from the start page. The last step is the current page. */
   steps: readonly { label: string; to?: Location }[];
 }
 
-/** The way back. */
 export function Breadcrumb({ steps }: BreadcrumbProps) {
   return (
     <nav aria-label="Breadcrumb">

@@ -3,12 +3,12 @@ import { Icon } from '../Icon/Icon';
 import styles from './CopyField.module.css';
 
 interface CopyFieldProps {
-  /** What the text is, as in “Copy command”. */
+  /** Name of the text after “Copy”. */
   label: string;
   text: string;
 }
 
-/** Text to be taken elsewhere, with a button that copies it. */
+/** A text with a button that copies it. */
 export function CopyField({ label, text }: CopyFieldProps) {
   const { copied, copy } = useCopied();
   return (

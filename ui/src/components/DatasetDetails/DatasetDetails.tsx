@@ -101,7 +101,7 @@ function Versions({ dataset }: { dataset: string }) {
     <PanelSection title={timesWritten(written.length)}>
       <ul className={styles.versions}>
         {written.slice(0, 5).map((version, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: every answer replaces the list
+          // biome-ignore lint/suspicious/noArrayIndexKey: each answer replaces the list
           <li key={index}>
             <VersionLine version={version} />
           </li>

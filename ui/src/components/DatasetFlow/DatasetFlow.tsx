@@ -58,7 +58,7 @@ interface FlowGraphProps extends Omit<Parameters<typeof LineageGraph>[0], 'draft
   location: Location;
 }
 
-/** A graph that grows, and a note if it cannot. */
+/** A graph that the reader can extend, and a note if it is full. */
 export function FlowGraph({ draft, location, ...rest }: FlowGraphProps) {
   const growth = location.grown ?? [];
   return (

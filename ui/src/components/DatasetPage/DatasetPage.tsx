@@ -22,13 +22,13 @@ interface DatasetPageProps {
   dataset: string;
 }
 
-/** A dataset: its rows, each cell of which can be traced, and what it came from and went into. */
+/** The rows of a dataset and its lineage. A click on a cell traces it. */
 export function DatasetPage({ location, dataset }: DatasetPageProps) {
   const path = parseId(dataset).parts.at(-1) ?? dataset;
   const name = baseName(path);
   const { where, sort } = location;
-  const asked = { dataset, where, sort };
-  const { first, total } = useRows(asked, 0, 0);
+  const request = { dataset, where, sort };
+  const { first, total } = useRows(request, 0, 0);
 
   const isReadable = first.data === undefined || first.data.columns.length > 0;
   const firstRow = first.data?.rows[0];
@@ -59,7 +59,7 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
       </header>
       <Failure dataset={dataset} />
       {first.data?.note && (
-        <Note tone="warn" {...(isReadable ? {} : { title: 'Its rows cannot be shown' })}>
+        <Note tone="warn" {...(isReadable ? {} : { title: 'The rows cannot be shown' })}>
           {first.data.note}
         </Note>
       )}
@@ -72,27 +72,27 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
             error={location.where && first.isError ? first.error : null}
             example={example}
           />
-          <p className={styles.invite}>Click a value, or a row’s number, to see where it came from.</p>
+          <p className={styles.invite}>Click a value or the number of a row to see where it came from.</p>
         </div>
       )}
-      {isReadable && <RowTable asked={asked} onSort={order} onTrace={trace} />}
+      {isReadable && <RowTable request={request} onSort={order} onTrace={trace} />}
       <section className={styles.section} aria-labelledby="flow">
-        <h2 id="flow">What it came from, and what it went into</h2>
+        <h2 id="flow">Lineage</h2>
         <DatasetFlow location={location} dataset={dataset} />
       </section>
     </div>
   );
 }
 
-/** A note where the last run that was to write the dataset failed: its rows are older, or were lost. */
+/** A note if the last run that writes the dataset failed. */
 function Failure({ dataset }: { dataset: string }) {
   const run = useLastRun(dataset);
   if (!run || !hasFailed(run)) return null;
   return (
-    <Note tone="warn" title="The last run that was to write this dataset failed">
+    <Note tone="warn" title="The last run that writes this dataset failed">
       <p>{run.error ?? 'The run gave no reason.'}</p>
       <p>
-        Rows that are here were written by an earlier run, or in part by this one
+        The rows below are from an earlier run, or from a part of this run
         {run.started && `, which started at ${instantText(run.started)}`}.
       </p>
     </Note>
@@ -113,11 +113,11 @@ function Facts({ page, filtered, total }: FactsProps) {
         {filtered && ' that match'}
       </Badge>
       {page.hasRecordLineage ? (
-        <Badge tone="good" icon="check" title="Each record can be traced to the records that it was made of.">
+        <Badge tone="good" icon="check" title="Each record can be traced to its source records.">
           record lineage
         </Badge>
       ) : (
-        <Badge tone="coarse" title="A trace of its records names datasets, not records.">
+        <Badge tone="coarse" title="A trace of its records finds datasets, not records.">
           no record lineage
         </Badge>
       )}

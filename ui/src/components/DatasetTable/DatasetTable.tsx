@@ -15,7 +15,7 @@ const HEALTH: Record<Health, { tone: Tone; label: string; title: string }> = {
   good: {
     tone: 'good',
     label: 'record lineage',
-    title: 'The last run succeeded, and the lineage of its records is whole.',
+    title: 'The last run succeeded, and the lineage of its records is complete.',
   },
   partial: {
     tone: 'coarse',
@@ -23,11 +23,10 @@ const HEALTH: Record<Health, { tone: Tone; label: string; title: string }> = {
     title: 'The last run succeeded, but not all lineage of its records was captured.',
   },
   failed: { tone: 'bad', label: 'last run failed', title: 'The last run failed or was aborted.' },
-  running: { tone: 'accent', label: 'running', title: 'A run is writing it now, or did not say how it ended.' },
-  unknown: { tone: 'plain', label: 'source', title: 'No known job writes it.' },
+  running: { tone: 'accent', label: 'running', title: 'A run is writing the dataset now, or reported no end.' },
+  unknown: { tone: 'plain', label: 'source', title: 'No known job writes the dataset.' },
 };
 
-/** Datasets in groups, each with its last run and how it went. */
 export function DatasetTable({ groups }: DatasetTableProps) {
   if (groups.length === 0) return null;
   return (

@@ -14,7 +14,7 @@ import styles from './DetailPanel.module.css';
 interface DetailPanelProps {
   subject: Subject;
   scene: Scene;
-  /** The question behind the drawing, if it is a view. */
+  /** The request for the drawing, if it is a view. */
   view: ViewInput | undefined;
   trace: TraceLines | undefined;
   onClose: () => void;

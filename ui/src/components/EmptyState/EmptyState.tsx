@@ -1,20 +1,20 @@
 import { CopyField } from '../CopyField/CopyField';
 import styles from './EmptyState.module.css';
 
-/** What the page says before any run was captured: how to make the first one. */
+/** Instructions for the first run. */
 export function EmptyState() {
   return (
     <div className={styles.page}>
       <h1 className={styles.title}>No lineage yet</h1>
       <p className={styles.lead}>
-        Once a job has run under Headwater, its datasets appear here, and you can trace any of their values. Two ways to
-        begin:
+        After a job has run under Headwater, its datasets appear here, and you can trace their values. There are two
+        ways to start:
       </p>
       <ol className={styles.steps}>
         <li>
           <h2>Your own job</h2>
           <CopyField label="the command" text="headwater run mine.py" />
-          <p>The script is not changed. In a notebook, one line does the same: headwater.attach(spark)</p>
+          <p>The script needs no change. In a notebook, use: headwater.attach(spark)</p>
         </li>
         <li>
           <h2>The demo</h2>
@@ -25,8 +25,8 @@ export function EmptyState() {
         </li>
       </ol>
       <p className={styles.waiting}>
-        This page updates by itself. If a job has run and nothing appears, it wrote to another home: give the job and
-        “headwater serve” the same --home.
+        This page updates itself. If nothing appears after a job, the job used another home. Start the job and
+        “headwater serve” with the same --home.
       </p>
     </div>
   );

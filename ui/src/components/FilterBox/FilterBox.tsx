@@ -3,16 +3,15 @@ import { RequestError } from '../../api/request';
 import styles from './FilterBox.module.css';
 
 interface FilterBoxProps {
-  /** The predicate that the rows are filtered by now. */
+  /** The current predicate. */
   value: string | undefined;
   onChange: (predicate: string | undefined) => void;
-  /** Why the predicate did not work. */
+  /** The error in the current predicate. */
   error: Error | null;
-  /** An example that fits the dataset. */
   example: string;
 }
 
-/** A predicate over the rows, in DuckDB's SQL. It is tried when Enter is pressed, and what is wrong with it stands below. */
+/** A field for a DuckDB predicate over the rows. Enter applies it, and an error is shown below. */
 export function FilterBox({ value, onChange, error, example }: FilterBoxProps) {
   const [text, setText] = useState(value ?? '');
   const errorId = useId();

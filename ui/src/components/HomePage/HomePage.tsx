@@ -12,11 +12,11 @@ import { Skeleton } from '../Skeleton/Skeleton';
 import styles from './HomePage.module.css';
 
 const GROUPS = [
-  { value: 'pipeline', label: 'By pipeline', title: 'What wrote it' },
-  { value: 'platform', label: 'By platform', title: 'Where it lies' },
+  { value: 'pipeline', label: 'By pipeline', title: 'By the pipeline that writes the dataset' },
+  { value: 'platform', label: 'By platform', title: 'By the platform that stores the dataset' },
 ] as const;
 
-/** Where everything begins: find a dataset. */
+/** The start page: the datasets, and a search for one. */
 export function HomePage() {
   const [text, setText] = useState('');
   const [groupBy, setGroupBy] = useState<GroupBy>('pipeline');
@@ -39,12 +39,12 @@ export function HomePage() {
   };
 
   return (
-    // The keys move the focus among elements that have their own; the area itself is not operated.
+    // The keys move the focus between the links. The area has no function of its own.
     // biome-ignore lint/a11y/noStaticElementInteractions: see above
     <div className={styles.page} onKeyDown={onKeyDown}>
       <h1 className={styles.title}>Where did this data come from?</h1>
       <p className={styles.lead}>
-        Open a dataset, click a value in it, and see the records that it was made of, through every job between.
+        Open a dataset and click a value to see the records behind it, through all jobs between.
       </p>
       <div className={styles.tools}>
         <label className={styles.search}>
@@ -63,7 +63,7 @@ export function HomePage() {
       </div>
       {error && <ErrorNote error={error} onRetry={() => refetch()} />}
       {isPending && <Skeleton label="Loading the datasets" rows={9} />}
-      {data?.total === 0 && <Note>No dataset’s name holds “{text}”. A part of its path is enough.</Note>}
+      {data?.total === 0 && <Note>No name of a dataset contains “{text}”. A part of the path is enough.</Note>}
       {data && (
         <div ref={list}>
           <DatasetTable groups={groupDatasets(data.datasets, groupBy)} />
@@ -71,8 +71,8 @@ export function HomePage() {
       )}
       {data && data.total > data.datasets.length && (
         <p className={styles.cut}>
-          The first {data.datasets.length} of {data.total.toLocaleString('en')} datasets. Write more of the name to see
-          the others.
+          These are the first {data.datasets.length} of {data.total.toLocaleString('en')} datasets. Type more of the
+          name to see the others.
         </p>
       )}
       <ReplayList />

@@ -21,13 +21,12 @@ const PATHS = {
 export type IconName = keyof typeof PATHS;
 
 interface IconProps {
-  /** Which one. It is decoration: the words beside it say the same. */
   name: IconName;
-  /** Width and height in pixels; 16 by default. */
+  /** Width and height in pixels. */
   size?: number;
 }
 
-/** A line drawing in the colour of the text. */
+/** A line drawing in the colour of the text. Screen readers ignore it, so the text next to it must have the same meaning. */
 export function Icon({ name, size = 16 }: IconProps) {
   return (
     <svg

@@ -34,7 +34,7 @@ export function JobDetails({ job, hop }: JobDetailsProps) {
           {operations.map((operation, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a plan can contain the same operation twice
             <li key={index}>
-              <Operation text={operation} whole />
+              <Operation operation={operation} whole />
             </li>
           ))}
         </ol>

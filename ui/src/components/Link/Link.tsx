@@ -3,7 +3,7 @@ import { hrefOf, navigate } from '../../hooks/useLocation';
 import type { Location } from '../../location/location';
 
 interface LinkProps extends AnchorHTMLAttributes<HTMLAnchorElement> {
-  /** Where it leads. It is a true address: it opens in a new tab and can be copied. */
+  /** The target. Readers can copy the link or open it in a new tab. */
   to: Location;
 }
 

@@ -1,11 +1,11 @@
 import { Icon } from '../Icon/Icon';
 
 interface MarkProps {
-  /** Whether it stands at the value that was clicked, not at one that equals it. */
+  /** Whether this is the clicked value, not an equal one. */
   origin: boolean;
 }
 
-/** Says that a value is the one that was clicked, or equals it. */
+/** The mark of the clicked value and of equal values. */
 export function Mark({ origin }: MarkProps) {
   return (
     <>

@@ -6,15 +6,14 @@ import { Link } from '../Link/Link';
 import styles from './Note.module.css';
 
 interface NoteProps {
-  /** `bad` is announced at once. */
+  /** Screen readers read `bad` immediately. */
   tone?: 'plain' | 'warn' | 'bad';
   title?: string;
   children?: ReactNode;
-  /** Offered where trying again may help. */
   onRetry?: (() => void) | undefined;
 }
 
-/** Something that must be known, in a box. */
+/** A box with a message. */
 export function Note({ tone = 'plain', title, children, onRetry }: NoteProps) {
   return (
     <div className={`${styles.note} ${tone === 'plain' ? '' : styles[tone]}`} role={tone === 'bad' ? 'alert' : 'note'}>
@@ -37,7 +36,7 @@ interface ErrorNoteProps {
   onRetry?: (() => void) | undefined;
 }
 
-/** An error as the service explains it: what was wrong, and what to do. Trying again is offered unless it is known not to help. */
+/** An error of the service with its hint. The button for another attempt is missing if the error is permanent. */
 export function ErrorNote({ error, onRetry }: ErrorNoteProps) {
   const detail = error instanceof RequestError ? error.detail : {};
   const { code, hint, transient } = detail;

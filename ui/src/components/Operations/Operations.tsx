@@ -5,7 +5,6 @@ import type { PathHop } from '../../graph/types';
 import type { DirectionChoice } from '../../location/location';
 import { Badge } from '../Badge/Badge';
 import { Note } from '../Note/Note';
-import { Expression } from '../Operation/Expression';
 import { Operation } from '../Operation/Operation';
 import styles from './Operations.module.css';
 
@@ -13,17 +12,17 @@ interface OperationsProps {
   hops: readonly PathHop[];
   /** Short names of datasets by their id. */
   nameOf: (dataset: string) => string;
-  /** Whether a column was asked for: then only what made that column is shown. */
+  /** Whether to show only the expressions that computed the traced column. */
   behindColumn?: boolean;
   direction: DirectionChoice;
 }
 
 const NO_HOP: Record<DirectionChoice, string> = {
-  backward: 'No captured job made this record: it is a source.',
-  forward: 'No captured job made anything of this record.',
+  backward: 'No captured job wrote this record: it is a source.',
+  forward: 'No captured job read this record.',
 };
 
-/** What happened between the records on the left and those on the right, in the order in which data passed it. */
+/** The operations between sources and results, in the order of the data. */
 export function Operations({ hops, nameOf, behindColumn = false, direction }: OperationsProps) {
   if (hops.length === 0) return <Note>{NO_HOP[direction]}</Note>;
   return (
@@ -35,19 +34,14 @@ export function Operations({ hops, nameOf, behindColumn = false, direction }: Op
             {hop.grain !== 'RECORD' && <Badge tone="coarse">{hop.grain.toLowerCase()} grain</Badge>}
           </h3>
           <ol>
-            {behindColumn && hop.expressions
-              ? [...hop.expressions].reverse().map((step, index) => (
-                  // biome-ignore lint/suspicious/noArrayIndexKey: the same operation may stand twice in a plan
-                  <li key={index}>
-                    <Expression step={step} />
-                  </li>
-                ))
-              : [...hop.operations].reverse().map((operation, index) => (
-                  // biome-ignore lint/suspicious/noArrayIndexKey: the same operation may stand twice in a plan
-                  <li key={index}>
-                    <Operation text={operation} />
-                  </li>
-                ))}
+            {(behindColumn && hop.expressions ? hop.expressions : hop.operations)
+              .toReversed()
+              .map((operation, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: a plan can contain the same operation twice
+                <li key={index}>
+                  <Operation operation={operation} />
+                </li>
+              ))}
           </ol>
           <p className={styles.records}>
             {hop.grain === 'RECORD' &&
@@ -56,7 +50,7 @@ export function Operations({ hops, nameOf, behindColumn = false, direction }: Op
           </p>
           {hop.recaptured && (
             <p className={styles.records}>
-              Found by running the program again on {instantText(hop.recaptured)}; it wrote the same files.
+              Found when the program ran again on {instantText(hop.recaptured)} and wrote the same files.
             </p>
           )}
         </li>

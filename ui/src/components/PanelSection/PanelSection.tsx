@@ -6,7 +6,6 @@ interface PanelSectionProps {
   children: ReactNode;
 }
 
-/** One subject of the panel. */
 export function PanelSection({ title, children }: PanelSectionProps) {
   return (
     <section className={styles.section}>

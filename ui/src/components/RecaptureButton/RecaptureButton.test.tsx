@@ -9,16 +9,16 @@ const COUNTS = `/?${new URLSearchParams({
   row: '0',
 })}`;
 
-test('where a trace ends at a program without records, the program can be run again, and the answer is asked for anew', async () => {
+test('a program without record lineage can run again, and the page loads the trace again', async () => {
   const user = userEvent.setup();
   renderPage(COUNTS, { scopes: ['read', 'replay'] });
   await user.click(await screen.findByRole('button', { name: 'Find the records of station_counts' }));
   expect(await screen.findByText('The program of station_counts runs again.')).toBeVisible();
-  expect(await screen.findByText(/it wrote the same files/, undefined, { timeout: 20_000 })).toBeVisible();
+  expect(await screen.findByText(/wrote the same files/, undefined, { timeout: 20_000 })).toBeVisible();
   expect(screen.queryByRole('button', { name: 'Find the records of station_counts' })).toBeNull();
 });
 
-test('a program that writes something else is named, and can be run again', async () => {
+test('a program with a different output is named, and can run again', async () => {
   const user = userEvent.setup();
   renderPage(COUNTS, { scopes: ['read', 'replay'], differs: true });
   await user.click(await screen.findByRole('button', { name: 'Find the records of station_counts' }));
@@ -26,7 +26,7 @@ test('a program that writes something else is named, and can be run again', asyn
   expect(screen.getByRole('button', { name: 'Find the records of station_counts' })).toBeEnabled();
 });
 
-test('whoever may not run programs is offered nothing', async () => {
+test('a session that only reads has no button for a recapture', async () => {
   renderPage(COUNTS);
   expect(await screen.findByText('Why this is not exact')).toBeVisible();
   expect(screen.queryByRole('button', { name: /Find the records/ })).toBeNull();

@@ -5,15 +5,14 @@ import styles from './RecordCard.module.css';
 
 interface RecordCardProps {
   record: ReachedRecord;
-  /** Names of the columns that the trace goes through. */
+  /** Names of the traced columns. */
   traced: ReadonlySet<string>;
-  /** The value that was clicked; a traced value that equals it is marked. */
+  /** The clicked value. Equal values in traced columns are marked. */
   clicked?: { value: unknown } | undefined;
-  /** Whether this is the record that was clicked itself. */
+  /** Whether this is the clicked record. */
   origin?: boolean;
 }
 
-/** One record, a value a line. */
 export function RecordCard({ record, traced, clicked, origin = false }: RecordCardProps) {
   return (
     <article className={styles.card}>

@@ -7,24 +7,23 @@ import styles from './RecordTable.module.css';
 interface RecordTableProps {
   /** Records of one dataset. */
   records: readonly ReachedRecord[];
-  /** Names of the columns that the trace goes through; they stand first. */
+  /** Names of the traced columns, which come first. */
   traced: ReadonlySet<string>;
-  /** The value that was clicked; records that hold it come first, marked. */
+  /** The clicked value. Records with this value are marked and come first. */
   clicked: { value: unknown } | undefined;
-  /** What the table holds, for those who listen. */
+  /** Name of the table for screen readers. */
   label: string;
 }
 
 const AT_ONCE = 60;
 
-/** Records of one dataset, one below the other. */
 export function RecordTable({ records, traced, clicked, label }: RecordTableProps) {
   const [shown, setShown] = useState(AT_ONCE);
   const rows = useMemo(() => equalFirst(records, traced, clicked), [records, traced, clicked]);
   const columns = useMemo(() => columnsOf(records, traced), [records, traced]);
   const byLine = records.some((record) => record.line !== null);
   return (
-    // A region that scrolls must be reachable by key.
+    // The keyboard must reach a region that scrolls.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
     <section className={styles.frame} aria-label={label} tabIndex={0}>
       <table className={styles.table}>

@@ -10,16 +10,14 @@ import styles from './Records.module.css';
 
 interface RecordsProps {
   direction: DirectionChoice;
-  /** The record that was clicked. */
   selected: readonly ReachedRecord[];
-  /** The records that the trace reached. */
+  /** The result of the trace. */
   groups: readonly RecordGroup[];
-  /** Number of records reached, which may be more than are shown. */
+  /** Number of all records in the result. */
   total: number;
   hops: readonly PathHop[];
-  /** Names of the columns that the trace goes through, by the id of their dataset. */
+  /** Names of the traced columns by the id of their dataset. */
   traced: ReadonlyMap<string, ReadonlySet<string>>;
-  /** The value that was clicked. */
   clicked: { value: unknown } | undefined;
   /** Short names of datasets by their id. */
   nameOf: (dataset: string) => string;
@@ -27,7 +25,7 @@ interface RecordsProps {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Where data came from at the left, where it went at the right, and the operations between. */
+/** Sources on the left, results on the right, and the operations between them. */
 export function Records({ direction, selected, groups, total, hops, traced, clicked, nameOf }: RecordsProps) {
   const shown = groups.reduce((sum, group) => sum + group.records.length + group.coarse.length, 0);
   const origin = (
@@ -48,7 +46,7 @@ export function Records({ direction, selected, groups, total, hops, traced, clic
     <section className={styles.column}>
       <h2>{direction === 'backward' ? 'The records behind it' : 'What it went into'}</h2>
       {groups.length === 0 && (
-        <Note>No record was reached{direction === 'forward' ? ': no captured run made anything of it' : ''}.</Note>
+        <Note>No record was reached{direction === 'forward' ? ': no captured run used the record' : ''}.</Note>
       )}
       {groups.map((group) => (
         <Group
@@ -61,8 +59,8 @@ export function Records({ direction, selected, groups, total, hops, traced, clic
       ))}
       {total > shown && (
         <p className={styles.cut}>
-          The first {shown.toLocaleString('en')} of {total.toLocaleString('en')}, dataset after dataset. Choose one
-          under “records of” to see its own; the command line gives them all.
+          These are the first {shown.toLocaleString('en')} of {total.toLocaleString('en')}. To see the records of one
+          dataset, select it under “records of”. The command line prints all records.
         </p>
       )}
     </section>
@@ -121,8 +119,8 @@ function Group({ group, traced, clicked, name }: GroupProps) {
 }
 
 const WHOLE: Record<string, string> = {
-  PARTITION: 'a file of it',
-  VERSION: 'all that one run wrote of it',
+  PARTITION: 'one file',
+  VERSION: 'the whole output of one run',
   DATASET: 'the whole dataset',
 };
 
@@ -130,10 +128,10 @@ function CoarseEntry({ entry, name }: { entry: ReachedRecord; name: string }) {
   return (
     <div className={styles.coarse}>
       <p>
-        <Badge tone="coarse">{entry.grain.toLowerCase()} grain</Badge> {name}: {WHOLE[entry.grain] ?? 'a part of it'}
+        <Badge tone="coarse">{entry.grain.toLowerCase()} grain</Badge> {name}: {WHOLE[entry.grain] ?? 'a part'}
         {entry.file && `, ${placeOf(entry)}`}
       </p>
-      <p>A job on the way was captured without its records, so only the dataset is known.</p>
+      <p>The records of a job on the path were not captured, so only the dataset is known.</p>
     </div>
   );
 }

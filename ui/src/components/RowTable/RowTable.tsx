@@ -1,7 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, type KeyboardEvent, useRef, useState } from 'react';
 import { numberOf } from '../../graph/records';
-import { type Row, type RowPage, type RowsAsked, useRows } from '../../hooks/useRows';
+import { type Row, type RowPage, type RowsRequest, useRows } from '../../hooks/useRows';
 import { nextOrder, type SortOrder } from '../../trace/sorting';
 import { formatValue, isNumericType, listOf } from '../../trace/values';
 import { ErrorNote, Note } from '../Note/Note';
@@ -13,10 +13,9 @@ import { layoutOf } from './widths';
 export type TraceCell = (row: Row, column?: string) => void;
 
 interface RowTableProps {
-  asked: RowsAsked;
-  /** Called with the order that was chosen. */
+  request: RowsRequest;
   onSort: (sort: SortOrder | undefined) => void;
-  /** Called with the record and the name of the column whose cell was chosen; without a column where the whole row was. */
+  /** Called with the record and the column of a cell, or with a record alone for a whole row. */
   onTrace: TraceCell;
 }
 
@@ -24,21 +23,21 @@ const ROW_HEIGHT = 32;
 const OVERSCAN = 12;
 const FIRST_ROWS = 40;
 
-/** The rows of a dataset, loaded as they come into sight. Arrow keys move among the cells, Enter or a click traces one; the head of a row traces all of it. */
-export function RowTable({ asked, onSort, onTrace }: RowTableProps) {
+/** The rows of a dataset, loaded when they become visible. Arrow keys move between the cells. Enter or a click traces a cell or, at its head, a row. */
+export function RowTable({ request, onSort, onTrace }: RowTableProps) {
   const [range, setRange] = useState({ from: 0, to: FIRST_ROWS });
-  const { first, total, rowAt } = useRows(asked, range.from, range.to);
+  const { first, total, rowAt } = useRows(request, range.from, range.to);
   if (first.isPending) return <Skeleton label="Loading the rows" rows={9} />;
   if (first.isError && !first.data)
-    return asked.where ? null : <ErrorNote error={first.error} onRetry={() => first.refetch()} />;
+    return request.where ? null : <ErrorNote error={first.error} onRetry={() => first.refetch()} />;
   const page = first.data;
-  if (total === 0) return <Note>{asked.where ? 'No row fits the condition.' : 'There are no rows to show.'}</Note>;
+  if (total === 0) return <Note>{request.where ? 'No row fits the condition.' : 'There are no rows to show.'}</Note>;
   return (
     <Grid
       page={page}
       total={total}
       rowAt={rowAt}
-      order={asked.sort}
+      order={request.sort}
       onSort={onSort}
       onRange={setRange}
       onTrace={onTrace}
@@ -122,7 +121,7 @@ function HeadLine({ page, style, order, onSort }: HeadLineProps) {
   const byLine = page.rows.some((row) => row.line !== null);
   return (
     // biome-ignore lint/a11y/useSemanticElements: part of the grid above
-    // biome-ignore lint/a11y/useFocusableInteractive: the focus stands on cells
+    // biome-ignore lint/a11y/useFocusableInteractive: the cells have the focus
     <div role="row" aria-rowindex={1} className={`${styles.line} ${styles.head}`} style={style}>
       {/* biome-ignore lint/a11y/useSemanticElements: part of the grid above */}
       <div role="columnheader" tabIndex={-1} className={`${styles.cell} ${styles.position}`}>
@@ -160,10 +159,10 @@ function HeadLine({ page, style, order, onSort }: HeadLineProps) {
 
 interface RowLineProps {
   page: RowPage;
-  /** Absent while it is on its way. */
+  /** Absent while it is loading. */
   row: Row | undefined;
   index: number;
-  /** The column whose cell takes part in the tab order. */
+  /** The column of the cell in the tab order. */
   active: number | undefined;
   style: CSSProperties;
   onTrace: TraceCell;
@@ -173,7 +172,7 @@ function RowLine({ page, row, index, active, style, onTrace }: RowLineProps) {
   const values = listOf(row?.values);
   return (
     // biome-ignore lint/a11y/useSemanticElements: part of the grid above
-    // biome-ignore lint/a11y/useFocusableInteractive: the focus stands on cells
+    // biome-ignore lint/a11y/useFocusableInteractive: the cells have the focus
     <div role="row" aria-rowindex={index + 2} className={`${styles.line} ${styles.row}`} style={style}>
       {/* biome-ignore lint/a11y/useSemanticElements: part of the grid above */}
       <div

@@ -8,7 +8,7 @@ const PAGE = 12;
 /** The head of a row, left of its first column. */
 export const HEAD = -1;
 
-/** Where a key leads from a cell, in a grid of a size; undefined for a key that moves nothing. */
+/** The cell to which a key moves the focus, undefined for other keys. */
 export function nextCell(
   key: string,
   { row, column }: Cell,

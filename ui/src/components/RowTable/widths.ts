@@ -7,8 +7,8 @@ const [NARROWEST, WIDEST] = [64, 280];
 const POSITION = 72;
 
 /**
- * Widths of the columns from what the first rows hold, as a CSS grid's template and the least width of a line. The width is the same for
- * all lines: a line that took that of its own content would share the rest among its columns in a way of its own.
+ * The template of a CSS grid and the minimum width of a line, from the values of the first rows. All lines
+ * have the same width, otherwise their columns would not be aligned.
  */
 export function layoutOf({ columns, rows, total }: Pick<RowPage, 'columns' | 'rows' | 'total'>): {
   template: string;
@@ -30,7 +30,7 @@ export function layoutOf({ columns, rows, total }: Pick<RowPage, 'columns' | 'ro
   };
 }
 
-/** Room for the number of any row: no line of those that are still to come has more than a digit more than the rows and lines known. */
+/** The width of the column of row numbers. Line numbers that are not loaded yet have at most one digit more than the known numbers. */
 function positionWidth(total: number, rows: RowPage['rows']): number {
   const last = Math.max(total, ...rows.map((row) => row.line ?? row.row));
   return Math.max(POSITION, Math.round((String(last).length + 1) * PER_CHARACTER + AROUND));

@@ -2,15 +2,14 @@ import { useId } from 'react';
 import styles from './SegmentedControl.module.css';
 
 interface SegmentedControlProps<Value extends string> {
-  /** What is chosen here, for those who listen. */
+  /** Name of the choice for screen readers. */
   label: string;
-  /** The choices: their value, what they are called, and what they mean. */
   options: readonly { value: Value; label: string; title?: string }[];
   value: Value;
   onChange: (value: Value) => void;
 }
 
-/** A choice of one among few, all in sight. Arrow keys move between them. */
+/** A choice of one of a few visible options. Arrow keys move between them. */
 export function SegmentedControl<Value extends string>({
   label,
   options,

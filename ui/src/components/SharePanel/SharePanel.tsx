@@ -9,11 +9,9 @@ import { Icon } from '../Icon/Icon';
 import styles from './SharePanel.module.css';
 
 interface SharePanelProps {
-  /** The record that is traced. */
   record: TracedRecord;
-  /** What the page shows. */
   location: Location;
-  /** The dataset's path. */
+  /** Path of the dataset. */
   dataset: string;
   /** Values of the traced record. */
   values: Record<string, unknown>;
@@ -21,7 +19,7 @@ interface SharePanelProps {
   to: string | undefined;
 }
 
-/** The same question elsewhere: as a command and as a link. */
+/** The trace as a command and as a link. */
 export function SharePanel(props: SharePanelProps) {
   const [open, setOpen] = useState(false);
   const panelId = useId();
@@ -32,7 +30,7 @@ export function SharePanel(props: SharePanelProps) {
     button.current?.focus();
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: Escape works from anywhere inside; nothing else is operated here
+    // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the panel from each element inside it
     <div className={styles.share} onKeyDown={onKeyDown}>
       <button
         ref={button}
@@ -61,7 +59,7 @@ export function SharePanel(props: SharePanelProps) {
 function Command({ location, record, dataset, values, to }: SharePanelProps) {
   const { first, total } = useRows({ dataset: record.dataset }, 0, 0);
   const page = first.data;
-  // Only where all rows are at hand can a predicate be known to select one.
+  // A predicate is known to select one row only if all rows are loaded.
   const whole = page !== undefined && total === page.rows.length;
   const others = whole
     ? page.rows.filter((row) => row.file !== record.file || row.row !== record.row).map((row) => rowValues(page, row))

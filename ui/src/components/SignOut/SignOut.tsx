@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useSession } from '../../hooks/useSession';
 import styles from './SignOut.module.css';
 
-/** Ends the session at the service and, where an issuer vouches for the person and says how, at the issuer. */
+/** Ends the session at the service, and at the issuer if the person signed in there. */
 export function SignOut() {
   const { token } = useSession();
   const end = useMutation({

@@ -1,13 +1,13 @@
 import styles from './Skeleton.module.css';
 
 interface SkeletonProps {
-  /** What is on its way, for those who listen. */
+  /** Description of the loading content for screen readers. */
   label: string;
   /** Number of bars. */
   rows?: number;
 }
 
-/** The place of something that is on its way. */
+/** The placeholder of loading content. */
 export function Skeleton({ label, rows = 6 }: SkeletonProps) {
   return (
     <div role="status" aria-label={label} className={styles.rows}>

@@ -3,7 +3,6 @@ import { type DirectionChoice, EVERYTHING, type SemanticsChoice } from '../../lo
 import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
 import styles from './TraceControls.module.css';
 
-/** What of the question changes. */
 export interface TraceChange {
   semantics?: SemanticsChoice;
   direction?: DirectionChoice;
@@ -13,28 +12,26 @@ export interface TraceChange {
 interface TraceControlsProps {
   semantics: SemanticsChoice;
   direction: DirectionChoice;
-  /** Id of the target dataset; none: the ends of the lineage. */
+  /** Id of the target dataset. Without one, the trace goes to the ends of the lineage. */
   to: string | undefined;
-  /** Id of the dataset that the clicked value came from, where it is one. */
+  /** Id of the default target, if there is one. */
   usual: string | undefined;
-  /** Datasets that can be asked for. */
   targets: readonly { id: string; name: string }[];
   onChange: (change: TraceChange) => void;
-  /** What stands at the end of the line. */
   children: ReactNode;
 }
 
 const SEMANTICS = [
-  { value: 'witness', label: 'Witness', title: 'Records that suffice to produce the value again' },
+  { value: 'witness', label: 'Witness', title: 'Records that are enough to produce the value again' },
   { value: 'influence', label: 'Influence', title: 'Every record that had a part' },
 ] as const;
 
 const DIRECTIONS = [
-  { value: 'backward', label: 'Where from', title: 'Backward, to the records that it was made of' },
-  { value: 'forward', label: 'Where to', title: 'Forward, to the records that were made of it' },
+  { value: 'backward', label: 'Where from', title: 'Backward to the source records' },
+  { value: 'forward', label: 'Where to', title: 'Forward to the resulting records' },
 ] as const;
 
-/** What is asked of the trace. */
+/** The direction, semantics and target of a trace. */
 export function TraceControls({ semantics, direction, to, usual, targets, onChange, children }: TraceControlsProps) {
   return (
     <div className={styles.controls}>

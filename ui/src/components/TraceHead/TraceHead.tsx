@@ -9,22 +9,22 @@ interface TraceHeadProps {
   direction: DirectionChoice;
   exact: boolean;
   elapsedMs: number;
-  /** Whether another answer is on its way. */
+  /** Whether another answer is loading. */
   stale: boolean;
 }
 
 const MEANING: Record<DirectionChoice, Record<SemanticsChoice, string>> = {
   backward: {
-    witness: 'Witness: run again on these records alone, the jobs give this value again.',
-    influence: 'Influence: every record that had a part in this row, whether or not it decided the value.',
+    witness: 'Witness: with only these records, the jobs produce this value again.',
+    influence: 'Influence: every record that had a part in this row, even if it did not decide the value.',
   },
   forward: {
-    witness: 'Witness: the records whose value needs this one.',
-    influence: 'Influence: every record that this one had a part in.',
+    witness: 'Witness: the records whose value needs this record.',
+    influence: 'Influence: every record in which this record had a part.',
   },
 };
 
-/** What was found, in a sentence; what that means; and whether it is exact. */
+/** The result of a trace as a sentence, its meaning, and its exactness. */
 export function TraceHead({ sentence, semantics, direction, exact, elapsedMs, stale }: TraceHeadProps) {
   return (
     <div className={`${styles.head} ${stale ? styles.stale : ''}`} aria-live="polite" aria-busy={stale}>
@@ -36,11 +36,11 @@ export function TraceHead({ sentence, semantics, direction, exact, elapsedMs, st
       </h1>
       <p className={styles.means}>
         {exact ? (
-          <Badge tone="good" icon="check" title="The answer is this set of records and no other.">
+          <Badge tone="good" icon="check" title="The answer contains exactly the right records.">
             exact
           </Badge>
         ) : (
-          <Badge tone="coarse" icon="warn" title="The reasons stand below.">
+          <Badge tone="coarse" icon="warn" title="The reasons are listed below.">
             not exact
           </Badge>
         )}

@@ -34,13 +34,12 @@ type Trace = TraceQuery['trace'];
 
 interface TracePageProps {
   location: Location;
-  /** The record that is traced. */
   record: TracedRecord;
 }
 
 const EMPTY: Graph = { nodes: [], edges: [], truncated: 0 };
 
-/** Where one value came from, or where its record went. */
+/** The trace of one record or value. */
 export function TracePage({ location, record }: TracePageProps) {
   const target = useTarget(location);
   const { data: trace, error, isPending, isPlaceholderData, refetch } = useTrace(location, target);
@@ -88,7 +87,7 @@ export function TracePage({ location, record }: TracePageProps) {
   );
 }
 
-/** The number of the traced record: of its line, where it is in a file of text. Until the answer is there only its row is known. */
+/** The number of the traced record. The number of its line is unknown until the answer is loaded. */
 function placeWithin(trace: Trace | undefined, { row }: TracedRecord): string {
   const selected = trace?.selected[0];
   return selected?.row === row ? numberOf(selected) : trace ? `row ${row}` : 'one record';
@@ -129,7 +128,7 @@ function Head({ trace, location, place, stale }: HeadProps) {
   );
 }
 
-/** Where the records lie. A list that was cut does not hold them all; then it is where the path ends. */
+/** The datasets of the records. If the list of records is cut, the ends of the path. */
 function datasetNames(trace: Trace, groups: readonly RecordGroup[], direction: DirectionChoice): string[] {
   if (trace.total > trace.records.length) return endsOf(trace.path, direction).map(titleOf);
   return groups.filter((group) => group.records.length > 0).map((group) => baseName(group.name));
@@ -139,13 +138,13 @@ interface AnswerProps {
   trace: Trace;
   location: Location;
   dataset: string;
-  /** The lineage that the trace is a part of. */
+  /** The lineage around the trace. */
   around: Graph;
 }
 
 const EXTENTS = [
   { value: 'path', label: 'Only the path' },
-  { value: 'all', label: 'What lies around' },
+  { value: 'all', label: 'The surroundings' },
 ] as const;
 
 function Answer({ trace, location, dataset, around }: AnswerProps) {
@@ -209,15 +208,15 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
 }
 
 const EFFECT: Record<string, string> = {
-  superset: 'the answer may hold more than it should',
-  missing: 'the answer may lack something',
-  unreadable: 'values cannot be read any more',
-  version: 'the lineage is whole',
+  superset: 'the answer can contain too many records',
+  missing: 'the answer can be incomplete',
+  unreadable: 'some values cannot be read any more',
+  version: 'the lineage is complete',
 };
 
 function Incomplete({ trace }: { trace: Trace }) {
   return (
-    <Note tone="warn" title={trace.exact ? 'What to know of this answer' : 'Why this is not exact'}>
+    <Note tone="warn" title={trace.exact ? 'Notes about this answer' : 'Why this is not exact'}>
       <ul className={styles.incomplete}>
         {trace.incomplete.map(({ what, reason, effect }) => (
           <li key={`${what} ${reason}`}>
@@ -229,7 +228,7 @@ function Incomplete({ trace }: { trace: Trace }) {
   );
 }
 
-/** Where a change of the question leads. A target belongs to its direction: the other direction begins without one. */
+/** The location after a change of the question. A new direction starts without a target. */
 function changed({ to, ...location }: Location, change: TraceChange): Location {
   const turned = change.direction !== undefined && change.direction !== location.direction;
   const target = change.to ?? (turned ? undefined : to);
@@ -241,7 +240,7 @@ function changed({ to, ...location }: Location, change: TraceChange): Location {
   };
 }
 
-/** Datasets that can be asked for: all that the lineage holds but the one that is traced. */
+/** Possible targets: the datasets of the lineage without the traced one. */
 function targetsOf(around: Graph, dataset: string) {
   const datasets = around.nodes.filter((node) => node.kind === 'DATASET');
   const short = shortNames(datasets.map((node) => [node.id, node.name]));

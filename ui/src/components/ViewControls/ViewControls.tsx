@@ -19,13 +19,13 @@ interface ViewControlsProps {
   onChange: (choice: ViewChoice) => void;
 }
 
-/** At which levels the lineage is drawn, what of it is hidden, and as of when. */
+/** The controls for the levels, masks and time of the drawing. */
 export function ViewControls({ choice, onChange }: ViewControlsProps) {
   const named = choice.masks.filter((mask) => mask !== HIDE_JOBS);
   return (
     <fieldset className={styles.controls}>
       <legend className="visually-hidden">How the lineage is drawn</legend>
-      <label title="Whole platforms, or down to single files and columns">
+      <label title="From platforms to single files and columns">
         Data as
         <select value={choice.data} onChange={(event) => onChange(atLevel(choice, event.target.value as DataLevel))}>
           {DATA_LEVELS.map(({ value, label }) => (
@@ -35,7 +35,7 @@ export function ViewControls({ choice, onChange }: ViewControlsProps) {
           ))}
         </select>
       </label>
-      <label title="Whole systems and pipelines, or down to single stages and tasks">
+      <label title="From systems to single stages and tasks">
         Jobs as
         <select
           value={choice.actors}
@@ -56,7 +56,7 @@ export function ViewControls({ choice, onChange }: ViewControlsProps) {
         />
         Hide jobs
       </label>
-      <label title="Only what it begins with, what it ends with, and this dataset">
+      <label title="Only the beginnings, the ends, and this dataset">
         <input
           type="checkbox"
           checked={choice.ends}
@@ -77,7 +77,7 @@ export function ViewControls({ choice, onChange }: ViewControlsProps) {
           <Icon name="close" size={12} />
         </button>
       ))}
-      <label title="Only what was reported up to the end of this day">
+      <label title="Only reports until the end of this day">
         As of
         <input
           type="date"
