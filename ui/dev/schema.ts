@@ -5,6 +5,8 @@ import { GraphQLError } from 'graphql';
 import { createSchema, createYoga } from 'graphql-yoga';
 import { find, recordOf, type TraceArguments, trace } from './answers.ts';
 import { DATASETS } from './datasets.ts';
+import { replays } from './replays.ts';
+import { versionQuery } from './versions.ts';
 import { type ViewArguments, view, viewLink } from './view.ts';
 import { EDGES, NODES, type WorldEdge, type WorldNode } from './world.ts';
 
@@ -118,29 +120,6 @@ function rows({ dataset, where, order, first, offset }: RowsArguments) {
       : 'The run that wrote it was captured without its records: traces name datasets, not records.',
   };
 }
-
-const REPLAYS = [
-  {
-    id: 'replay-20260203-0931',
-    state: 'COMPLETE',
-    startedAt: '2026-02-03T09:31:04Z',
-    endedAt: '2026-02-03T09:31:39Z',
-    shadow: '/demo/home/replays/replay-20260203-0931',
-    error: null,
-    steps: ['clean', 'hourly_weather', 'report'].map((name) => ({
-      job: `${name}.execute_insert_into_hadoop_fs_relation_command.${name}`,
-      state: 'COMPLETE',
-    })),
-    differences: [
-      {
-        dataset: 'dataset:file:/demo/out/report',
-        columns: ['hours', 'max_wind_mph', 'mean_wind_mph'],
-        before: { origin: 'EWR', year: 2013, month: 2, hours: 669, max_wind_mph: 1048.36058, mean_wind_mph: 12.57 },
-        after: { origin: 'EWR', year: 2013, month: 2, hours: 668, max_wind_mph: 36.8247, mean_wind_mph: 11.02 },
-      },
-    ],
-  },
-];
 
 const KEY: Record<string, unknown> & { id: string; name: string } = {
   id: '3f2a91c0',
@@ -294,6 +273,7 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
   const nodes = empty ? [] : NODES;
   const { query, mutation } = administration();
   const jobs = large ? traceJobs() : undefined;
+  const replay = replays(empty);
   const again = recaptures(scopes.includes('replay'), differs);
   return createYoga({
     logging: false,
@@ -324,13 +304,13 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
           rows: (_: unknown, asked: Parameters<typeof rows>[0]) => rows(asked),
           trace: (_: unknown, asked: TraceArguments) => (jobs ? jobs.refuse() : again.of(traced(asked))),
           traceJob: (_: unknown, { id }: { id: string }) => jobs?.look(id) ?? null,
-          replay: (_: unknown, { id }: { id: string }) => REPLAYS.find((replay) => replay.id === id) ?? null,
-          replays: () => (empty ? [] : REPLAYS),
+          ...replay.query,
+          ...versionQuery,
           recaptures: () => again.list(),
           ...query,
         },
         Mutation: {
-          startReplay: () => REPLAYS[0],
+          ...replay.mutation,
           startRecapture: () => again.start(),
           startTrace: (_: unknown, asked: TraceArguments) => jobs?.start(asked),
           cancelTrace: (_: unknown, { id }: { id: string }) => jobs?.cancel(id) ?? null,

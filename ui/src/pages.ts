@@ -1,5 +1,5 @@
 /**
- * The registry of pages. A page with an address of its own is a component and a line here: `PAGES` are linked in the top bar and open at
+ * The registry of pages. A page with an address of its own is a component and an entry here: `PAGES` are linked in the top bar and open at
  * `?page=name`, `DATASET_PAGES` are the tabs of a dataset and open at `?dataset=id&page=name`.
  */
 import { type ComponentType, lazy } from 'react';
@@ -27,11 +27,35 @@ export interface DatasetPageProps extends PageProps {
 
 export const PAGES: readonly Page<PageProps>[] = [
   {
+    name: 'replays',
+    title: 'Replays',
+    scopes: ['read'],
+    hint: 'Sign in, or open the page with the link of: headwater serve',
+    View: lazy(async () => ({ default: (await import('./components/Replays/ReplaysPage')).ReplaysPage })),
+  },
+  {
     name: 'admin',
     title: 'Administration',
     scopes: ['admin', 'audit'],
     hint: 'Sign in with the role admin or auditor, or open the page with the link of: headwater serve --admin-link',
     View: lazy(async () => ({ default: (await import('./components/AdminPage/AdminPage')).AdminPage })),
+  },
+];
+
+export const DATASET_PAGES: readonly Page<DatasetPageProps>[] = [
+  {
+    name: 'versions',
+    title: 'Versions',
+    scopes: ['read'],
+    hint: 'Sign in, or open the page with the link of: headwater serve',
+    View: lazy(async () => ({ default: (await import('./components/Versions/VersionsPage')).VersionsPage })),
+  },
+  {
+    name: 'replay',
+    title: 'Run again',
+    scopes: ['replay'],
+    hint: 'Open the page with the link of: headwater serve --write-link',
+    View: lazy(async () => ({ default: (await import('./components/ReplayForm/ReplayPage')).ReplayPage })),
   },
 ];
 

@@ -1,4 +1,5 @@
 import { parseId } from './ids';
+import type { GraphNode } from './types';
 
 const LOCAL = 'dataset:local:';
 const OWN_ROWS = 'the program’s own rows';
@@ -11,6 +12,14 @@ export function shortNames(names: Iterable<readonly [id: string, name: string]>)
   const short = new Map<string, string>();
   for (const [id, own] of segments) short.set(id, id.startsWith(LOCAL) ? OWN_ROWS : shortest(own, ends));
   return short;
+}
+
+/** Datasets with their short names, in the order of these names. */
+export function listDatasets(
+  nodes: readonly Pick<GraphNode, 'id' | 'kind' | 'name'>[],
+): { id: string; name: string }[] {
+  const short = shortNames(nodes.filter(({ kind }) => kind === 'DATASET').map(({ id, name }) => [id, name]));
+  return [...short].map(([id, name]) => ({ id, name })).sort((a, b) => a.name.localeCompare(b.name));
 }
 
 const SPARK_JOB = /^(.+)\.(?:execute|save_as)_[a-z_]+\.[^.]+$/;

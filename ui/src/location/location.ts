@@ -57,7 +57,7 @@ export function parseLocation(search: string): Location {
   const query = new URLSearchParams(search);
   const text = (key: string) => query.get(key) || undefined;
   const row = Number.parseInt(query.get('row') ?? '', 10);
-  return defined({
+  return definedParts({
     page: text('page'),
     item: text('item'),
     dataset: text('dataset'),
@@ -123,6 +123,7 @@ function parseGrown(texts: readonly string[]): Growth[] | undefined {
 
 type Loose<T> = { [Key in keyof T]: T[Key] | undefined };
 
-function defined<T extends object>(value: Loose<T>): T {
+/** Remove the parts whose value is undefined. */
+export function definedParts<T extends object>(value: Loose<T>): T {
   return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as T;
 }

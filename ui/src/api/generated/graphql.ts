@@ -10,6 +10,18 @@ export type BetweenInput = {
   to: Array<string>;
 };
 
+/** BASE replaces the dataset. DELTA adds to it or changes it. */
+export type BlockMode =
+  | 'BASE'
+  | 'DELTA'
+  | 'UNKNOWN';
+
+/** ALL: a job reads the whole dataset. NEW: a job reads the blocks after its cursor. */
+export type ConsumptionMode =
+  | 'ALL'
+  | 'NEW'
+  | 'UNKNOWN';
+
 /** What became of a request. */
 export type Decision =
   | 'ALLOWED'
@@ -90,6 +102,20 @@ export type OpenInput = {
   id: string;
   level: NodeKind;
 };
+
+/** A new value of a column, as text that Spark casts; null is NULL. */
+export type ReplayEdit = {
+  column: string;
+  value?: string | null | undefined;
+};
+
+/** The kind of a replay: which records and programs go in. */
+export type ReplayKind =
+  | 'EXCLUSIVE'
+  | 'REFRESH'
+  | 'SELECTIVE'
+  | 'VERIFY'
+  | 'WHAT_IF';
 
 /** How far a replay, one of its steps, or a recapture has come. COMPLETE and FAILED are final. */
 export type ReplayState =
@@ -245,12 +271,44 @@ export type CancelTraceMutationVariables = Exact<{
 
 export type CancelTraceMutation = { cancelTrace: { state: TraceJobState } | null };
 
+export type ReplayFactsFragment = { id: string, state: ReplayState, startedAt: string, endedAt: string | null, shadow: string, error: string | null, steps: Array<{ job: string, state: ReplayState }> };
+
 export type ReplaysQueryVariables = Exact<{
   first: number;
 }>;
 
 
-export type ReplaysQuery = { replays: Array<{ id: string, state: ReplayState, startedAt: string, endedAt: string | null, shadow: string, error: string | null, steps: Array<{ job: string, state: ReplayState }>, differences: Array<{ dataset: string, columns: Array<string>, before: unknown, after: unknown }> }> };
+export type ReplaysQuery = { replays: Array<{ id: string, state: ReplayState, startedAt: string, endedAt: string | null, shadow: string, error: string | null, steps: Array<{ job: string, state: ReplayState }> }> };
+
+export type ReplayQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type ReplayQuery = { replay: { id: string, state: ReplayState, startedAt: string, endedAt: string | null, shadow: string, error: string | null, differences: Array<{ dataset: string, columns: Array<string>, before: unknown, after: unknown }>, steps: Array<{ job: string, state: ReplayState }> } | null };
+
+export type RemoveReplayMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RemoveReplayMutation = { removeReplay: { id: string } | null };
+
+export type BlocksQueryVariables = Exact<{
+  dataset: string;
+  first: number;
+  before?: number | null | undefined;
+}>;
+
+
+export type BlocksQuery = { blocks: { total: number, before: number | null, blocks: Array<{ sequence: number, run: string, writtenAt: string, mode: BlockMode, snapshot: string | null, files: number | null, rows: number | null, bytes: number | null, hasRecords: boolean }> } };
+
+export type ConsumersQueryVariables = Exact<{
+  dataset: string;
+}>;
+
+
+export type ConsumersQuery = { consumers: Array<{ mode: ConsumptionMode, cursor: number | null, isInferred: boolean, unreadBlocks: number, unreadRows: number | null, unreadSince: string | null, job: { id: string, name: string } }> };
 
 export type ViewQueryVariables = Exact<{
   view: ViewInput;
@@ -282,9 +340,12 @@ export type StartRecaptureMutationVariables = Exact<{
 export type StartRecaptureMutation = { startRecapture: { id: string } };
 
 export type StartReplayMutationVariables = Exact<{
-  dataset: string;
+  kind: ReplayKind;
+  dataset?: string | null | undefined;
+  where?: string | null | undefined;
   rows?: Array<RowRef> | RowRef | null | undefined;
   output?: string | null | undefined;
+  edits?: Array<ReplayEdit> | ReplayEdit | null | undefined;
 }>;
 
 
@@ -438,6 +499,20 @@ export const TraceAnswerFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"TraceAnswer"}) as unknown as TypedDocumentString<TraceAnswerFragment, unknown>;
+export const ReplayFactsFragmentDoc = new TypedDocumentString(`
+    fragment ReplayFacts on Replay {
+  id
+  state
+  startedAt
+  endedAt
+  shadow
+  error
+  steps {
+    job
+    state
+  }
+}
+    `, {"fragmentName":"ReplayFacts"}) as unknown as TypedDocumentString<ReplayFactsFragment, unknown>;
 export const ServiceDocument = new TypedDocumentString(`
     query Service {
   service {
@@ -760,16 +835,25 @@ export const CancelTraceDocument = new TypedDocumentString(`
 export const ReplaysDocument = new TypedDocumentString(`
     query Replays($first: Int!) {
   replays(first: $first) {
-    id
+    ...ReplayFacts
+  }
+}
+    fragment ReplayFacts on Replay {
+  id
+  state
+  startedAt
+  endedAt
+  shadow
+  error
+  steps {
+    job
     state
-    startedAt
-    endedAt
-    shadow
-    error
-    steps {
-      job
-      state
-    }
+  }
+}`) as unknown as TypedDocumentString<ReplaysQuery, ReplaysQueryVariables>;
+export const ReplayDocument = new TypedDocumentString(`
+    query Replay($id: ID!) {
+  replay(id: $id) {
+    ...ReplayFacts
     differences {
       dataset
       columns
@@ -778,7 +862,60 @@ export const ReplaysDocument = new TypedDocumentString(`
     }
   }
 }
-    `) as unknown as TypedDocumentString<ReplaysQuery, ReplaysQueryVariables>;
+    fragment ReplayFacts on Replay {
+  id
+  state
+  startedAt
+  endedAt
+  shadow
+  error
+  steps {
+    job
+    state
+  }
+}`) as unknown as TypedDocumentString<ReplayQuery, ReplayQueryVariables>;
+export const RemoveReplayDocument = new TypedDocumentString(`
+    mutation RemoveReplay($id: ID!) {
+  removeReplay(id: $id) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<RemoveReplayMutation, RemoveReplayMutationVariables>;
+export const BlocksDocument = new TypedDocumentString(`
+    query Blocks($dataset: ID!, $first: Int!, $before: Int) {
+  blocks(dataset: $dataset, first: $first, before: $before) {
+    blocks {
+      sequence
+      run
+      writtenAt
+      mode
+      snapshot
+      files
+      rows
+      bytes
+      hasRecords
+    }
+    total
+    before
+  }
+}
+    `) as unknown as TypedDocumentString<BlocksQuery, BlocksQueryVariables>;
+export const ConsumersDocument = new TypedDocumentString(`
+    query Consumers($dataset: ID!) {
+  consumers(dataset: $dataset) {
+    job {
+      id
+      name
+    }
+    mode
+    cursor
+    isInferred
+    unreadBlocks
+    unreadRows
+    unreadSince
+  }
+}
+    `) as unknown as TypedDocumentString<ConsumersQuery, ConsumersQueryVariables>;
 export const ViewDocument = new TypedDocumentString(`
     query View($view: ViewInput!, $first: Int!) {
   view(view: $view, first: $first, edges: 2000) {
@@ -852,8 +989,15 @@ export const StartRecaptureDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<StartRecaptureMutation, StartRecaptureMutationVariables>;
 export const StartReplayDocument = new TypedDocumentString(`
-    mutation StartReplay($dataset: String!, $rows: [RowRef!], $output: String) {
-  startReplay(dataset: $dataset, rows: $rows, output: $output) {
+    mutation StartReplay($kind: ReplayKind!, $dataset: String, $where: String, $rows: [RowRef!], $output: String, $edits: [ReplayEdit!]) {
+  startReplay(
+    kind: $kind
+    dataset: $dataset
+    where: $where
+    rows: $rows
+    output: $output
+    edits: $edits
+  ) {
     id
   }
 }

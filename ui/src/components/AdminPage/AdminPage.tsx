@@ -1,6 +1,6 @@
 import { useSession } from '../../hooks/useSession';
+import styles from '../../styles/sections.module.css';
 import { AuditLog } from '../AuditLog/AuditLog';
-import styles from './AdminPage.module.css';
 import { Keys } from './Keys';
 import { Rights } from './Rights';
 

@@ -12,13 +12,13 @@ import { queryOf } from '../../api/query';
 import { readForm } from '../../facts/forms';
 import { useChange } from '../../hooks/useChange';
 import { useSession } from '../../hooks/useSession';
+import styles from '../../styles/sections.module.css';
 import { Badge, type Tone } from '../Badge/Badge';
 import { ConfirmButton } from '../ConfirmButton/ConfirmButton';
 import { CopyField } from '../CopyField/CopyField';
 import { Instant } from '../Instant/Instant';
 import { ErrorNote, Note } from '../Note/Note';
 import { Table } from '../Table/Table';
-import styles from './AdminPage.module.css';
 
 type NamedKey = KeysQuery['admin']['keys'][number];
 type Changes = ReturnType<typeof useKeyChanges>;

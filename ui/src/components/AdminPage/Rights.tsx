@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { RightsDocument } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
 import { useSession } from '../../hooks/useSession';
+import styles from '../../styles/sections.module.css';
 import { ErrorNote, Note } from '../Note/Note';
 import { Table } from '../Table/Table';
-import styles from './AdminPage.module.css';
 
 /** The scopes of each role, the tenants, and the grants to people who sign in. */
 export function Rights() {

@@ -138,14 +138,6 @@ test('the page shows the command for its trace', async () => {
   ).toBeVisible();
 });
 
-test('replays show rows before and after, and a session that only reads cannot start one', async () => {
-  renderPage('/');
-  const table = await screen.findByRole('table', { name: /before and after/ });
-  expect(screen.getByText('clean ✓ → hourly_weather ✓ → report ✓')).toBeVisible();
-  expect(within(table).getByText('36.8247')).toBeVisible();
-  expect(screen.queryByRole('button', { name: /replay|run again/i })).not.toBeInTheDocument();
-});
-
 test('without an answer of the service the page shows what to do', async () => {
   renderPage('/');
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('refused')));
@@ -240,21 +232,4 @@ test('all rows are sorted, and Back restores the order', async () => {
   expect(location.search).toContain('sort=wind_speed&descending=1');
   history.back();
   await waitFor(() => expect(first()).not.toHaveTextContent('1048.36058'));
-});
-
-test('a session with the scope starts a replay without the traced record', async () => {
-  const user = userEvent.setup();
-  const { fetch } = renderPage(traceOf(1, 'max_wind_mph'), { scopes: ['read', 'replay'] });
-  await user.click(await screen.findByRole('button', { name: 'Run again without this record' }));
-  expect(await screen.findByRole('heading', { name: 'Replays' })).toBeVisible();
-  const started = fetch.mock.calls.find(([, init]) => String(init.body).includes('startReplay'));
-  expect(started?.[1].headers).toMatchObject({ 'x-headwater-token': 'token-of-the-page' });
-  const { variables } = JSON.parse(String(started?.[1].body));
-  expect(variables).toMatchObject({ output: REPORT, rows: [{ row: expect.any(Number) }] });
-});
-
-test('a session that reads offers no replay', async () => {
-  renderPage(traceOf(1, 'max_wind_mph'));
-  expect(await screen.findByRole('region', { name: 'Lineage graph' })).toBeVisible();
-  expect(screen.queryByRole('button', { name: /^Run again/ })).toBeNull();
 });

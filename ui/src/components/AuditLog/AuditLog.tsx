@@ -12,7 +12,7 @@ import { readForm } from '../../facts/forms';
 import { instantText } from '../../facts/time';
 import { parseId } from '../../graph/ids';
 import { pathOf } from '../../graph/names';
-import styles from '../AdminPage/AdminPage.module.css';
+import styles from '../../styles/sections.module.css';
 import { Badge, type Tone } from '../Badge/Badge';
 import { Instant } from '../Instant/Instant';
 import { ErrorNote, Note } from '../Note/Note';

@@ -6,7 +6,6 @@ import { DatasetTable } from '../DatasetTable/DatasetTable';
 import { EmptyState } from '../EmptyState/EmptyState';
 import { Icon } from '../Icon/Icon';
 import { ErrorNote, Note } from '../Note/Note';
-import { ReplayList } from '../ReplayList/ReplayList';
 import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
 import { Skeleton } from '../Skeleton/Skeleton';
 import styles from './HomePage.module.css';
@@ -75,7 +74,6 @@ export function HomePage() {
           name to see the others.
         </p>
       )}
-      <ReplayList />
     </div>
   );
 }

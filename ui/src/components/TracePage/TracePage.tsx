@@ -4,7 +4,7 @@ import { RequestError } from '../../api/request';
 import { columnsByDataset, columnTrail } from '../../graph/columns';
 import { mergeGraphs } from '../../graph/flow';
 import { columnId } from '../../graph/ids';
-import { baseName, gapTitle, pathOf, shortNames, titleOf } from '../../graph/names';
+import { baseName, gapTitle, listDatasets, pathOf, titleOf } from '../../graph/names';
 import { endsOf, highlightOf } from '../../graph/path';
 import { captionsOf, groupRecords, numberOf, type RecordGroup } from '../../graph/records';
 import type { LineageGraph as Graph } from '../../graph/types';
@@ -22,7 +22,7 @@ import { LargeTrace } from '../LargeTrace/LargeTrace';
 import { ErrorNote, Note } from '../Note/Note';
 import { RecaptureButton } from '../RecaptureButton/RecaptureButton';
 import { Records } from '../Records/Records';
-import { ReplayButton } from '../ReplayButton/ReplayButton';
+import { TraceReplay } from '../ReplayForm/TraceReplay';
 import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
 import { SharePanel } from '../SharePanel/SharePanel';
 import { Skeleton } from '../Skeleton/Skeleton';
@@ -51,7 +51,7 @@ export function TracePage({ location, record }: TracePageProps) {
   const here = `${place}${location.column ? ` · ${location.column}` : ''}`;
   const rowsOf = { ...HOME, dataset: record.dataset, ...(location.where ? { where: location.where } : {}) };
 
-  const targets = useMemo(() => targetsOf(around, record.dataset), [around, record.dataset]);
+  const targets = useMemo(() => listDatasets(around.nodes).filter(({ id }) => id !== record.dataset), [around, record]);
 
   return (
     <div className={styles.page}>
@@ -163,10 +163,7 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
     () => captionsOf([...groups, ...groupRecords(trace.selected)], trace.path),
     [groups, trace.selected, trace.path],
   );
-  const short = useMemo(
-    () => shortNames(graph.nodes.filter((node) => node.kind === 'DATASET').map((node) => [node.id, node.name])),
-    [graph],
-  );
+  const short = useMemo(() => new Map(listDatasets(graph.nodes).map(({ id, name }) => [id, name])), [graph]);
   const draft = useFlowDraft({
     graph,
     focus: dataset,
@@ -192,7 +189,9 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
           onChange={(extent) => navigate({ ...location, around: extent === 'all' })}
         />
       </FlowGraph>
-      {direction === 'backward' && trace.exact && <ReplayButton groups={groups} output={dataset} />}
+      {direction === 'backward' && trace.exact && (
+        <TraceReplay groups={groups} selected={trace.selected} output={dataset} />
+      )}
       <Records
         direction={direction}
         selected={trace.selected}
@@ -238,14 +237,4 @@ function changed({ to, ...location }: Location, change: TraceChange): Location {
     ...(change.direction && { direction: change.direction }),
     ...(target && { to: target }),
   };
-}
-
-/** Possible targets: the datasets of the lineage without the traced one. */
-function targetsOf(around: Graph, dataset: string) {
-  const datasets = around.nodes.filter((node) => node.kind === 'DATASET');
-  const short = shortNames(datasets.map((node) => [node.id, node.name]));
-  return datasets
-    .filter((node) => node.id !== dataset)
-    .map((node) => ({ id: node.id, name: short.get(node.id) ?? node.name }))
-    .sort((a, b) => a.name.localeCompare(b.name));
 }

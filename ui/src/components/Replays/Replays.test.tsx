@@ -1,0 +1,119 @@
+// @vitest-environment jsdom
+import { screen, within } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
+import { REPORT, renderPage, traceOf } from '../../../dev/renderPage';
+
+const WRITING = { scopes: ['read', 'replay'] };
+const REPLAY_TAB = `/?${new URLSearchParams({ dataset: REPORT, page: 'replay' })}`;
+
+/** The variables of the only request with an operation. */
+function variablesOf(fetch: ReturnType<typeof renderPage>['fetch'], operation: string) {
+  const calls = fetch.mock.calls.filter(([, init]) => String(init?.body).includes(`mutation ${operation}`));
+  expect(calls).toHaveLength(1);
+  expect(calls[0]?.[1].headers).toMatchObject({ 'x-headwater-token': 'token-of-the-page' });
+  return JSON.parse(String(calls[0]?.[1].body)).variables;
+}
+
+test('a finished replay shows changed rows before and after, and a session that only reads has no actions', async () => {
+  const user = userEvent.setup();
+  renderPage('/');
+  await user.click(await screen.findByRole('link', { name: 'Replays' }));
+  const list = await screen.findByRole('table', { name: 'Replays, the latest first' });
+  expect(within(list).getByRole('cell', { name: 'clean → hourly_weather → report' })).toBeVisible();
+  await user.click(within(list).getByRole('link'));
+  const rows = within(await screen.findByRole('table', { name: 'A row of report, before and after' })).getAllByRole(
+    'row',
+  );
+  expect(rows[2]).toHaveTextContent('max_wind_mph1048.3605836.8247');
+  expect(screen.queryByRole('button', { name: /remove|run again/i })).toBeNull();
+});
+
+test('a traced record is left out with one click, and the page shows the progress', async () => {
+  const user = userEvent.setup();
+  const { fetch } = renderPage(traceOf(1, 'max_wind_mph'), WRITING);
+  await user.click(await screen.findByRole('button', { name: 'Run again without this record' }));
+  const progress = await screen.findByRole('status', { name: 'Progress' });
+  expect(within(progress).getAllByRole('listitem')).toHaveLength(3);
+  expect(await screen.findByRole('heading', { name: 'Before and after' })).toBeVisible();
+  expect(variablesOf(fetch, 'StartReplay')).toMatchObject({
+    kind: 'EXCLUSIVE',
+    output: REPORT,
+    dataset: 'dataset:file:/demo/raw/weather.csv',
+    rows: [{ row: expect.any(Number) }],
+  });
+});
+
+test('a session that only reads has no button and no tab for a replay', async () => {
+  renderPage(traceOf(1, 'max_wind_mph'));
+  expect(await screen.findByRole('region', { name: 'Lineage graph' })).toBeVisible();
+  expect(screen.queryByRole('button', { name: /^Run again/ })).toBeNull();
+});
+
+test('the address of the form explains the missing scope', async () => {
+  renderPage(REPLAY_TAB);
+  expect(await screen.findByText('This session may not open “Run again”.')).toBeVisible();
+  expect(screen.getByText(/--write-link/)).toBeVisible();
+  expect(screen.queryByRole('link', { name: 'Run again' })).toBeNull();
+});
+
+test('verify needs no further field', async () => {
+  const user = userEvent.setup();
+  const { fetch } = renderPage(`/?dataset=${REPORT}`, WRITING);
+  await user.click(await screen.findByRole('link', { name: 'Run again' }));
+  await user.click(await screen.findByRole('button', { name: 'Start the replay' }));
+  expect(await screen.findByRole('heading', { level: 1, name: 'Replay' })).toBeVisible();
+  const none = { dataset: null, where: null, rows: null, edits: null };
+  expect(variablesOf(fetch, 'StartReplay')).toEqual({ kind: 'VERIFY', output: REPORT, ...none });
+});
+
+test('what-if sends the source, the predicate and the new values', async () => {
+  const user = userEvent.setup();
+  const { fetch } = renderPage(REPLAY_TAB, WRITING);
+  const form = await screen.findByRole('form', { name: 'Run again' });
+  await user.click(within(form).getByRole('radio', { name: 'What if' }));
+  expect(within(form).getByRole('status')).toHaveTextContent('new values in the selected records');
+  await within(form).findByRole('option', { name: 'weather.csv' });
+  await user.selectOptions(within(form).getByRole('combobox', { name: 'Source' }), 'weather.csv');
+  await user.type(within(form).getByRole('textbox', { name: /where/ }), 'wind_speed > 1000');
+  await user.type(within(form).getByRole('combobox', { name: 'Column' }), 'wind_speed');
+  await user.type(within(form).getByRole('textbox', { name: 'Value' }), '9.8');
+  await user.click(within(form).getByRole('button', { name: 'Another column' }));
+  const second = within(form).getByRole('group', { name: 'New value 2' });
+  await user.type(within(second).getByRole('combobox', { name: 'Column' }), 'precip');
+  await user.click(within(second).getByRole('checkbox', { name: 'NULL' }));
+  await user.click(within(form).getByRole('button', { name: 'Start the replay' }));
+  await screen.findByRole('heading', { level: 1, name: 'Replay' });
+  expect(variablesOf(fetch, 'StartReplay')).toEqual({
+    kind: 'WHAT_IF',
+    output: REPORT,
+    dataset: 'dataset:file:/demo/raw/weather.csv',
+    where: 'wind_speed > 1000',
+    rows: null,
+    edits: [
+      { column: 'wind_speed', value: '9.8' },
+      { column: 'precip', value: null },
+    ],
+  });
+});
+
+test('the traced records are the records of the other kinds', async () => {
+  const user = userEvent.setup();
+  const { fetch } = renderPage(traceOf(1, 'max_wind_mph'), WRITING);
+  await user.click(await screen.findByRole('button', { name: 'Other replays' }));
+  const form = screen.getByRole('form', { name: 'Run again' });
+  expect(within(form).getByText('Selected: 1 record')).toBeVisible();
+  await user.click(within(form).getByRole('radio', { name: 'Selected rows' }));
+  await user.click(within(form).getByRole('button', { name: 'Start the replay' }));
+  await screen.findByRole('heading', { level: 1, name: 'Replay' });
+  const variables = variablesOf(fetch, 'StartReplay');
+  expect(variables).toMatchObject({ kind: 'SELECTIVE', output: REPORT, dataset: null, where: null });
+  expect(variables.rows).toEqual([{ file: expect.stringContaining('/demo/out/report/'), row: 1 }]);
+});
+
+test('a replay is removed with the second click', async () => {
+  const user = userEvent.setup();
+  renderPage('/?page=replays&item=20260203093104', WRITING);
+  await user.click(await screen.findByRole('button', { name: /^Remove/ }));
+  await user.click(screen.getByRole('button', { name: /^Confirm: remove/ }));
+  expect(await screen.findByText('There are no replays yet.')).toBeVisible();
+});

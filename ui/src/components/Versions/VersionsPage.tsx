@@ -1,0 +1,14 @@
+import type { DatasetPageProps } from '../../pages';
+import styles from '../../styles/sections.module.css';
+import { Blocks } from './Blocks';
+import { Consumers } from './Consumers';
+
+/** The blocks of a dataset and the cursors of its consumers. */
+export function VersionsPage({ dataset }: DatasetPageProps) {
+  return (
+    <div className={styles.tab}>
+      <Blocks dataset={dataset} />
+      <Consumers dataset={dataset} />
+    </div>
+  );
+}
