@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from headwater.backend.rerun.recapture.service import Recaptures
     from headwater.backend.rerun.replay import Replays
     from headwater.backend.rerun.replay.service import Tracer
+    from headwater.backend.workflows import Workflows
 
 T = TypeVar("T")
 _POLL = 0.1
@@ -209,6 +210,17 @@ class Workspace:
 
         delivery = LogDelivery(tenant, self.events, self.captures, self.home.associations, self.records.sources.remote)
         return Recaptures(self.home.replays, self.graph, self.registry, self.records, delivery)
+
+    def workflows(self) -> Workflows:
+        """The workflows of this home."""
+        from headwater.backend.ingest.spool_delivery import LogDelivery
+        from headwater.backend.workflows import Workflows
+
+        def make_delivery() -> LogDelivery:
+            return LogDelivery(DEFAULT_TENANT, self.events, self.captures, self.home.associations, self.records.sources.remote)
+
+        has_roots = self.settings.data_roots is not None
+        return Workflows(self.home.workflows, self.home.ledger, self.registry, self.records.sources, make_delivery, has_roots=has_roots)
 
     async def _settle(self, tenant: str) -> None:
         while await pending(self.log, self.graph, tenant):

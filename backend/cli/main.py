@@ -45,6 +45,7 @@ _COMMANDS = {
     "prov": LazyCommand("headwater.backend.cli.prov", "Check PROV documents against the W3C's constraints.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),
     "recapture": LazyCommand("headwater.backend.cli.recapture", "Find record lineage after the fact: run a program again, and compare."),
+    "workflow": LazyCommand("headwater.backend.cli.workflow", "Compose registered programs, and run them block by block.", group=True),
     "admin": LazyCommand(
         "headwater.backend.cli.admin", "Administer keys, roles, tenants and people; read who asked the service what.", group=True
     ),

@@ -125,7 +125,7 @@ def undo(identifier: str, folder: Path) -> Commit:
         for one in done:
             _check_unchanged(one.dataset, Path(one.place), one.files)
         for one in reversed(done):
-            _exchange(Path(one.old), Path(one.place))
+            exchange_folders(Path(one.old), Path(one.place))
             one.state = CommitState.UNDONE
             _save(made, folder)
             shutil.rmtree(one.old, ignore_errors=True)
@@ -181,9 +181,9 @@ def _exchange_output(replay: Replay, dataset: str, made: Commit, folder: Path) -
     made.folders.append(one)
     _save(made, folder)
     _check_unchanged(dataset, place, replay.before[dataset])
-    _exchange(old, place)
+    exchange_folders(old, place)
     if folder_states(old) != replay.before[dataset]:  # somebody wrote while the folders were exchanged
-        _exchange(old, place)
+        exchange_folders(old, place)
         raise SourceChangedError(f"{dataset} was written during the commit, so its data was put back.", hint="Start the replay again.")
     one.state = CommitState.DONE
     _save(made, folder)
@@ -228,7 +228,7 @@ def _save(made: Commit, folder: Path) -> None:
     write_durably(folder / FILE, made.model_dump_json(indent=1).encode())
 
 
-def _exchange(one: Path, other: Path) -> None:
+def exchange_folders(one: Path, other: Path) -> None:
     """Exchange two folders in one step.
 
     Raises:

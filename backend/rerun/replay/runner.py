@@ -21,7 +21,7 @@ from headwater.spark_listener.replay import VARIABLE, ReplayOrder
 
 CANCEL = "cancel"  # a file in the replay's folder: stop
 _POLL = 1.0  # seconds between two looks at the limits
-_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "JAVA_HOME", "SPARK_HOME", "VIRTUAL_ENV")
+KEPT_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "JAVA_HOME", "SPARK_HOME", "VIRTUAL_ENV")
 
 
 class ReplayFailedError(HeadwaterError):
@@ -80,7 +80,7 @@ def run_program(
     The program is killed when `stop` returns a reason. Its JVM ends with it, because it reads a pipe from the program.
     Files in `holding` stay open until the program ends, even if this process ends earlier.
     """
-    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     environment |= dict(invocation.environment)
     options = ["--mode", "off"]
     if capturing is not None:  # the registered variables may name a service or another event receiver

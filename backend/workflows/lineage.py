@@ -1,0 +1,83 @@
+"""The lineage of a run: what its program spooled, with the places of its blocks instead of the shadow's.
+
+Lineage waits in the home of the run until the run is committed, so a failed run leaves none. The shadow's name occurs nowhere else, and a
+path in the shadow becomes the path of the block when the name is removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from headwater.backend.workflows.shadow import PREFIX
+from headwater.errors import InvalidCaptureError
+from headwater.graph.associations import Manifest
+from headwater.graph.associations.segment import Segment
+from headwater.spark_listener.delivery.leftovers import Delivery, deliver_leftovers
+from headwater.spark_listener.spool import Item, SpoolFolder, applications
+from headwater.spark_listener.spool.log import ItemKind
+
+
+class MakeDelivery(Protocol):
+    """Makes the delivery of a home."""
+
+    def __call__(self) -> Delivery: ...
+
+
+def deliver_lineage(home: Path, shadow: Path, make_delivery: MakeDelivery) -> list[str]:
+    """Deliver what the program of a committed run spooled, and return why parts were refused. Can be called again after a crash.
+
+    Raises:
+        UnavailableError: the log does not answer; what was not delivered stays.
+    """
+    if not applications(home / "spool"):
+        return []
+    return deliver_leftovers(home / "spool", _BlockDelivery(make_delivery(), shadow), patience=10.0).refused
+
+
+class _BlockDelivery:
+    """Delivers items with the shadow's name removed from all their texts."""
+
+    def __init__(self, delivery: Delivery, shadow: Path) -> None:
+        self._delivery = delivery
+        name = shadow.name.removeprefix(PREFIX)
+        self._names = (f"{PREFIX}{name}/", f"{PREFIX}{name}%2F")
+
+    def send(self, item: Item, folder: SpoolFolder) -> None:
+        body = _with_files(item, folder) if item.kind is ItemKind.CAPTURE else item.body
+        self._delivery.send(replace(item, body=_map_texts(body, self._place)), folder)
+
+    def _place(self, text: str) -> str:
+        for name in self._names:
+            text = text.replace(name, "")
+        return text
+
+
+def _with_files(item: Item, folder: SpoolFolder) -> Mapping[str, Any]:
+    """Return a manifest in which each segment of the sink names its files, which otherwise only its footer does."""
+    manifest = Manifest.from_json(item.body)
+    if manifest.sink is None:
+        return item.body
+    entries = []
+    for stated, entry in zip(item.body["segments"], manifest.segments, strict=True):
+        if entry.boundary != manifest.sink.boundary or entry.files is not None:
+            entries.append(stated)
+            continue
+        try:
+            footer = Segment.open(entry.name, folder.segments / manifest.capture / entry.name).footer
+        except OSError as error:
+            raise InvalidCaptureError(f"Segment {entry.name} cannot be read: {error}.", field="$.segments") from error
+        entries.append({**stated, "files": [file.to_json() for file in footer.files], "runs": [list(run) for run in footer.runs]})
+    return {**item.body, "segments": entries}
+
+
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {change(name): _map_texts(child, change) for name, child in value.items()}
+    if isinstance(value, list | tuple):
+        return [_map_texts(child, change) for child in value]
+    return value

@@ -1,0 +1,73 @@
+"""Which blocks a run of a task reads. Pure computation on the numbers of blocks.
+
+Three laws hold. A task in the mode `new` reads each block once. What its runs read together is the current version. A version that was
+replaced (by a `base` block) cannot be continued, so its reader starts over: it reads the whole version as new, and its output is a base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from headwater.backend.workflows.model import Consumption, Input, Production, Task
+
+
+@dataclass(frozen=True, slots=True)
+class BlockNumber:
+    """The sequence number of a block in its channel, with its mode."""
+
+    sequence: int
+    mode: Production
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The blocks that one input of a run consists of."""
+
+    input: Input
+    sequences: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPlan:
+    """A run of a task. `cursors` are those after it. If it `starts_over`, its outputs replace their channels."""
+
+    readings: Sequence[Reading]
+    cursors: Mapping[str, int]
+    starts_over: bool
+
+
+def plan_task(
+    task: Task, blocks: Mapping[str, Sequence[BlockNumber]], cursors: Mapping[str, int], *, starts_over: bool = False
+) -> TaskPlan | None:
+    """Return the next run of a task; None if there is nothing that it has not read.
+
+    `blocks` are those of each channel that the task reads, in order. With `starts_over`, the task reads everything as for the first time.
+    """
+    current = {channel: _current_version(blocks.get(channel, ())) for channel in task.reads}
+    new = [each.channel for each in task.inputs if each.mode is Consumption.NEW]
+    starts_over = starts_over or any(_was_replaced(blocks.get(channel, ()), cursors.get(channel, 0)) for channel in new)
+    before = {} if starts_over else cursors
+    readings = [Reading(each, _select(each, current[each.channel], before.get(each.channel, 0))) for each in task.inputs]
+    after = {channel: numbers[-1] if numbers else 0 for channel, numbers in current.items()}
+    if not any(after.values()):
+        return None
+    if not starts_over and not any(after[channel] > cursors.get(channel, 0) for channel in new or task.reads):
+        return None
+    return TaskPlan(readings, after, starts_over)
+
+
+def _select(each: Input, current: Sequence[int], cursor: int) -> tuple[int, ...]:
+    if each.mode is Consumption.ALL:
+        return tuple(current)
+    return tuple(number for number in current if (number > cursor) is (each.mode is Consumption.NEW))
+
+
+def _current_version(blocks: Sequence[BlockNumber]) -> list[int]:
+    """Return the last base block and the blocks after it."""
+    start = max((place for place, block in enumerate(blocks) if block.mode is Production.BASE), default=0)
+    return [block.sequence for block in blocks[start:]]
+
+
+def _was_replaced(blocks: Sequence[BlockNumber], cursor: int) -> bool:
+    return cursor > 0 and any(block.sequence > cursor and block.mode is Production.BASE for block in blocks)

@@ -1,0 +1,199 @@
+"""The programs of tasks: how each one is found in the registry and started.
+
+A program is started without a shell, from the command line that an operator registered, followed by the options that the task declares.
+Nothing else of a workflow's file reaches the command line. Its paths are made by Headwater, so none begins with a dash.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.backend.home.folder import process_birth
+from headwater.backend.rerun.replay.invocations import check
+from headwater.backend.rerun.replay.model import Invocation
+from headwater.backend.rerun.replay.runner import KEPT_VARIABLES
+from headwater.backend.workflows.model import Form, Parameter, Task
+from headwater.errors import HeadwaterError, UnsupportedError
+from headwater.spark_listener.registry import Registry
+from headwater.spark_listener.replay import VARIABLE, ReplayOrder
+
+_MOST_BYTES = 120_000  # of one argument or variable; Linux allows 131,072
+_POLL = 1.0
+
+
+class TaskFailedError(HeadwaterError):
+    """The program of a task failed; the message carries the end of its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders and files of a run: its folder in the home, and the shadow that it writes to."""
+
+    folder: Path
+    shadow: Path
+
+    @property
+    def log(self) -> Path:
+        """The output of the program."""
+        return self.folder / "program.log"
+
+    @property
+    def home(self) -> Path:
+        """The home of the program, where its lineage waits for the commit."""
+        return self.folder / "home"
+
+
+def find_program(task: Task, registry: Registry) -> Invocation:
+    """Return the command of a task's program.
+
+    Raises:
+        UnsupportedError: the program is not registered by an operator, or its script is missing or changed.
+        ConfigurationError: the registry cannot be read.
+    """
+    programs = [each for each, _ in registry.programs() if each.operator]
+    program = next((each for each in programs if (each.namespace, each.job) == (task.namespace, task.program)), None)
+    if program is None:
+        names = ", ".join(sorted({each.job for each in programs})[:20])
+        raise UnsupportedError(
+            f"The program {task.program} (namespace {task.namespace}) of the task {task.name} is not registered.",
+            hint=f"Register it: headwater jobs register {task.program} SCRIPT. Registered are: {names or 'none'}.",
+        )
+    invocation = Invocation(
+        run=task.name, job=program.job, namespace=program.namespace, argv=program.argv, working_directory=program.working_directory,
+        script=program.script, script_sha256=program.script_sha256, environment=program.environment,
+    )  # fmt: skip
+    check(invocation)
+    for parameter in task.parameters:
+        if parameter.argument in {word.partition("=")[0] for word in program.argv[1:]} or parameter.variable in program.environment:
+            raise UnsupportedError(
+                f"The program {task.program} is registered with {parameter.argument or parameter.variable} already.",
+                hint="Register it without what the workflow states.",
+            )
+    return invocation
+
+
+def bind_parameters(bound: Sequence[tuple[Parameter, Sequence[Path]]], folder: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the arguments and the variables that carry paths. Lists for the form `file` are written to `folder`.
+
+    Raises:
+        UnsupportedError: the paths are too long for a command line.
+    """
+    arguments: list[str] = []
+    variables: dict[str, str] = {}
+    size = 0
+    for number, (parameter, paths) in enumerate(bound):
+        texts = [str(path) for path in paths]
+        if parameter.form is Form.FILE:
+            listed = folder / f"paths-{number}.txt"
+            listed.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+            texts = [str(listed)]
+        size += sum(len(os.fsencode(text)) + 1 for text in texts)
+        if size > _MOST_BYTES:
+            raise UnsupportedError(
+                f"The paths for {parameter.argument or parameter.variable} are too long for a command line.", hint="Write `form: file`."
+            )
+        if parameter.argument is not None:
+            arguments += [parameter.argument, *texts]
+        elif parameter.variable is not None:
+            variables[parameter.variable] = "\n".join(texts)
+    return arguments, variables
+
+
+def run_program(
+    invocation: Invocation,
+    places: Places,
+    arguments: Sequence[str],
+    variables: Mapping[str, str],
+    *,
+    holding: int,
+    started: Callable[[int, str | None], None],
+    stop: Callable[[], str | None],
+) -> None:
+    """Run a program to its end. It holds the open file `holding`, so that one can see that it still runs.
+
+    The program and its children are killed when `stop` returns a reason, and when this process is interrupted.
+
+    Raises:
+        TaskFailedError: the program failed, or was stopped.
+    """
+    environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    environment |= {name: value for name, value in invocation.environment.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE_"))}
+    environment |= variables
+    environment["PYTHONUNBUFFERED"] = "1"
+    command = [sys.executable, invocation.script, *invocation.argv[1:], *arguments]
+    if "HEADWATER_MODE" in variables:
+        command[1:1] = ["-m", "headwater", "run", "--quiet"]
+    with (
+        places.log.open("wb") as output,
+        subprocess.Popen(
+            command,
+            cwd=invocation.working_directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            pass_fds=[holding],
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            started(process.pid, process_birth(process.pid))
+            reason = _wait(process, stop)
+        finally:
+            if process.poll() is None:
+                kill_group(process.pid)
+    if reason is not None:
+        raise TaskFailedError(reason, hint="Nothing was committed.")
+    if process.returncode:
+        tail = places.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-8:]
+        story = "\n  ".join([f"{Path(invocation.script).name} ended with exit code {process.returncode}:", *tail])
+        raise TaskFailedError(story, hint=f"Nothing was committed. The whole log is {places.log}.")
+
+
+def captured_variables(task: Task, invocation: Invocation, places: Places, parent: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables with which a program is captured into the home of its run. Its paths outside of the shadow stay untouched."""
+    if task.capture == "off":
+        return {}
+    order = places.folder / "order.json"
+    ReplayOrder(
+        replay=places.folder.name, shadow=str(places.shadow), exclude={}, script_sha256=invocation.script_sha256, captures=True
+    ).save(order)
+    ours = {"HOME": places.home, "MODE": task.capture, "NAME": invocation.job, "NAMESPACE": invocation.namespace}
+    return {**{f"HEADWATER_{name}": str(value) for name, value in ours.items()}, **parent, VARIABLE: str(order)}
+
+
+def kill_group(process: int) -> None:
+    """Kill a program with its children."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process, signal.SIGKILL)
+
+
+def _wait(process: subprocess.Popen[bytes], stop: Callable[[], str | None]) -> str | None:
+    while True:
+        try:
+            process.wait(_POLL)
+        except subprocess.TimeoutExpired:
+            if reason := stop():
+                return reason
+        else:
+            return None
+
+
+def time_limit(seconds: float | None) -> Callable[[], str | None]:
+    """Return a function that says that the time of a program is over, once it is."""
+    began = time.monotonic()
+
+    def reason() -> str | None:
+        if seconds is not None and time.monotonic() - began > seconds:
+            return f"The program was ended at its time limit of {seconds:g} s."
+        return None
+
+    return reason

@@ -1,0 +1,95 @@
+"""What a crash left of the runs of a workflow: finish the committed ones, and remove the traces of the others.
+
+Called with the workflow locked, before anything else is done with it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from headwater.backend.home.folder import process_birth
+from headwater.backend.workflows.ledger import Ledger, MoveKind, Run, RunState
+from headwater.backend.workflows.lineage import MakeDelivery, deliver_lineage
+from headwater.backend.workflows.programs import kill_group
+from headwater.backend.workflows.shadow import make_move, remove_shadow
+from headwater.errors import UnavailableError
+
+_MOST_FOLDERS = 100  # of runs, with the logs of their programs
+_log = logging.getLogger("headwater.workflows")
+
+
+def finish_runs(ledger: Ledger, workflow: str, folder: Path, make_delivery: MakeDelivery) -> list[str]:
+    """Finish or undo the runs that a crash left. `folder` contains the folders of runs. Returns warnings about lineage that is missing."""
+    warnings: list[str] = []
+    unfinished = ledger.unfinished(workflow)
+    for run in unfinished:
+        if run.state is RunState.RUNNING:
+            _end_program(run, folder / run.id)
+            ledger.fail(run.id, "Headwater was stopped before the end of this run. Nothing was committed.")
+        warnings += finish_run(ledger, run, folder / run.id, make_delivery)
+    if unfinished:
+        _remove_old_folders(folder)
+    return warnings
+
+
+def finish_run(ledger: Ledger, run: Run, folder: Path, make_delivery: MakeDelivery) -> list[str]:
+    """Move the blocks of a committed run, deliver its lineage, and remove what is not needed any more. Every step can be made again."""
+    warnings: list[str] = []
+    moves = ledger.moves(run.id)
+    if run.state is RunState.COMMITTED:  # only then: a later run may have replaced the blocks of a complete one
+        numbers = ledger.blocks_of_run(run.id)
+        for move in moves:
+            make_move(move, numbers[move.channel])
+        ledger.complete(run.id)
+    if run.state in (RunState.COMMITTED, RunState.COMPLETE):
+        try:
+            refused = deliver_lineage(folder / "home", Path(run.shadow), make_delivery)
+            warnings = [f"Lineage of {run.task} was refused: {reason}" for reason in refused]
+        except UnavailableError as error:
+            return [f"The lineage of {run.task} waits for the next run of the workflow: {error}"]
+    before = [ledger.earlier_exchange(run, move.channel) for move in moves if move.kind is MoveKind.EXCHANGE]
+    for shadow in {Path(run.shadow), *(Path(earlier) for earlier in before if earlier)}:
+        kept = [Path(move.source) for move in moves if move.kind is MoveKind.EXCHANGE] if shadow == Path(run.shadow) else []
+        remove_shadow(shadow, kept)
+    shutil.rmtree(folder / "home", ignore_errors=True)
+    ledger.note_clean(run.id)
+    return warnings
+
+
+@contextmanager
+def hold_run(folder: Path) -> Iterator[int]:
+    """Make the folder of a run, and hold it while its program runs: the program inherits the open file that is returned."""
+    folder.mkdir(mode=0o700, parents=True)
+    (folder / "home").mkdir(mode=0o700)
+    holding = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(holding, fcntl.LOCK_EX)
+        yield holding
+    finally:
+        os.close(holding)
+
+
+def _end_program(run: Run, folder: Path) -> None:
+    """End the program of a run whose Headwater is gone, and wait until it has ended, because it may still write to the shadow."""
+    if run.process is not None and run.born is not None and process_birth(run.process) == run.born:
+        _log.warning("ending the program of the interrupted run %s (process %d)", run.id, run.process)
+        kill_group(run.process)
+    try:
+        holding = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        fcntl.flock(holding, fcntl.LOCK_EX)
+    finally:
+        os.close(holding)
+
+
+def _remove_old_folders(folder: Path) -> None:
+    for old in sorted(folder.iterdir(), reverse=True)[_MOST_FOLDERS:] if folder.is_dir() else ():
+        shutil.rmtree(old, ignore_errors=True)

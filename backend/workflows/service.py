@@ -1,0 +1,242 @@
+"""The workflows of one home: check, apply, run, and describe them.
+
+One process at a time runs a workflow. A run of a task reads exactly the blocks that its plan names, writes to a shadow, and is committed by
+one transaction of the ledger. Outputs of a run that fails are never visible.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from headwater.backend.workflows.checks import home_problems, is_below_root, with_real_paths
+from headwater.backend.workflows.ledger import Ledger, Run, RunState
+from headwater.backend.workflows.lineage import MakeDelivery
+from headwater.backend.workflows.model import Production, Workflow, parse_workflow
+from headwater.backend.workflows.recovery import finish_run, finish_runs, hold_run
+from headwater.backend.workflows.sources import find_new_block
+from headwater.backend.workflows.status import TaskStatus, describe_tasks
+from headwater.backend.workflows.structure import order_tasks, structure_problems
+from headwater.backend.workflows.task_run import TaskRun
+from headwater.backend.workflows.yaml_reader import parse_document, read_document
+from headwater.errors import HeadwaterError, NotFoundError, UnavailableError
+from headwater.graph.records import DataRoots
+from headwater.spark_listener.lineage.parents import new_run_id
+from headwater.spark_listener.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """The result of one task: `state` is `complete`, `failed`, or None for a task that had nothing to do.
+
+    `reads` has the numbers of the read blocks by channel and mode, `writes` the number of the new block of each output.
+    """
+
+    task: str
+    state: str | None
+    run: str | None = None
+    reads: Mapping[str, Mapping[str, Sequence[int]]] | None = None
+    writes: Mapping[str, int] | None = None
+    error: str | None = None
+
+
+class Workflows:
+    """The workflows of a home. `folder` is for the runs, `ledger` the file of the ledger. `has_roots`: the operator set data roots."""
+
+    def __init__(
+        self, folder: Path, ledger: Path, registry: Registry, sources: DataRoots, make_delivery: MakeDelivery, *, has_roots: bool
+    ) -> None:
+        self._folder = folder
+        self.ledger = Ledger(ledger)
+        self._registry = registry
+        self._sources = sources
+        self._make_delivery = make_delivery
+        self._has_roots = has_roots
+        self.warnings: list[str] = []
+
+    def check(self, file: Path) -> tuple[Workflow, list[HeadwaterError]]:
+        """Return the workflow of a file, and everything that keeps it from running. Nothing is changed.
+
+        Raises:
+            InvalidInputError: the file is no workflow.
+        """
+        _, document = read_document(file)
+        return self._check(parse_workflow(document, file.absolute().parent), file.absolute().parent)
+
+    def apply(self, file: Path) -> Workflow:
+        """Keep the workflow of a file, in the place of an earlier one of its name. Its blocks and cursors stay.
+
+        Raises:
+            InvalidInputError: the file is no workflow, or cannot run here.
+            UnsupportedError: a program cannot be run.
+            UnavailableError: the workflow runs now.
+        """
+        text, document = read_document(file)
+        folder = file.absolute().parent
+        workflow, problems = self._check(parse_workflow(document, folder), folder)
+        if problems:
+            raise _summarize(problems)
+        with self._locked(workflow.name):
+            written = workflow.written
+            channels = {name: (str(channel.path), name in written) for name, channel in workflow.channels.items()}
+            self.ledger.apply(workflow.name, text, str(folder), channels, {task.name: task.reads for task in workflow.tasks.values()})
+            self._registry.add_roots(path for path, _ in channels.values())
+        return workflow
+
+    def get(self, name: str) -> Workflow:
+        """Return an applied workflow.
+
+        Raises:
+            NotFoundError: there is no such workflow.
+        """
+        known = self.ledger.workflows()
+        if name not in known:
+            raise NotFoundError(
+                f"There is no workflow {name!r}.", hint=f"Applied are: {', '.join(known) or 'none'}. `headwater workflow apply` adds one."
+            )
+        text, folder, _ = known[name]
+        return order_tasks(with_real_paths(parse_workflow(parse_document(text), Path(folder))))
+
+    def run(
+        self,
+        name: str,
+        *,
+        tasks: Sequence[str] | None = None,
+        starts_over: bool = False,
+        changed: Callable[[TaskResult], None] = lambda _: None,
+    ) -> list[TaskResult]:
+        """Run the tasks of a workflow that have something to read, in order. After a task that fails, no other is run.
+
+        Args:
+            name: the workflow.
+            tasks: the tasks to run, all by default.
+            starts_over: the tasks read everything again, and their outputs replace their channels.
+            changed: called with each result.
+
+        Raises:
+            NotFoundError: there is no such workflow or task.
+            UnavailableError: the workflow runs now.
+            SourceUnavailableError: the folder of a source is gone.
+        """
+        workflow = self.get(name)
+        if unknown := [task for task in tasks or () if task not in workflow.tasks]:
+            raise NotFoundError(f"The workflow {name} has no task {unknown[0]}.", hint=f"Its tasks are {', '.join(workflow.tasks)}.")
+        _, problems = self._check(workflow, Path(self.ledger.workflows()[name][1]))
+        if problems:
+            raise _summarize(problems)
+        parent = _parent(name)
+        results: list[TaskResult] = []
+        with self._locked(name) as folder:
+            self.warnings = finish_runs(self.ledger, name, folder, self._make_delivery)
+            self._take_arrivals(workflow)
+            for task in workflow.tasks.values():
+                if tasks is not None and task.name not in tasks:
+                    continue
+                result = self._run_task(workflow, task.name, folder, parent, starts_over=starts_over)
+                results.append(result)
+                changed(result)
+                if result.state == RunState.FAILED:
+                    break
+        return results
+
+    def status(self, name: str) -> list[TaskStatus]:
+        """Return the state of each task of a workflow. Finishes what a crash left first, unless the workflow runs now.
+
+        Raises:
+            NotFoundError: there is no such workflow.
+        """
+        workflow = self.get(name)
+        self.recover(name)
+        return describe_tasks(workflow, self.ledger)
+
+    def recover(self, name: str) -> list[str]:
+        """Finish what a crash left of a workflow, unless it runs now. Returns warnings."""
+        try:
+            with self._locked(name) as folder:
+                return finish_runs(self.ledger, name, folder, self._make_delivery)
+        except UnavailableError:
+            return []
+
+    def _check(self, workflow: Workflow, folder: Path) -> tuple[Workflow, list[HeadwaterError]]:
+        problems: list[HeadwaterError] = list(structure_problems(workflow))
+        if problems:
+            return workflow, problems
+        workflow = order_tasks(with_real_paths(workflow))
+        root = None if self._has_roots else os.path.realpath(folder)
+        return workflow, list(home_problems(workflow, self._registry, self.ledger, is_below_root(self._sources, root)))
+
+    def _take_arrivals(self, workflow: Workflow) -> None:
+        """Add blocks for what arrived in the sources."""
+        for channel in workflow.channels.values():
+            if channel.name in workflow.written:
+                continue
+            blocks = self.ledger.block_numbers(workflow.name, channel.name)
+            last = self.ledger.last_read(workflow.name, channel.name)
+            known, read = (
+                self.ledger.files(workflow.name, channel.name, [block.sequence for block in blocks if block.sequence <= until])
+                for until in (blocks[-1].sequence if blocks else 0, last)
+            )
+            is_unread_base = bool(blocks) and blocks[0].mode is Production.BASE and blocks[0].sequence > last
+            block, replaces = find_new_block(channel.path, known, None if is_unread_base else read)
+            if block is not None or replaces:
+                self.ledger.add_source_block(workflow.name, channel.name, block, in_place_of_blocks_after=last if replaces else None)
+
+    def _run_task(self, workflow: Workflow, name: str, folder: Path, parent: Mapping[str, str], *, starts_over: bool) -> TaskResult:
+        planned = TaskRun.plan(workflow, workflow.tasks[name], self.ledger, starts_over=starts_over)
+        if planned is None:
+            return TaskResult(name, None)
+        identifier = new_run_id().replace("-", "")
+        run = Run(identifier, workflow.name, name, RunState.RUNNING, _now(), reads=planned.reads, shadow=str(planned.shadow(identifier)))
+        place = folder / identifier
+        state, error = RunState.COMPLETE, None
+        with hold_run(place) as holding:
+            self.ledger.start(run)
+            try:
+                planned.execute(run, place, self._registry, parent, holding)
+            except (HeadwaterError, OSError) as failure:
+                state, error = RunState.FAILED, str(failure)
+                self.ledger.fail(identifier, error)
+            except BaseException:
+                self.ledger.fail(identifier, "The run was interrupted. Nothing was committed.")
+                raise
+        (run,) = [each for each in self.ledger.unfinished(workflow.name) if each.id == identifier]
+        self.warnings += finish_run(self.ledger, run, place, self._make_delivery)
+        return TaskResult(name, state, identifier, planned.reads, planned.writes if error is None else None, error)
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[Path]:
+        """Hold a workflow, and return the folder for its runs.
+
+        Raises:
+            UnavailableError: another process holds it.
+        """
+        folder = self._folder / name
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (folder / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UnavailableError(f"The workflow {name} runs now.", hint="Try again when it has ended.") from None
+            yield folder / "runs"
+
+
+def _parent(workflow: str) -> dict[str, str]:
+    """The variables that name the workflow as the parent of its programs' runs."""
+    values = {"RUN_ID": new_run_id(), "JOB_NAME": workflow, "JOB_NAMESPACE": "default"}
+    return {f"OPENLINEAGE_PARENT_{name}": value for name, value in values.items()}
+
+
+def _summarize(problems: Sequence[HeadwaterError]) -> HeadwaterError:
+    if len(problems) > 1:
+        rest = f"{len(problems) - 1} more problem{'s' if len(problems) > 2 else ''}: `headwater workflow check` lists them."
+        problems[0].hint = f"{problems[0].hint} {rest}" if problems[0].hint else rest
+    return problems[0]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,158 @@
+"""The shadow of a run: the folder that its program writes to, next to the channels, and the moves from there.
+
+Nobody may see a part of a run. A block that is added becomes visible by one rename. A block that replaces the content of its channel
+becomes visible when the folder of the channel and a folder with only this block are exchanged, which is one system call. All moves can be
+made again after a crash: a block that is in its place was moved.
+
+    /data/.headwater-<run>/channel/block=7      the shadow of the block
+    /data/channel/block=7                       its place
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from headwater.backend.rerun.replay.commit import exchange_folders
+from headwater.backend.workflows.ledger import Move, MoveKind
+from headwater.backend.workflows.model import Production
+from headwater.backend.workflows.sources import FileStates
+from headwater.errors import HeadwaterError, InvalidInputError, SourceChangedError
+from headwater.graph.records.atomic_files import sync
+
+PREFIX = ".headwater-"
+
+
+def block_name(sequence: int) -> str:
+    """The name of a block's folder. Readers of Spark see the number as the partition column `block`."""
+    return f"block={sequence}"
+
+
+def shadow_of(run: str, channels: Iterable[Path]) -> Path:
+    """The shadow of a run that writes to some channels: a hidden folder in the folder that contains them all."""
+    return Path(os.path.commonpath([channel.parent for channel in channels])) / f"{PREFIX}{run}"
+
+
+def in_shadow(shadow: Path, channel: Path) -> Path:
+    """The place of a channel in a shadow."""
+    return shadow / channel.relative_to(shadow.parent)
+
+
+def make_shadow(shadow: Path, channels: Iterable[Path]) -> None:
+    """Make the folders of a shadow, without those of the blocks: programs expect that their output does not exist."""
+    for channel in channels:
+        in_shadow(shadow, channel).mkdir(parents=True)
+
+
+def read_output(shadow: Path, channel: Path, sequence: int) -> FileStates:
+    """Return the files of a written block by their paths in the channel, and have them on disk.
+
+    Raises:
+        HeadwaterError: the program did not write the block, or wrote something else than files and folders.
+    """
+    folder = in_shadow(shadow, channel) / block_name(sequence)
+    if not folder.is_dir() or folder.is_symlink():
+        raise HeadwaterError(f"The program did not write its output for {channel}.", hint="It has to write a folder at the path it gets.")
+    found: dict[str, tuple[int, int]] = {}
+    for here, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(here) / name
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode):
+                found[str(path.relative_to(folder.parent))] = (status.st_size, status.st_mtime_ns)
+                sync(path)
+            elif not stat.S_ISDIR(status.st_mode):
+                raise InvalidInputError(f"The program wrote {path}, which is a link or no file.", hint="A block has files only.")
+        sync(Path(here))
+    sync(folder.parent)
+    return found
+
+
+def refuse_other_output(shadow: Path, channels: Mapping[Path, int]) -> None:
+    """Check that a program wrote its outputs only.
+
+    Raises:
+        HeadwaterError: it wrote something else, which would be lost.
+    """
+    blocks = {in_shadow(shadow, channel) / block_name(sequence) for channel, sequence in channels.items()}
+    above = {parent for block in blocks for parent in block.parents}
+    for here, folders, files in os.walk(shadow):
+        folders[:] = [name for name in folders if Path(here) / name not in blocks]
+        others = [name for name in files if not name.startswith((".", "_"))]
+        others += [name for name in folders if Path(here) / name not in above and not name.startswith(("_temporary", "."))]
+        if others:
+            place = Path(here, others[0]).relative_to(shadow)
+            raise HeadwaterError(
+                f"The program wrote {place}, which is no output of the task.", hint="Name it as an output of the task, so that it is kept."
+            )
+
+
+def plan_move(shadow: Path, channel: Path, name: str, sequence: int, mode: Production, known: Iterable[int]) -> Move:
+    """Return the move that puts a block into its channel. `known` are the numbers of the blocks there.
+
+    Raises:
+        SourceChangedError: something else is in the channel.
+    """
+    visible = {entry.name for entry in channel.iterdir() if not entry.name.startswith((".", "_"))} if channel.exists() else set()
+    if other := sorted(visible - {block_name(number) for number in known}):
+        raise SourceChangedError(
+            f"{channel / other[0]} is not from this workflow, so nothing was committed.",
+            hint="Move it elsewhere: a channel has one writer.",
+        )
+    source = in_shadow(shadow, channel)
+    if mode is Production.BASE and channel.exists():
+        _try_exchange(shadow)
+        return Move(name, MoveKind.EXCHANGE, str(source), str(channel))
+    return Move(name, MoveKind.PLACE, str(source / block_name(sequence)), str(channel / block_name(sequence)))
+
+
+def _try_exchange(shadow: Path) -> None:
+    """Check before the commit that this file system can exchange folders. Raises like `exchange_folders`."""
+    one, other = shadow / ".one", shadow / ".other"
+    for folder in (one, other):
+        folder.mkdir()
+    exchange_folders(one, other)
+    for folder in (one, other):
+        folder.rmdir()
+
+
+def make_move(move: Move, sequence: int) -> None:
+    """Make a move, unless it was made. Afterwards it is on disk.
+
+    Raises:
+        OSError: the file system refuses.
+    """
+    source, target = Path(move.source), Path(move.target)
+    if move.kind is MoveKind.EXCHANGE:
+        if not (target / block_name(sequence)).exists():
+            shutil.copymode(target, source)
+            exchange_folders(source, target)
+    elif not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        sync(target.parent.parent)
+        source.rename(target)
+    sync(target.parent)
+    sync(source.parent)
+
+
+def remove_shadow(shadow: Path, kept: Iterable[Path] = ()) -> None:
+    """Remove a shadow, except for the folders in `kept`. What is in use is removed the next time."""
+    if not shadow.name.startswith(PREFIX) or shadow.is_symlink():
+        return
+    keep = {str(folder) for folder in kept}
+    if not keep:
+        shutil.rmtree(shadow, ignore_errors=True)
+        return
+    above = {str(parent) for folder in kept for parent in Path(folder).parents}
+    for here, folders, files in os.walk(shadow):
+        for name in files:
+            Path(here, name).unlink(missing_ok=True)
+        for name in list(folders):
+            path = str(Path(here) / name)
+            if path in keep or path not in above:
+                folders.remove(name)
+                if path not in keep:
+                    shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,138 @@
+"""One run of a task: the blocks that it reads, its program, and its commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.backend.workflows.ledger import Ledger, Run
+from headwater.backend.workflows.model import Output, Parameter, Production, Task, Workflow
+from headwater.backend.workflows.plan import Reading, TaskPlan, plan_task
+from headwater.backend.workflows.programs import Places, bind_parameters, captured_variables, find_program, run_program, time_limit
+from headwater.backend.workflows.shadow import (
+    block_name,
+    in_shadow,
+    make_shadow,
+    plan_move,
+    read_output,
+    refuse_other_output,
+    shadow_of,
+)
+from headwater.backend.workflows.sources import FileStates, NewBlock
+from headwater.errors import SourceChangedError
+from headwater.spark_listener.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRun:
+    """A planned run. `writes` has the number of the new block of each output."""
+
+    workflow: Workflow
+    task: Task
+    ledger: Ledger
+    planned: TaskPlan
+    writes: Mapping[str, int]
+
+    @classmethod
+    def plan(cls, workflow: Workflow, task: Task, ledger: Ledger, *, starts_over: bool) -> TaskRun | None:
+        """Return the next run of a task; None if there is nothing that it has not read."""
+        blocks = {channel: ledger.block_numbers(workflow.name, channel) for channel in task.reads}
+        planned = plan_task(task, blocks, ledger.cursors(workflow.name, task.name), starts_over=starts_over)
+        if planned is None:
+            return None
+        last = {channel: ledger.block_numbers(workflow.name, channel) for channel in task.writes}
+        writes = {channel: numbers[-1].sequence + 1 if numbers else 1 for channel, numbers in last.items()}
+        return cls(workflow, task, ledger, planned, writes)
+
+    @property
+    def reads(self) -> dict[str, dict[str, list[int]]]:
+        """The numbers of the blocks that the run reads, by channel and mode."""
+        found: dict[str, dict[str, list[int]]] = {}
+        for reading in self.planned.readings:
+            found.setdefault(reading.input.channel, {})[reading.input.mode] = list(reading.sequences)
+        return found
+
+    def shadow(self, run: str) -> Path:
+        """The shadow of the run with this id."""
+        return shadow_of(run, self._outputs().values())
+
+    def execute(self, run: Run, folder: Path, registry: Registry, parent: Mapping[str, str], holding: int) -> None:
+        """Run the program, and commit its outputs.
+
+        Raises:
+            HeadwaterError: the program failed, wrote something else than its outputs, or data changed meanwhile. Nothing is committed.
+        """
+        invocation = find_program(self.task, registry)
+        places = Places(folder, Path(run.shadow))
+        self._check_blocks()
+        outputs = self._outputs()
+        make_shadow(places.shadow, outputs.values())
+        bound: list[tuple[Parameter, Sequence[Path]]] = [
+            (reading.input.parameter, self._paths(reading)) for reading in self.planned.readings
+        ]
+        bound += [self._bind_output(each, places.shadow) for each in self.task.outputs]
+        arguments, variables = bind_parameters(bound, folder)
+        variables |= captured_variables(self.task, invocation, places, parent)
+        run_program(
+            invocation, places, arguments, variables, holding=holding, stop=time_limit(self.task.seconds),
+            started=lambda process, birth: self.ledger.note_process(run.id, process, birth),
+        )  # fmt: skip
+        self._check_blocks()
+        self._commit(run, places.shadow)
+
+    def _commit(self, run: Run, shadow: Path) -> None:
+        outputs = self._outputs()
+        refuse_other_output(shadow, {path: self.writes[channel] for channel, path in outputs.items()})
+        blocks, moves = {}, []
+        for each in self.task.outputs:
+            path, sequence = outputs[each.channel], self.writes[each.channel]
+            mode = Production.BASE if self.planned.starts_over else each.mode
+            blocks[each.channel] = (sequence, NewBlock(mode, read_output(shadow, path, sequence)))
+            known = [block.sequence for block in self.ledger.block_numbers(self.workflow.name, each.channel)]
+            moves.append(plan_move(shadow, path, each.channel, sequence, mode, known))
+        self.ledger.commit(run, blocks, self.planned.cursors, moves)
+
+    def _outputs(self) -> dict[str, Path]:
+        return {channel: self.workflow.channels[channel].path for channel in self.task.writes}
+
+    def _bind_output(self, output: Output, shadow: Path) -> tuple[Parameter, Sequence[Path]]:
+        channel = self.workflow.channels[output.channel].path
+        return output.parameter, [in_shadow(shadow, channel) / block_name(self.writes[output.channel])]
+
+    def _paths(self, reading: Reading) -> list[Path]:
+        """The folders of blocks that tasks wrote, or the files of the blocks of a source."""
+        folder = self.workflow.channels[reading.input.channel].path
+        if reading.input.channel in self.workflow.written:
+            return [folder / block_name(sequence) for sequence in reading.sequences]
+        return [folder / name for name in sorted(self._files(reading.input.channel, reading.sequences))]
+
+    def _files(self, channel: str, sequences: Sequence[int]) -> FileStates:
+        return self.ledger.files(self.workflow.name, channel, sequences)
+
+    def _check_blocks(self) -> None:
+        """Check that the files of all blocks that the run reads are what they were.
+
+        Raises:
+            SourceChangedError: one is not.
+        """
+        for reading in self.planned.readings:
+            folder = self.workflow.channels[reading.input.channel].path
+            for name, state in self._files(reading.input.channel, reading.sequences).items():
+                path = folder / name
+                try:
+                    status = path.lstat()
+                except FileNotFoundError:
+                    raise SourceChangedError(
+                        f"{path} is gone since it became a part of the channel {reading.input.channel}.", hint=self._remedy(reading)
+                    ) from None
+                if (status.st_size, status.st_mtime_ns) != state:
+                    raise SourceChangedError(
+                        f"{path} has changed since it became a part of the channel {reading.input.channel}.", hint=self._remedy(reading)
+                    )
+
+    def _remedy(self, reading: Reading) -> str:
+        writer = self.workflow.written.get(reading.input.channel)
+        if writer is None:
+            return "Nothing was committed. Run the workflow again: it reads the source as it is then."
+        return f"Put the file back, or make the channel again: headwater workflow run {self.workflow.name} --task {writer} --start-over"

@@ -1,0 +1,112 @@
+"""Reads a workflow's file: plain YAML without tags, anchors and aliases, limited in size and depth.
+
+The file comes from whoever may write it, so reading it must neither run anything nor need more memory than a small file does.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, ClassVar
+
+from headwater.errors import InvalidInputError, MissingExtraError
+
+MOST_BYTES = 256 * 1024
+_MOST_DEPTH = 20
+_MOST_EVENTS = 50_000
+
+
+def read_document(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the text of a file and the mapping in it.
+
+    Raises:
+        InvalidInputError: there is no such file, or it is no YAML of this kind.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}."
+        raise InvalidInputError(message, field="FILE", hint="Name the YAML file of a workflow.") from None
+    if len(data) > MOST_BYTES:
+        raise InvalidInputError(f"{path} is larger than {MOST_BYTES:,} bytes.", field="FILE", hint="Divide the workflow.")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{path} is not UTF-8: {error}.", field="FILE", hint="Save it as UTF-8.") from None
+    return text, parse_document(text)
+
+
+def parse_document(text: str) -> dict[str, Any]:
+    """Return the mapping that a YAML text holds.
+
+    Raises:
+        InvalidInputError: the text is no YAML, or uses a part of YAML that workflows do not.
+        MissingExtraError: PyYAML is not installed.
+    """
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtraError("Reading workflows", extra="server") from None
+    try:
+        _check_events(yaml, text)
+        document = yaml.load(text, Loader=_loader(yaml))  # noqa: S506 - a subclass of SafeLoader
+    except yaml.YAMLError as error:
+        raise InvalidInputError(f"The file is not valid YAML: {_describe(error)}.", hint="See docs/guide/workflows.md.") from None
+    except (ValueError, RecursionError) as error:  # a number of a million digits, for example
+        raise InvalidInputError(f"The file holds a value that cannot be read: {error}.") from None
+    if not isinstance(document, dict):
+        raise InvalidInputError("A workflow is a mapping with the keys workflow, channels and tasks.", hint="See docs/guide/workflows.md.")
+    return document
+
+
+def _check_events(yaml: Any, text: str) -> None:
+    """Check a text before anything is built from it."""
+    depth = 0
+    for number, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise InvalidInputError(f"line {line}: anchors and aliases are not supported.", hint="Write the value where it is used.")
+        if getattr(event, "tag", None):
+            raise InvalidInputError(f"line {line}: the tag {event.tag} is not supported.", hint="Write the value without a tag.")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MOST_DEPTH or number > _MOST_EVENTS:
+            raise InvalidInputError(f"line {line}: the file is nested too deeply, or has too many values.", hint="Divide the workflow.")
+
+
+def _loader(yaml: Any) -> Any:
+    """Return a loader for texts, numbers, `true`, `false` and `null`. A key occurs once; `on` and dates are texts."""
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+    for tag, pattern, first in (
+        ("bool", r"true|false", "tf"),
+        ("null", r"null|~|", "n~\0"),
+        ("int", r"[-+]?[0-9]{1,18}", "-+0123456789"),
+        ("float", r"[-+]?[0-9]{1,18}\.[0-9]{1,18}", "-+0123456789"),
+    ):
+        keys = [*first.replace("\0", ""), ""] if "\0" in first else list(first)
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"(?:{pattern})\Z"), keys)
+    Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(loader.construct_scalar(node)))
+    Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
+    return Loader
+
+
+def _construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
+    found: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        line = key_node.start_mark.line + 1
+        if not isinstance(key, str):
+            raise InvalidInputError(f"line {line}: the key {key!r} is not a text.", hint="Put it in quotes.")
+        if key in found:
+            raise InvalidInputError(f"line {line}: the key {key!r} occurs twice.", hint="Remove one of them.")
+        found[key] = loader.construct_object(value_node, deep=True)
+    return found
+
+
+def _describe(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error)
+    return f"line {mark.line + 1}: {problem}" if mark is not None else str(problem)

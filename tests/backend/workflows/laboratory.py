@@ -1,0 +1,126 @@
+"""A home with small registered programs, and a folder of data for workflows."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from headwater.backend.workflows import TaskResult, Workflows
+from headwater.graph.records import DataRoots
+from headwater.spark_listener.invocation import script_sha256
+from headwater.spark_listener.registry import Program, Registry
+
+# Writes each line of its inputs with the names of the inputs before it. A line with `fail` ends it, after the output is written.
+PROGRAM = """\
+import os, pathlib, sys
+inputs, output, words = {}, None, sys.argv[1:]
+while words:
+    word = words.pop(0)
+    if word == "--out":
+        output = pathlib.Path(words.pop(0))
+        continue
+    inputs[word] = []
+    while words and not words[0].startswith("--"):
+        inputs[word].append(pathlib.Path(words.pop(0)))
+for name in ("NEW", "ALL", "OLD"):
+    if name in os.environ:
+        inputs[name] = [pathlib.Path(line) for line in os.environ[name].splitlines()]
+output = output or pathlib.Path(os.environ["OUT"])
+lines = []
+for name, paths in inputs.items():
+    for path in paths:
+        for file in sorted(path.rglob("*.txt")) if path.is_dir() else [path]:
+            lines += [f"{name.strip('-').lower()} {line}\\n" for line in file.read_text().splitlines()]
+output.mkdir()
+(output / "part.txt").write_text("".join(lines))
+if any("fail" in line for line in lines):
+    print("the program fails")
+    sys.exit(7)
+"""
+
+
+class Laboratory:
+    """The folder `data` is the root; sources and channels lie in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home, self.data, self.scripts = folder / "home", folder / "data", folder / "scripts"
+        for each in (self.home, self.data, self.scripts):
+            each.mkdir(parents=True, exist_ok=True)
+        self.registry = Registry(self.home)
+        self.workflows = Workflows(
+            self.home / "workflows", self.home / "workflows.db", self.registry, DataRoots.of([self.data], never=[self.home]), _no_delivery,
+            has_roots=True,
+        )  # fmt: skip
+
+    def register(
+        self, job: str, text: str = PROGRAM, *, arguments: tuple[str, ...] = (), environment: Mapping[str, str] | None = None
+    ) -> Path:
+        """Register a program as an operator does."""
+        script = self.scripts / f"{job}.py"
+        script.write_text(text)
+        digest = script_sha256(str(script)) or ""
+        self.registry.register(
+            Program(
+                namespace="default", job=job, argv=[str(script), *arguments], script=str(script), script_sha256=digest,
+                working_directory=str(self.scripts), environment=environment or {}, operator=True,
+            )
+        )  # fmt: skip
+        return script
+
+    def write(self, document: Mapping[str, Any]) -> Path:
+        """Write the file of a workflow. JSON is YAML."""
+        file = self.data / "workflow.yaml"
+        file.write_text(json.dumps(document))
+        return file
+
+    def apply(self, document: Mapping[str, Any]) -> None:
+        self.workflows.apply(self.write(document))
+
+    def add(self, source: str, name: str, *lines: str) -> None:
+        """Add a file to a source."""
+        (self.data / source).mkdir(exist_ok=True)
+        (self.data / source / name).write_text("".join(f"{line}\n" for line in lines))
+
+    def run(self, **options: Any) -> dict[str, TaskResult]:
+        """Run the workflow `flow`."""
+        return {result.task: result for result in self.workflows.run("flow", **options)}
+
+    def lines(self, channel: str) -> list[str]:
+        """The lines that a reader of a channel's folder sees, sorted."""
+        files = (self.data / channel).glob("block=*/part.txt")
+        return sorted(line for file in files for line in file.read_text().splitlines())
+
+    def hidden(self) -> list[str]:
+        """The files in the shadows of runs."""
+        return [str(path.relative_to(self.data)) for path in self.data.glob(".headwater-*/**/*") if path.is_file()]
+
+
+def channels(*names: str) -> dict[str, Any]:
+    """Channels whose folders have their names."""
+    return {name: {"path": name} for name in names}
+
+
+def task(program: str, inputs: list[dict[str, str]], output: str, mode: str = "delta", **options: Any) -> dict[str, Any]:
+    """A task of which each input has the argument of its mode."""
+    return {
+        "program": program, "capture": "off", "inputs": [{"argument": f"--{each['mode']}", **each} for each in inputs],
+        "outputs": [{"channel": output, "mode": mode, "argument": "--out"}], **options,
+    }  # fmt: skip
+
+
+def run_elsewhere(folder: Path, *, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the workflow of a laboratory in a process of its own, which may be killed."""
+    command = [sys.executable, "-m", "tests.backend.workflows.laboratory", str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def _no_delivery() -> NoReturn:
+    raise AssertionError("These programs have no lineage.")
+
+
+if __name__ == "__main__":
+    Laboratory(Path(sys.argv[1])).run()
