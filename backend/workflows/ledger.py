@@ -1,7 +1,7 @@
 """The ledger of workflows: the blocks of channels, the cursors of tasks, and the runs. One SQLite file of the home.
 
-The transaction of `commit` is the point at which a run counts. It holds the blocks, the cursors, and the moves of files that are still to
-be made. Whoever opens a workflow next makes the moves that a crash left, so a run has happened wholly or not at all.
+The transaction of `commit` is the point at which a run counts. The transaction holds the blocks, the cursors, and the moves of files
+to make. Whoever opens a workflow next makes the moves that a crash left, so a run has happened wholly or not at all.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ class Ledger:
             database.execute("UPDATE run SET is_clean = 1, process = NULL, born = NULL WHERE id = ?", [run])
 
     def unfinished(self, workflow: str) -> list[Run]:
-        """The runs of which something is left to be done or removed, the earliest first."""
+        """The runs with moves, lineage or folders that are left, the earliest first."""
         return self._runs("workflow = ? AND is_clean = 0 ORDER BY id", workflow)
 
     def runs(self, workflow: str, first: int) -> list[Run]:

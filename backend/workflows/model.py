@@ -22,7 +22,7 @@ _CAPTURE_MODES = ("off", "coarse", "lazy", "auto", "active")
 
 
 class Consumption(StrEnum):
-    """What a task reads of a channel: the current version, the blocks after its cursor, or the version at its cursor."""
+    """The part of a channel that a task reads: the current version, the blocks after its cursor, or the version at its cursor."""
 
     ALL = "all"
     NEW = "new"
@@ -30,7 +30,7 @@ class Consumption(StrEnum):
 
 
 class Production(StrEnum):
-    """What a block of a task does to its channel: it replaces the content, or adds to it."""
+    """The effect of a block on its channel: a base replaces the content, a delta adds to it."""
 
     BASE = "base"
     DELTA = "delta"

@@ -1,7 +1,7 @@
-"""Which blocks a run of a task reads. Pure computation on the numbers of blocks.
+"""The choice of the blocks that a run of a task reads. Pure computation on the numbers of blocks.
 
-Three laws hold. A task in the mode `new` reads each block once. What its runs read together is the current version. A version that was
-replaced (by a `base` block) cannot be continued, so its reader starts over: it reads the whole version as new, and its output is a base.
+Three laws hold. A task in the mode `new` reads each block once. Its runs together read the current version. If a base replaced
+the version, the reader starts over: it reads the whole new version as new, and its output is a base.
 """
 
 from __future__ import annotations

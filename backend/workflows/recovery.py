@@ -1,4 +1,4 @@
-"""What a crash left of the runs of a workflow: finish the committed ones, and remove the traces of the others.
+"""Repair after a crash: committed runs of a workflow are finished, and the traces of other runs are removed.
 
 Called with the workflow locked, before anything else is done with it.
 """

@@ -1,7 +1,7 @@
 """The shadow of a run: the folder that its program writes to, next to the channels, and the moves from there.
 
-Nobody may see a part of a run. A block that is added becomes visible by one rename. A block that replaces the content of its channel
-becomes visible when the folder of the channel and a folder with only this block are exchanged, which is one system call. All moves can be
+Nobody may see a part of a run. A block that is added becomes visible by one rename. A block that replaces its channel becomes
+visible when one system call exchanges the channel's folder and a folder with only this block. All moves can be
 made again after a crash: a block that is in its place was moved.
 
     /data/.headwater-<run>/channel/block=7      the shadow of the block
@@ -139,7 +139,7 @@ def make_move(move: Move, sequence: int) -> None:
 
 
 def remove_shadow(shadow: Path, kept: Iterable[Path] = ()) -> None:
-    """Remove a shadow, except for the folders in `kept`. What is in use is removed the next time."""
+    """Remove a shadow, except for the folders in `kept`."""
     if not shadow.name.startswith(PREFIX) or shadow.is_symlink():
         return
     keep = {str(folder) for folder in kept}

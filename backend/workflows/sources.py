@@ -1,7 +1,7 @@
 """The blocks of a source: a folder where files arrive.
 
-Each look makes one block of the files that were not there at the look before. If a file that a task has read changed or is gone, the
-version as a whole was replaced, and the block is a base of all files. As for Spark, names that begin with `_` or `.` are no data.
+Each look makes one block of the files that were not there at the look before. If a file that a task has read changed or is gone,
+the block is a base of all files. As for Spark, names that begin with `_` or `.` are no data.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class TaskRun:
         return self.ledger.files(self.workflow.name, channel, sequences)
 
     def _check_blocks(self) -> None:
-        """Check that the files of all blocks that the run reads are what they were.
+        """Check that the files of all read blocks are unchanged.
 
         Raises:
             SourceChangedError: one is not.
