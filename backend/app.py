@@ -1,6 +1,7 @@
 """The application: guard, endpoints, GraphQL and page around one workspace.
 
-Only wiring: what a part does stands in the part. The order of the middleware matters: request ids outermost, so that a refusal has one too.
+Only wiring: what a part does stands in the part. The order of the middleware matters: request ids outermost, so that a refusal has one
+too.
 """
 
 from __future__ import annotations
@@ -86,6 +87,7 @@ from headwater.graph.access.scopes import Scope
 from headwater.graph.index import source_of
 from headwater.graphql.context import Context
 from headwater.graphql.router import RequestContext, build_router
+from headwater.graphql.services import News, Services
 
 if TYPE_CHECKING:
     from fastapi.telemetry import TelemetryConfig
@@ -100,8 +102,8 @@ def create_app(
 ) -> Application:
     """The ASGI application of one home. The workspace is open between start-up and shut-down.
 
-    `serving`: for a service that others ask. The worker has a process of its own, a process for questions starts at once, so that the first
-    question need not wait for it, and all but the guard and `/healthz` runs on an event loop of its own.
+    `serving`: for a service that others ask. The worker has a process of its own, a process for questions starts at once, so that the
+    first question need not wait for it, and all but the guard and `/healthz` runs on an event loop of its own.
     """
     known = credentials or credentials_of(settings)
     metrics = Metrics()
@@ -262,20 +264,37 @@ def _require_whole(request: HTTPConnection, who: Principal, scope: Scope) -> Non
         raise
 
 
+def _services_of(request: HTTPConnection, service: Service, who: Principal, *, news: News | None) -> Services:
+    """Return the services of the schema for one caller."""
+    state, workspace = request.app.state, service.workspace
+    return Services(
+        replays=PermittedReplays(state.replays, service, who),
+        recaptures=PermittedRecaptures(state.recaptures, service, who),
+        trace_jobs=PermittedTraceJobs(state.trace_jobs, service, who),
+        registrations=PermittedRegistrations(service.settings.folder),
+        declarations=PermittedDeclarations(DeclarationIntake(workspace.log, graph_of(service, who, Scope.DECLARE)), service, who),
+        administration=PermittedAdministration(service, who),
+        audit_log=PermittedAudit(service.audit_lines, who),
+        news=news,
+    )
+
+
 async def _graphql_context(request: HTTPConnection) -> Context:
     who, service = await principal(request), request.app.state.service
     is_socket = request.scope["type"] == "websocket"
     workspace: Workspace = service.workspace
     return RequestContext(
-        tenant=who.tenant, graph=graph_of(service, who), is_restricted=who.is_restricted(Scope.READ),
-        require_whole=partial(_require_whole, request, who), records=workspace.records, require=partial(_require, request, who),
-        auditor=await auditor(request), questions=questions_of(service, who),
+        tenant=who.tenant,
+        graph=graph_of(service, who),
+        records=workspace.records,
+        questions=questions_of(service, who),
+        services=_services_of(request, service, who, news=service.live if is_socket else None),
+        auditor=await auditor(request),
+        require=partial(_require, request, who),
+        require_whole=partial(_require_whole, request, who),
+        is_restricted=who.is_restricted(Scope.READ),
+        tells_values=tells_values(service, who),
         store=urlsplit(service.settings.store_url).scheme.partition("+")[0],
-        pending=partial(_pending, workspace, who), replays=PermittedReplays(request.app.state.replays, service, who),
-        recaptures=PermittedRecaptures(request.app.state.recaptures, service, who),
-        declarations=PermittedDeclarations(DeclarationIntake(workspace.log, graph_of(service, who, Scope.DECLARE)), service, who),
-        tells_values=tells_values(service, who), trace_jobs=PermittedTraceJobs(request.app.state.trace_jobs, service, who),
-        registrations=PermittedRegistrations(service.settings.folder),
-        administration=PermittedAdministration(service, who), audit_log=PermittedAudit(service.audit_lines, who),
-        live=service.live if is_socket else None, renew=partial(_renewed, request) if is_socket else None,
-    )  # fmt: skip
+        pending=partial(_pending, workspace, who),
+        renew=partial(_renewed, request) if is_socket else None,
+    )

@@ -10,15 +10,17 @@ from datetime import UTC, datetime
 import strawberry
 from strawberry import UNSET
 
-from headwater.errors import InvalidQueryError, UnsupportedError
+from headwater.errors import InvalidQueryError
 from headwater.graph.access.scopes import Scope
-from headwater.graphql.administration import Administration, administration
+from headwater.graphql.administration import Administration
 from headwater.graphql.audit import Decision
-from headwater.graphql.audit_log import AuditPage, AuditQuestion, AuditReader, AuditVerification
+from headwater.graphql.audit_log import AuditPage, AuditQuestion, AuditVerification
 from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.root_fields import query
+from headwater.graphql.services import available
 from headwater.graphql.types import Info
 
+_AUDIT_HINT = "Ask a running service, or use: headwater admin audit"
 _LONGEST = 1_000  # of a text that is sought
 
 strawberry.enum(Decision, description="What became of a request.")
@@ -30,8 +32,8 @@ class AdminQuery:
 
     @query("Keys, roles, tenants and grants. Needs the scope `admin`.", scope=Scope.ADMIN, costly=False)
     async def admin(self, info: Info) -> Administration:
-        """Of the caller's tenant; of all where the home's own key asks."""
-        return Administration(service=administration(info.context))
+        """The caller's tenant, or all tenants for the home's own key."""
+        return Administration(service=available(info.context.services.administration, "Keys", "Use: headwater admin keys"))
 
     @query("The latest entries of the audit log that fit, latest first. Needs the scope `audit`.", scope=Scope.AUDIT, costly=True)
     async def audit(
@@ -54,19 +56,13 @@ class AdminQuery:
             last=bounded(last, "last", low=1, high=MAX_PAGE),
         )
         async with info.context.audited("audit.read", *filter(None, (asked.by, asked.dataset))):
-            return await _reader(info).entries(asked)
+            return await available(info.context.services.audit_log, "Audit logs", _AUDIT_HINT).entries(asked)
 
     @query("Whether the lines of the audit log are as they were written. Needs the scope `audit`.", scope=Scope.AUDIT, costly=True)
     async def audit_verification(self, info: Info) -> AuditVerification:
-        """Of the latest files."""
+        """The latest files."""
         async with info.context.audited("audit.verify"):
-            return await _reader(info).verify()
-
-
-def _reader(info: Info) -> AuditReader:
-    if info.context.audit_log is None:
-        raise UnsupportedError("There is no audit log here.", hint="Ask a running service, or use: headwater admin audit")
-    return info.context.audit_log
+            return await available(info.context.services.audit_log, "Audit logs", _AUDIT_HINT).verify()
 
 
 def _search_text(text: str | None, field: str) -> str | None:

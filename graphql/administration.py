@@ -1,7 +1,6 @@
-"""Keys, roles, tenants and grants as the schema shows them, and the service that it asks for them.
+"""Keys, roles, tenants and grants in the schema.
 
-For the page of whoever administers a tenant. What a key opens is decided by the service; the text of a key is told once, by the mutation
-that makes it, and is in no other answer.
+For the page of an administrator. The service decides about the rights of a key. Only the mutation that makes a key shows its text.
 """
 
 # mypy: disable-error-code="untyped-decorator"
@@ -10,17 +9,15 @@ that makes it, and is in no other answer.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
 
 import strawberry
 
-from headwater.errors import UnsupportedError
 from headwater.graph.access.rights import Rights
 from headwater.graph.access.scopes import ROLES
 from headwater.graphql.limits import MAX_PAGE, bounded
+from headwater.graphql.services import AdminService
 
 
 @strawberry.enum(description="Whether a named key opens anything.")
@@ -100,28 +97,6 @@ class KeyWanted:
     days: float | None
 
 
-class AdminService(Protocol):
-    """Administers for one caller: his tenant, or all of them where he owns the home. All methods may block, and raise `HeadwaterError`."""
-
-    def keys(self) -> Sequence[NamedKey]:
-        """All keys that there are and were, latest first."""
-
-    def tenants(self) -> Sequence[Tenant]:
-        """By name."""
-
-    def people(self) -> People:
-        """The grants that concern the caller's tenant."""
-
-    def create(self, wanted: KeyWanted) -> NewKey:
-        """Make a key."""
-
-    def rotate(self, identifier: str, overlap_hours: float, days: float | None) -> NewKey:
-        """Make a key in the place of that with an id."""
-
-    def revoke(self, identifier: str) -> NamedKey:
-        """Make the key with an id worth nothing."""
-
-
 @strawberry.type(description="What is administered: of the caller's tenant, of all where the home's own key asks.")
 class Administration:
     """Each part is read when it is asked for."""
@@ -149,15 +124,3 @@ class Administration:
     async def people(self) -> People:
         """Read from people.toml, which its operator writes."""
         return await asyncio.to_thread(self.service.people)
-
-
-def administration(context: Any) -> AdminService:
-    """The service that administers.
-
-    Raises:
-        UnsupportedError: this is no service.
-    """
-    found: AdminService | None = context.administration
-    if found is None:
-        raise UnsupportedError("Keys are not administered here.", hint="Ask a running service, or use: headwater admin keys")
-    return found

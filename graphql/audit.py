@@ -1,7 +1,7 @@
-"""What a request tells the audit log: one function for all that reads records or changes something.
+"""The audit of a request: one function for everything that reads records or changes something.
 
-The service gives every context an `Auditor` that knows who asks. An answer leaves only after its line is written: where the log cannot be
-written, whoever asked is told so and gets no records. Outside of the service nothing is written.
+The service gives every context an `Auditor` that knows the caller. An answer leaves only after its line is written. If the log cannot be
+written, the caller gets an error and no records. Nothing is written outside of the service.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headwater.errors import HeadwaterError
 
 
 class Decision(StrEnum):
-    """What became of a request."""
+    """The outcome of a request."""
 
     ALLOWED = "allowed"
     REFUSED = "refused"  # the caller may not
@@ -30,14 +30,14 @@ class _OfDataset(Protocol):
 
 @dataclass(slots=True)
 class Act:
-    """One thing that somebody did: `subjects` are ids, names or paths of datasets and nodes, `records` counts those that were told."""
+    """One act of a caller: `subjects` are ids, names or paths of datasets and nodes, `records` counts those in the answer."""
 
     operation: str
     subjects: list[str] = field(default_factory=list)
     records: int | None = None
 
     def met(self, *answers: Sequence[_OfDataset]) -> None:
-        """Count records that are told, and name their datasets."""
+        """Count the records of an answer, and add their datasets."""
         self.subjects += dict.fromkeys(record.dataset for records in answers for record in records)
         self.records = (self.records or 0) + sum(map(len, answers))
 
@@ -66,9 +66,9 @@ class Unaudited:
 
 @asynccontextmanager
 async def audited(auditor: Auditor, operation: str, *subjects: str, changes: bool = False) -> AsyncIterator[Act]:
-    """Audit what is done within; the work adds what it met and how many records it found.
+    """Audit the work of the block, which adds its subjects and its number of records.
 
-    What `changes` something is written before it is done, since it cannot be taken back; what reads, before its answer leaves.
+    A change is written before it takes effect, because it cannot be undone. A read is written before its answer leaves.
 
     Raises:
         UnavailableError: the audit log cannot be written.

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 import strawberry
 
 
 @dataclass(frozen=True, slots=True)
 class AuditQuestion:
-    """Which entries are asked for: `by` and `dataset` are parts of names; times have a zone; `last` bounds their number."""
+    """The entries of a question: `by` and `dataset` are parts of names; times have a zone; `last` bounds their number."""
 
     by: str | None
     dataset: str | None
@@ -27,7 +27,7 @@ class AuditQuestion:
 
 @strawberry.type(description="One line of the audit log: who asked what. `at` is ISO 8601 in UTC.")
 class AuditEntry:
-    """`records` counts records that were told; `more` the subjects beyond those in `subjects`."""
+    """`records` counts records in answers; `more` the subjects beyond those in `subjects`."""
 
     at: str
     who: str | None
@@ -109,20 +109,6 @@ class AuditVerification:
     )
     breaks: list[AuditBreak]
     chains: list[AuditChain] = strawberry.field(description="Where replicas share a log, the log of each; empty of one home's.")
-
-
-class AuditReader(Protocol):
-    """Reads for one caller: of his tenant, or of all where he owns the home."""
-
-    async def entries(self, asked: AuditQuestion) -> AuditPage:
-        """The latest entries that fit."""
-
-    async def verify(self) -> AuditVerification:
-        """Follow the links of the latest files.
-
-        Raises:
-            UnavailableError: somebody else has it done just now.
-        """
 
 
 def _text(value: object) -> str | None:

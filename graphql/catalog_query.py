@@ -1,4 +1,4 @@
-"""What there is, as connections: jobs, datasets and tags in the order of their ids, runs and versions from the latest on."""
+"""Lists as connections: jobs, datasets and tags in the order of their ids, runs and versions from the latest on."""
 
 # mypy: disable-error-code="untyped-decorator"
 # strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
@@ -61,7 +61,7 @@ class CatalogQuery:
 
     @query("Actors of a declared type, or of all, in the order of their ids.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def actors(self, info: Info, type: str | None = UNSET, first: int = 20, after: str | None = UNSET) -> NodeConnection:
-        """One page. What registers itself as an actor and has runs is a job, with its type in the property `actorType`."""
+        """One page. A registered actor with runs is a job, with its type in the property `actorType`."""
         return await _listed(info, NodeKind.ACTOR, type or None, first, after or None)
 
     @query("Data of a declared type, or of all, in the order of their ids.", scope=Scope.READ, costly=False, in_namespaces=True)
@@ -126,9 +126,10 @@ async def _listed(info: Info, kind: NodeKind, part: str | None, first: int, afte
 async def _latest(
     info: Info, parent: str, kind: NodeKind, until: str | None, first: int, after: str | None, fits: Callable[[model.Node], bool] | None
 ) -> NodeConnection:
-    """A page of what a node contains, latest first; with `fits` of those that fit, looking at a bounded number.
+    """Return a page of a node's children, latest first. `fits` selects some, among a bounded number.
 
-    It ends before it is full where producers said so much of its entries that an answer would be too large.
+    The page ends early if its entries have so many properties that the answer would be too large.
+
     """
     context = info.context
     size, begin = bounded(first, "first", low=1, high=MAX_PAGE), place_of(after)

@@ -44,7 +44,7 @@ class NodeConnection:
 
     @classmethod
     def of(cls, found: Sequence[tuple[int, model.Node]], *, begin: int, end: int, has_more: bool, total: int | None) -> NodeConnection:
-        """Nodes with their places in an order, of which the entries from `begin` to before `end` were looked at."""
+        """Nodes with their places in an order. The entries from `begin` to before `end` were read."""
         edges = [NodeEdge(node=Node.of(node), cursor=_cursor(place + 1)) for place, node in found]
         info = PageInfo(
             has_next_page=has_more,
@@ -56,10 +56,11 @@ class NodeConnection:
 
 
 def place_of(cursor: str | None) -> int:
-    """How many entries come before those that are asked for.
+    """Return the number of entries before the requested ones.
 
     Raises:
-        InvalidQueryError: it is no cursor.
+        InvalidQueryError: the text is no cursor.
+
     """
     if not cursor:
         return 0

@@ -1,14 +1,14 @@
-"""What a request carries: who asks, what they may do, and where the answers are kept.
+"""The context of a request: the caller, the caller's rights, and the stores and services that answer.
 
-Made anew for every request by the service, from the credential; the schema must never take a tenant from a query.
+The service makes a context for every request, from the credential. The schema must never take a tenant from a query.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from headwater.graph.access.scopes import Scope, unrestricted
 from headwater.graph.model import Edge, EdgeKind, Node
@@ -16,34 +16,19 @@ from headwater.graph.quality import outcome_of, without_values
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.questions import DirectQuestions, Questions
-from headwater.graphql.administration import AdminService
 from headwater.graphql.audit import Act, Auditor, Unaudited, audited
-from headwater.graphql.audit_log import AuditReader
-from headwater.graphql.declarations import DeclarationService
 from headwater.graphql.loaders import Loaders
-from headwater.graphql.replays import ReplayService
-
-if TYPE_CHECKING:
-    from headwater.graphql.recaptures import RecaptureService
-    from headwater.graphql.registrations import RegistrationService
-    from headwater.graphql.trace_jobs import TraceJobService
-
-
-class News(Protocol):
-    """Tells what is written to the graph."""
-
-    def runs(self) -> AsyncGenerator[list[str], None]:
-        """First nothing; then ids of runs that were written, of any tenant."""
+from headwater.graphql.services import Services
 
 
 @dataclass(kw_only=True)
 class Context:
-    """`questions` answers what is asked of records, in this process unless it is given. `require` raises where the caller has not a scope.
+    """`questions` answers questions about records, by default in this process. `require` raises if the caller lacks a scope.
 
-    `pending` counts log entries that the graph has not taken in yet; `store` names the graph store.
-    `is_restricted`: `graph` is of the namespaces that the caller may read; `require_whole` raises where he has a scope in some alone.
-    `tells_values`: whether the caller may know what any column holds, as reports of data quality tell it.
-    `renew` identifies the caller once more, and makes the context of a request that he would send now; for what is told as it happens.
+    `pending` counts log entries that the graph does not have yet; `store` names the graph store.
+    `is_restricted`: `graph` has only namespaces that the caller may read. `require_whole` raises if the caller has a scope in only some of
+    them. `tells_values`: whether the caller may know values of any column, as in reports of data quality.
+    `renew` identifies the caller again, and makes the context of a new request, for subscriptions.
     """
 
     tenant: str
@@ -57,14 +42,7 @@ class Context:
     require_whole: Callable[[Scope], None] = unrestricted
     questions: Questions | None = None
     auditor: Auditor = field(default_factory=Unaudited)
-    replays: ReplayService | None = None
-    recaptures: RecaptureService | None = None
-    trace_jobs: TraceJobService | None = None
-    registrations: RegistrationService | None = None
-    declarations: DeclarationService | None = None
-    administration: AdminService | None = None
-    audit_log: AuditReader | None = None
-    live: News | None = None
+    services: Services = field(default_factory=Services)
     renew: Callable[[], Awaitable[Context]] | None = None
     loaders: Loaders = field(init=False)
 
@@ -74,7 +52,7 @@ class Context:
             setattr(self, part.name, getattr(other, part.name))
 
     def audited(self, operation: str, *subjects: str, changes: bool = False) -> AbstractAsyncContextManager[Act]:
-        """Audit what is done within, for who asks: every resolver that tells of records or changes something goes through here."""
+        """Audit the work of the block. Every resolver that returns records or changes something must use it."""
         return audited(self.auditor, operation, *subjects, changes=changes)
 
     def properties(self, node: Node) -> dict[str, Any]:
@@ -82,11 +60,11 @@ class Context:
         return dict(node.properties) if self.tells_values else without_values(node.kind, node.properties)
 
     def properties_of_edge(self, edge: Edge) -> dict[str, Any]:
-        """The same of an edge: of a run and a check it holds the result."""
+        """The properties of an edge that the caller may know. An edge of a check has its result."""
         return self.result(edge.properties) if edge.kind is EdgeKind.CHECKS else dict(edge.properties)
 
     def result(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """What the caller may know of the result of a check."""
+        """The part of a check's result that the caller may know."""
         return dict(values) if self.tells_values else outcome_of(values)
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import strawberry
 from strawberry.scalars import JSON
@@ -16,13 +16,6 @@ from headwater.graph.model.descriptions import descriptions_of
 strawberry.enum(
     LinkKind, description="How a link between actors is known: from a declaration, from data that both touched, or from their types."
 )
-
-
-class DeclarationService(Protocol):
-    """Takes declarations; what it refuses it raises."""
-
-    async def declare(self, tenant: str, document: Mapping[str, Any]) -> int:
-        """Take a document; its offset in the log, once it is durable."""
 
 
 @strawberry.type(description="Descriptions of a node that users and producers stated.")
@@ -56,7 +49,7 @@ class Descriptions:
 
 @strawberry.type(description="One result of a check. `values` holds `success`, or the metrics, as the run reported them.")
 class QualityResult:
-    """Of one run."""
+    """The result of one run."""
 
     run: strawberry.ID
     at: str

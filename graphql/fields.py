@@ -47,7 +47,7 @@ class FieldAccess:
 
 @strawberry.type(description="What a job does to make one column from another, in OpenLineage's words.")
 class FieldOperation:
-    """`masking`: the values cannot be told from the result. `declared`: somebody recorded it; it was not seen in a query."""
+    """`masking`: the result does not reveal the values. `declared`: a program recorded it; no query shows it."""
 
     job: strawberry.ID | None
     type: str

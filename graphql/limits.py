@@ -1,7 +1,7 @@
-"""How much one request may ask for, so that a query written by accident or in malice cannot hold the service.
+"""The limits of one request. A query written by accident or in malice cannot hold the service.
 
-The document is bounded before it is validated (`document`); the nodes that it touches are counted while it runs, since what a nested
-list costs is known only then. What is over a limit is refused by name, never cut silently.
+The document is bounded before it is validated (`document`). The nodes that it reads are counted while it runs, because the cost of a
+nested list is known only then. A request beyond a limit is refused with the name of the limit, never cut silently.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What changes something: replays, and what users declare. The scope that a mutation needs is in `authorization`."""
+"""The mutations: replays, recaptures, traces as jobs, declarations and keys."""
 
 # mypy: disable-error-code="untyped-decorator"
 # strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
@@ -12,31 +12,22 @@ import strawberry
 from strawberry import UNSET
 from strawberry.scalars import JSON
 
-from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
+from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.access.rights import rights_of
 from headwater.graph.access.scopes import ROLES, Scope
 from headwater.graph.trace.answer import Semantics
-from headwater.graphql.administration import KeyWanted, NamedKey, NewKey, administration
+from headwater.graphql.administration import KeyWanted, NamedKey, NewKey
 from headwater.graphql.audit import subjects_of
-from headwater.graphql.recaptures import Recapture, recapture_service
+from headwater.graphql.recaptures import Recapture
 from headwater.graphql.record_types import RowRef, references, trace_request
-from headwater.graphql.replays import Replay, ReplayEdit, ReplayKind, ReplayService
+from headwater.graphql.replays import Replay, ReplayEdit, ReplayKind
 from headwater.graphql.root_fields import mutation
-from headwater.graphql.trace_jobs import TraceJob, trace_job_service
+from headwater.graphql.services import available
+from headwater.graphql.trace_jobs import TraceJob
 from headwater.graphql.types import Info
 
 _MOST_DAYS = 36_500
-
-
-def replay_service(info: Info) -> ReplayService:
-    """The service that runs replays.
-
-    Raises:
-        UnsupportedError: this service runs none.
-    """
-    if info.context.replays is None:
-        raise UnsupportedError("Replays are not available on this service.", hint="Start the service with: headwater serve")
-    return info.context.replays
+_ON_THE_HOME = "Ask a running service, or use: headwater admin keys"
 
 
 @strawberry.type
@@ -64,7 +55,7 @@ class Mutation:
             raise InvalidQueryError("No dataset is given.", field="dataset", hint="Name the dataset of the records to leave out.")
         if kind not in (ReplayKind.VERIFY, ReplayKind.REFRESH) and not where and not rows:
             raise InvalidQueryError("Neither rows nor where is given.", field="where", hint="Select the records of the replay.")
-        replays = replay_service(info)
+        replays = available(info.context.services.replays, "Replays")
         async with info.context.audited("replay.start", *filter(None, (dataset, output)), changes=True):
             tenant, selected = info.context.tenant, references(rows)
             if kind is ReplayKind.EXCLUSIVE:
@@ -81,8 +72,8 @@ class Mutation:
 
     @mutation("Delete a replay that has ended, and its folder; null if there is none with this id.", scope=Scope.REPLAY, costly=False)
     async def remove_replay(self, info: Info, id: strawberry.ID) -> Replay | None:
-        """It is given as it was, without the rows that it changed."""
-        replays = replay_service(info)
+        """Returns the replay before its removal, without the rows that it changed."""
+        replays = available(info.context.services.replays, "Replays")
         async with info.context.audited("replay.remove", id, changes=True):
             removed = await replays.remove(info.context.tenant, id)
         return replace(Replay.of(removed), differences=[]) if removed else None
@@ -94,7 +85,7 @@ class Mutation:
     )
     async def start_recapture(self, info: Info, dataset: str) -> Recapture:
         """`dataset` is an id, or the path of a folder. Kept is what wrote the same files alone."""
-        recaptures = recapture_service(info)
+        recaptures = available(info.context.services.recaptures, "Recaptures")
         async with info.context.audited("recapture.start", dataset, changes=True):
             identifier = await recaptures.start(info.context.tenant, dataset)
         started = await recaptures.get(info.context.tenant, identifier)
@@ -121,18 +112,18 @@ class Mutation:
         as_of: str | None = UNSET,
         values: bool = True,
     ) -> TraceJob:
-        """As the query `trace`; without `values` records are told by their places alone."""
+        """As the query `trace`. Without `values`, records have their places only."""
         request = trace_request(
             dataset, where, rows, column, semantics, to, limit, as_of, forward=forward, values=values, selected_values=values
         )
-        jobs = trace_job_service(info)
+        jobs = available(info.context.services.trace_jobs, "Traces as jobs")
         async with info.context.audited("trace.start", dataset, changes=True):
             return TraceJob.of(await jobs.start(info.context.tenant, request))
 
     @mutation("End a trace that you started as a job; null if you have none with this id.", scope=Scope.READ, costly=False)
     async def cancel_trace(self, info: Info, id: strawberry.ID) -> TraceJob | None:
-        """It is given as it then stands, without an answer."""
-        jobs = trace_job_service(info)
+        """Returns the job without its answer."""
+        jobs = available(info.context.services.trace_jobs, "Traces as jobs")
         async with info.context.audited("trace.cancel", id, changes=True):
             found = await jobs.cancel(info.context.tenant, id)
         return replace(TraceJob.of(found), answer=None) if found else None
@@ -145,14 +136,13 @@ class Mutation:
     )
     async def declare(self, info: Info, declaration: JSON) -> int:
         """Refused where it breaks a rule, with the path of what is wrong; in the graph once it is projected."""
-        if info.context.declarations is None:
-            raise UnsupportedError("Declarations are not taken by this service.", hint="Start the service with: headwater serve")
+        declarations = available(info.context.services.declarations, "Declarations")
         if not isinstance(declaration, dict):
             raise InvalidQueryError(
                 "The declaration is no object.", field="declaration", hint="Write it as {types: […], descriptions: […]}."
             )
         async with info.context.audited("declare", *subjects_of(declaration), changes=True):
-            return await info.context.declarations.declare(info.context.tenant, declaration)
+            return await declarations.declare(info.context.tenant, declaration)
 
     @mutation(
         "Make a named key, and tell its text this once. What the roles and scopes open is what it may.", scope=Scope.ADMIN, costly=False
@@ -172,14 +162,16 @@ class Mutation:
         """
         wanted = KeyWanted(name, rights_of(roles, scopes or (), _unknown), tenant or None, _length(days, "days", _MOST_DAYS))
         async with info.context.audited("key.create", name, *filter(None, (tenant,)), changes=True):
-            return await asyncio.to_thread(administration(info.context).create, wanted)
+            return await asyncio.to_thread(available(info.context.services.administration, "Keys", _ON_THE_HOME).create, wanted)
 
     @mutation("Make a key in the place of a valid one, which stays valid for some hours more.", scope=Scope.ADMIN, costly=False)
     async def rotate_key(self, info: Info, id: strawberry.ID, overlap_hours: float = 168, days: float | None = UNSET) -> NewKey:
-        """It may what the old one may."""
+        """The new key has the rights of the old one."""
         hours = _length(overlap_hours, "overlapHours", _MOST_DAYS * 24) or 0.0
         async with info.context.audited("key.rotate", id, changes=True):
-            return await asyncio.to_thread(administration(info.context).rotate, id, hours, _length(days, "days", _MOST_DAYS))
+            return await asyncio.to_thread(
+                available(info.context.services.administration, "Keys", _ON_THE_HOME).rotate, id, hours, _length(days, "days", _MOST_DAYS)
+            )
 
     @mutation(
         "Make a key worth nothing from now on, and so the sessions of the page that were opened with it.", scope=Scope.ADMIN, costly=False
@@ -187,7 +179,7 @@ class Mutation:
     async def revoke_key(self, info: Info, id: strawberry.ID) -> NamedKey:
         """The key as it is then."""
         async with info.context.audited("key.revoke", id, changes=True):
-            return await asyncio.to_thread(administration(info.context).revoke, id)
+            return await asyncio.to_thread(available(info.context.services.administration, "Keys", _ON_THE_HOME).revoke, id)
 
 
 def _unknown(field: str, name: str) -> InvalidQueryError:

@@ -1,8 +1,8 @@
-"""Persisted queries: a client sends a document once, and from then on its SHA-256 in the place of it.
+"""Persisted queries: a client sends a document once, and then its SHA-256 instead.
 
 This is the protocol that Apollo's clients call automatic persisted queries: `extensions.persistedQuery` with `version` 1 and `sha256Hash`.
-Documents are kept in memory, apart for each tenant, so that none learns what another asks; what was forgotten is sent again. A document
-that comes this way is held to the same bounds as any other.
+Documents are kept in memory, separately for each tenant, so that no tenant learns another's questions. A forgotten document is sent again.
+A persisted document has the same bounds as any other.
 """
 
 from __future__ import annotations

@@ -25,21 +25,21 @@ from headwater.graphql.admin_query import AdminQuery
 from headwater.graphql.catalog_query import CatalogQuery
 from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, bounded
-from headwater.graphql.mutation import replay_service
 from headwater.graphql.names import id_of, ids_of
-from headwater.graphql.recaptures import Recapture, recapture_service
+from headwater.graphql.recaptures import Recapture
 from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, trace_request
-from headwater.graphql.registrations import Registration, registration_service
-from headwater.graphql.replays import Replay, ReplayView
+from headwater.graphql.registrations import Registration
+from headwater.graphql.replays import Replay
 from headwater.graphql.root_fields import query
 from headwater.graphql.selection import asks, selects
-from headwater.graphql.trace_jobs import TraceJob, trace_job_service
+from headwater.graphql.services import ReplayView, available
+from headwater.graphql.trace_jobs import TraceJob
 from headwater.graphql.types import Info, LineageGraph, Node, NodePage, Service
 from headwater.graphql.version_query import VersionQuery
 from headwater.graphql.view_query import ViewQuery
 
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
-_READ = frozenset({"values", "line"})  # what of a record only its file tells
+_READ = frozenset({"values", "line"})  # the parts of a record that need its file
 
 
 @strawberry.type
@@ -189,9 +189,9 @@ class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
 
     @query("The current state of a trace that runs as a job; null if you have none with this id.", scope=Scope.READ, costly=False)
     async def trace_job(self, info: Info, id: strawberry.ID) -> TraceJob | None:
-        """Of who started it."""
+        """Only the caller's own jobs."""
         context = info.context
-        found = await trace_job_service(info).get(context.tenant, id)
+        found = await available(info.context.services.trace_jobs, "Traces as jobs").get(context.tenant, id)
         if found is None:
             return None
         if found.answer is not None and selects(info, "answer"):
@@ -202,39 +202,46 @@ class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
 
     @query("The current state of a replay; null if there is none with this id.", scope=Scope.READ, costly=False)
     async def replay(self, info: Info, id: strawberry.ID) -> Replay | None:
-        """Of the tenant."""
-        found = await replay_service(info).get(info.context.tenant, id)
+        """Only the tenant's."""
+        found = await available(info.context.services.replays, "Replays").get(info.context.tenant, id)
         await audit_differences(info, [found] if found else [])
         return Replay.of(found) if found else None
 
     @query("The programs of the home that replays may run. Needs the scope `replay`.", scope=Scope.REPLAY, costly=True)
     async def registrations(self, info: Info) -> list[Registration]:
-        """By job. They are the default tenant's."""
-        return [Registration.of(view) for view in await registration_service(info).programs(info.context.tenant)]
+        """By job. They belong to the default tenant."""
+        return [
+            Registration.of(view)
+            for view in await available(
+                info.context.services.registrations, "Registered programs", "Ask a running service, or use: headwater jobs list"
+            ).programs(info.context.tenant)
+        ]
 
     @query("The latest replays, newest first.", scope=Scope.READ, costly=False)
     async def replays(self, info: Info, first: int = 20) -> list[Replay]:
-        """Of the tenant."""
+        """Only the tenant's."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
-        found = await replay_service(info).list(info.context.tenant, size)
+        found = await available(info.context.services.replays, "Replays").list(info.context.tenant, size)
         await audit_differences(info, found)
         return [Replay.of(replay) for replay in found]
 
     @query("The current state of a recapture; null if the service knows of none with this id (any more).", scope=Scope.READ, costly=False)
     async def recapture(self, info: Info, id: strawberry.ID) -> Recapture | None:
-        """Of the tenant."""
-        found = await recapture_service(info).get(info.context.tenant, id)
+        """Only the tenant's."""
+        found = await available(info.context.services.recaptures, "Recaptures").get(info.context.tenant, id)
         return Recapture.of(found) if found else None
 
     @query("The latest recaptures since the service was started, newest first.", scope=Scope.READ, costly=False)
     async def recaptures(self, info: Info, first: int = 20) -> list[Recapture]:
-        """Of the tenant."""
+        """Only the tenant's."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
-        return [Recapture.of(view) for view in await recapture_service(info).list(info.context.tenant, size)]
+        return [
+            Recapture.of(view) for view in await available(info.context.services.recaptures, "Recaptures").list(info.context.tenant, size)
+        ]
 
 
 async def audit_differences(info: Info, replays: Sequence[ReplayView]) -> None:
-    """Audit that rows which replays changed are told, where there are any."""
+    """Audit the changed rows of replays, if an answer has any."""
     changed = [difference for replay in replays for difference in replay.differences]
     if changed:
         async with info.context.audited("replay.read") as act:

@@ -29,7 +29,7 @@ strawberry.enum(Grain, description="The grain of an entry of an answer. Any grai
 
 @strawberry.type(description="A column of a dataset, with its type as the reader of the rows sees it.")
 class Column:
-    """Of a row page."""
+    """A column of a page of rows."""
 
     name: str
     type: str
@@ -108,7 +108,7 @@ class TracedRecord:
 
 @strawberry.type(description="A column, and the expression that makes it.")
 class MadeColumn:
-    """Of one operator."""
+    """A column that an operator made."""
 
     column: str
     expression: str
@@ -182,7 +182,7 @@ class Incomplete:
     description="Lineage that no run recorded and that this trace recomputed from the sources: the estimated and the actual time."
 )
 class FoundAgain:
-    """Of an operator of a capture."""
+    """Recomputed records of an operator of a capture."""
 
     capture: str
     operator: str
@@ -263,9 +263,9 @@ class Trace:
     async def recapturable(self, info: Info) -> list[strawberry.ID]:
         """Empty where the caller has not the scope `replay`, or no program of theirs is registered."""
         coarse = [hop.output for hop in self.answer.path if hop.grain is Grain.DATASET]
-        if not coarse or info.context.recaptures is None:
+        if not coarse or info.context.services.recaptures is None:
             return []
-        return [strawberry.ID(dataset) for dataset in await info.context.recaptures.possible(info.context.tenant, coarse)]
+        return [strawberry.ID(dataset) for dataset in await info.context.services.recaptures.possible(info.context.tenant, coarse)]
 
 
 @strawberry.input(description="An order of rows by the values of a column, nulls last; it reads all rows that the predicate selects.")
@@ -308,10 +308,11 @@ def trace_request(
     values: bool,
     selected_values: bool,
 ) -> TraceRequest:
-    """What the arguments of a trace ask for.
+    """Return the request for the arguments of a trace.
 
     Raises:
-        InvalidQueryError: too many records are named, or asked for.
+        InvalidQueryError: the trace selects, or asks for, too many records.
+
     """
     return TraceRequest(
         dataset=dataset,

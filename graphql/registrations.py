@@ -1,41 +1,15 @@
-"""Programs that replays may run, as the schema shows them.
+"""Programs that replays may run, in the schema.
 
-They are registered on the home alone, by the program itself or by an operator; nothing here can add one. What a command line, a folder or a
-variable of a program holds may be secret, so none of it is told.
+Only the program itself or an operator can register one, on the home. Nothing here can add one. The command line, the folder and the
+variables of a program may hold secrets, so none of them is shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
-
 import strawberry
 
-from headwater.errors import UnsupportedError
 from headwater.graph.model import NodeKind, node_id
-from headwater.graphql.types import Info
-
-
-@dataclass(frozen=True, slots=True)
-class RegistrationView:
-    """What must be known of a registered program. `script` is the name of its file; `at` is ISO 8601 in UTC."""
-
-    id: str
-    namespace: str
-    job: str
-    script: str
-    sha256: str
-    by_operator: bool
-    is_unchanged: bool
-    at: str
-
-
-class RegistrationService(Protocol):
-    """Knows the programs of a home."""
-
-    async def programs(self, tenant: str) -> Sequence[RegistrationView]:
-        """All of a tenant, by job."""
+from headwater.graphql.services import RegistrationView
 
 
 @strawberry.type(description="A program that replays may run: for every run of its job where an operator registered it, else for its own.")
@@ -66,14 +40,3 @@ class Registration:
             is_unchanged=view.is_unchanged,
             registered_at=view.at,
         )
-
-
-def registration_service(info: Info) -> RegistrationService:
-    """Who knows the registered programs.
-
-    Raises:
-        UnsupportedError: nobody does here.
-    """
-    if info.context.registrations is None:
-        raise UnsupportedError("Registered programs are not told here.", hint="Ask a running service, or use: headwater jobs list")
-    return info.context.registrations

@@ -1,89 +1,19 @@
-"""Replays as the schema shows them, and the service that it asks to run one.
+"""Replays in the schema.
 
-For the page and the command line, which start a replay and watch it. The schema must never start a process itself: it hands the
-request to the `ReplayService` that its context carries, and that one must never write where the original run wrote.
+For the page and the command line, which start a replay and watch it. The schema must never start a process itself: the
+`ReplayService` does, and must never write into the outputs of the original run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 import strawberry
 from strawberry.scalars import JSON
 
-
-class StepView(Protocol):
-    """One program of a replay."""
-
-    @property
-    def job(self) -> str: ...
-    @property
-    def state(self) -> str: ...
-
-
-class DifferenceView(Protocol):
-    """A row that the replay changed; None on the side that has no such row."""
-
-    @property
-    def dataset(self) -> str: ...
-    @property
-    def before(self) -> Mapping[str, Any] | None: ...
-    @property
-    def after(self) -> Mapping[str, Any] | None: ...
-    @property
-    def columns(self) -> Sequence[str]: ...
-
-
-class ReplayView(Protocol):
-    """What must be known of a replay. Times are ISO 8601 in UTC; `state` is a value of `ReplayState`."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def state(self) -> str: ...
-    @property
-    def started_at(self) -> str: ...
-    @property
-    def ended_at(self) -> str | None: ...
-    @property
-    def shadow(self) -> str: ...
-    @property
-    def error(self) -> str | None: ...
-    @property
-    def steps(self) -> Sequence[StepView]: ...
-    @property
-    def differences(self) -> Sequence[DifferenceView]: ...
-
-
-class ReplayService(Protocol):
-    """Runs pipelines again without the records of a selection. The tenant comes from the credential."""
-
-    async def start(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> str:
-        """Queue a replay and return its id at once. `rows` are (file, 0-based row); `output` is the dataset to compare, where one is."""
-
-    async def start_kind(
-        self,
-        tenant: str,
-        *,
-        kind: str,
-        dataset: str | None,
-        where: str | None,
-        rows: Sequence[tuple[str, int]],
-        output: str | None,
-        edits: Mapping[str, str | None],
-    ) -> str:
-        """Queue a replay of a kind, and return its id at once. `edits` are new values by column, as text; None is NULL."""
-
-    async def get(self, tenant: str, identifier: str) -> ReplayView | None:
-        """The replay as it stands; None where there is none of that id."""
-
-    async def list(self, tenant: str, first: int) -> Sequence[ReplayView]:
-        """The latest replays, newest first."""
-
-    async def remove(self, tenant: str, identifier: str) -> ReplayView | None:
-        """Delete a replay that has ended; None where there is none of that id."""
+from headwater.graphql.services import ReplayView
 
 
 @strawberry.enum(description="How far a replay, one of its steps, or a recapture has come. COMPLETE and FAILED are final.")

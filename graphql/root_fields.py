@@ -25,7 +25,7 @@ COSTLY = {"costly": True}
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may use a root field. `in_namespaces`: a caller who has the scope in some namespaces only may use it, and sees only these."""
+    """The access to a root field. `in_namespaces`: a caller with the scope in some namespaces may use it, and sees only these."""
 
     scope: Scope
     in_namespaces: bool

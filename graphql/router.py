@@ -56,8 +56,9 @@ class _Router(GraphQLRouter[Context, Any]):
 def build_router(context_getter: Callable[..., Context | Awaitable[Context]], read: Callable[[bytes], Any]) -> GraphQLRouter[Context, Any]:
     """The router of `POST /graphql`. `context_getter` is a FastAPI dependency that makes the context from the request's credential.
 
-    `read` parses a body, and raises what it refuses. Queries come by POST alone, so that no link can cause one, and subscriptions by
-    WebSocket alone; there is no console, since it would load scripts of others.
+    `read` parses a body, and raises its refusals. Queries come by POST only, so that no link can cause one, and subscriptions by
+    WebSocket only. There is no console, because it would load foreign scripts.
+
     """
     router = _Router(
         schema, path="/graphql", context_getter=context_getter, graphql_ide=None, allow_queries_via_get=False,

@@ -23,7 +23,7 @@ def _given(value: Any) -> int:
     if digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS:
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 1 << 63:
-        # One of ours, or the caller would be told of a fault of the service.
+        # An error of Headwater: any other would look like a fault of the service.
         raise InvalidQueryError("The number of a record is a whole number below 2^63, or its digits.", field="row", hint='As 7 or "7".')
     return value
 

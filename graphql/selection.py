@@ -1,4 +1,4 @@
-"""What a query asks of a field's answer, so that what it does not ask for need not be read."""
+"""The fields that a query selects. Other fields of an answer need not be read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def asks(info: Info, field: str, names: Collection[str]) -> bool:
-    """Whether one of `names` is asked for in a list or object `field` of the answer; what a directive may leave out counts as asked for."""
+    """Return whether a query selects one of `names` in a list or object `field` of the answer. Fields with directives count."""
     selections = [one for chosen in info.selected_fields for one in _fields(chosen.selections) if one.name == field]
     return any(one.name in names for chosen in selections for one in _fields(chosen.selections))
 

@@ -1,7 +1,7 @@
-"""What callers are told as it happens: runs, captures, replays, and how far the service has come. Over graphql-transport-ws.
+"""Subscriptions over graphql-transport-ws: runs, captures, replays, recaptures, and the progress of the service.
 
-A subscription is held to what a query is: each time that there is something to tell, the caller is identified anew, and everything is
-looked up and masked for him as he is then. What is told is what there is at that time; of two changes in between, he is told one.
+The rules are those of queries. Before each message the caller is identified again, and everything is looked up and masked for the caller's
+present rights. A message shows the present state. Of two changes in between, the first may be left out.
 """
 
 # mypy: disable-error-code="untyped-decorator"
@@ -20,17 +20,17 @@ from typing import Any, Protocol, TypeVar
 import strawberry
 from strawberry import UNSET
 
-from headwater.errors import InvalidQueryError, UnsupportedError
+from headwater.errors import InvalidQueryError
 from headwater.graph import model
 from headwater.graph.access.scopes import Scope
 from headwater.graph.model import NodeKind
 from headwater.graphql.context import Context
 from headwater.graphql.limits import MAX_PAGE, bounded
-from headwater.graphql.mutation import replay_service
 from headwater.graphql.query import audit_differences
-from headwater.graphql.recaptures import Recapture, RecaptureView, recapture_service
-from headwater.graphql.replays import Replay, ReplayView
+from headwater.graphql.recaptures import Recapture
+from headwater.graphql.replays import Replay
 from headwater.graphql.root_fields import subscription
+from headwater.graphql.services import RecaptureView, ReplayView, available
 from headwater.graphql.types import Info, Node
 
 
@@ -42,9 +42,9 @@ class _Identified(Protocol):
 _View = TypeVar("_View", bound=_Identified)
 _View_co = TypeVar("_View_co", bound=_Identified, covariant=True)
 
-_PAUSE = 1.0  # seconds between two looks at what nobody tells of
-_AT_ONCE = 500  # nodes that are told together
-_REMEMBERED = 20_000  # nodes of which a subscription knows what it told
+_PAUSE = 1.0  # seconds between two looks at services that announce nothing
+_AT_ONCE = 500  # nodes in one message
+_REMEMBERED = 20_000  # nodes whose last message a subscription remembers
 _MOST_STATES = 20
 
 
@@ -102,7 +102,9 @@ class Subscription:
         def state_of(view: ReplayView) -> Any:
             return [view.state, [[step.job, step.state] for step in view.steps], view.error]
 
-        async with aclosing(_further(info, lambda: replay_service(info), id or None, size, state_of)) as changes:
+        async with aclosing(
+            _further(info, lambda: available(info.context.services.replays, "Replays"), id or None, size, state_of)
+        ) as changes:
             async for views in changes:
                 await audit_differences(info, views)
                 yield [Replay.of(view) for view in views]
@@ -115,13 +117,15 @@ class Subscription:
         def state_of(view: RecaptureView) -> Any:
             return [view.state, view.error]
 
-        async with aclosing(_further(info, lambda: recapture_service(info), id or None, size, state_of)) as changes:
+        async with aclosing(
+            _further(info, lambda: available(info.context.services.recaptures, "Recaptures"), id or None, size, state_of)
+        ) as changes:
             async for views in changes:
                 yield [Recapture.of(view) for view in views]
 
     @subscription("How far the service has come, at once and each time that it has come further.", scope=Scope.READ, in_namespaces=True)
     async def progress(self, info: Info) -> AsyncGenerator[Progress, None]:
-        """Of the tenant."""
+        """Only the tenant's."""
         sent: Progress | None = None
         while True:
             context = info.context
@@ -142,7 +146,7 @@ class _Listed(Protocol[_View_co]):
 async def _further(
     info: Info, service: Callable[[], _Listed[_View]], identifier: str | None, size: int, state_of: Callable[[_View], Any]
 ) -> AsyncGenerator[list[_View], None]:
-    """What a service lists, as it stands; then what is new there, or has come further."""
+    """Yield the items that a service lists, then new and changed ones."""
     known: dict[str, str] = {}
     while True:
         if identifier:
@@ -161,10 +165,9 @@ async def _further(
 
 async def _changed(context: Context, job: str | None, state_of: Callable[[model.Node], Any]) -> AsyncGenerator[list[Node], None]:
     """Runs for which `state_of` gives something, and something else than at the last turn."""
-    if context.live is None:
-        raise UnsupportedError("Nothing is told as it happens here.", hint="Subscribe at a running service, by a WebSocket.")
+    runs = available(context.services.news, "News", "Subscribe at a running service, by a WebSocket.").runs()
     known: OrderedDict[str, str] = OrderedDict()
-    async with aclosing(context.live.runs()) as news:
+    async with aclosing(runs) as news:
         async for ids in news:
             if not ids:
                 yield []

@@ -1,4 +1,4 @@
-"""The types of the graph, each a view of a domain object. What costs a query of its own (containers, names) waits until asked for."""
+"""The types of the graph, each a view of a domain object. Fields with a query of their own (containers, names) run it if selected."""
 
 # mypy: disable-error-code="untyped-decorator"
 # strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
@@ -80,7 +80,7 @@ def _stated(root: Edge, info: Info) -> JSON:
 
 @strawberry.type(description="A link, in the direction in which data flows. `first` and `last` are when it was stated, and by which run.")
 class Edge:
-    """One exists for each source, destination and kind. `first` and `last`: when it was first and last stated, and by which run."""
+    """One exists for each source, destination and kind. `first` and `last` are the times and runs of its first and last statement."""
 
     src: strawberry.ID
     dst: strawberry.ID

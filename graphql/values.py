@@ -1,7 +1,7 @@
 """Values of records as JSON that every client reads alike.
 
-JavaScript rounds integers beyond 2^53 and JSON has no NaN, infinity, decimal, time or bytes: these become text, so that a value shown
-is the value stored.
+JavaScript rounds integers beyond 2^53. JSON has no NaN, infinity, decimal, time or bytes. These values become text, so that the shown
+value is the stored one.
 """
 
 from __future__ import annotations

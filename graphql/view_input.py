@@ -1,4 +1,4 @@
-"""What a view is asked through the schema: focus, direction, levels, masks, time."""
+"""The parameters of a view in the schema: focus, direction, levels, masks, time."""
 
 # mypy: disable-error-code="untyped-decorator"
 # strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.

@@ -66,7 +66,7 @@ class ViewQuery:
         first: int = 100,
         after: str | None = UNSET,
     ) -> ImpactPage:
-        """Of `records` where they are given."""
+        """The impact of `records` if they are given."""
         return await impact_page(info, list(focus or ()), records or None, direction, depth, first, after or None)
 
     @query(

@@ -31,10 +31,7 @@ from headwater.graph.model.declaration import Aspect
 from headwater.graph.prov import ProvFormat
 from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
-from headwater.graphql.recaptures import RecaptureService, RecaptureView
-from headwater.graphql.registrations import RegistrationView
-from headwater.graphql.replays import DifferenceView, ReplayView, StepView
-from headwater.graphql.trace_jobs import TraceJobView
+from headwater.graphql.services import DifferenceView, RecaptureService, RecaptureView, RegistrationView, ReplayView, StepView, TraceJobView
 from headwater.spark_listener.invocation import script_sha256
 
 

@@ -224,11 +224,12 @@ def _ask_here(workspace: Workspace) -> Ask:
         from headwater.graph.access.scopes import unrestricted
         from headwater.graphql.context import Context
         from headwater.graphql.schema import schema
+        from headwater.graphql.services import Services
 
         context = Context(
             tenant=DEFAULT_TENANT, graph=workspace.graph, records=workspace.records, require=unrestricted, store="",
             pending=lambda: workspace.projector.pending(DEFAULT_TENANT),
-            declarations=DeclarationIntake(workspace.log, workspace.graph),
+            services=Services(declarations=DeclarationIntake(workspace.log, workspace.graph)),
         )  # fmt: skip
         result = await schema.execute(document, variable_values=variables, context_value=context)
         if result.errors:

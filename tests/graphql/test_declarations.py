@@ -40,4 +40,4 @@ def test_a_declaration_reaches_the_graph_by_way_of_the_log(tmp_path: Path) -> No
 
 
 async def test_declaring_needs_a_service_that_takes_declarations(context, refused) -> None:
-    assert "not taken by this service" in (await refused(DECLARE, of=context(), declaration={})).message
+    assert "not available here" in (await refused(DECLARE, of=context(), declaration={})).message

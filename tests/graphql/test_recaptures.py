@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from headwater.graphql.services import Services
+
 START = 'mutation { startRecapture(dataset: "/data/out") { id dataset state outputs files left { dataset reason } } }'
 
 
@@ -46,7 +48,7 @@ class Service:
 
 async def test_a_recapture_is_handed_to_the_service_with_the_tenant_of_the_credential(ask, context):
     service = Service()
-    of = context(recaptures=service)
+    of = context(services=Services(recaptures=service))
     assert (await ask(START, of=of))["startRecapture"] == {
         "id": "1", "dataset": "/data/out", "state": "COMPLETE", "outputs": ["/data/out"], "files": 3,
         "left": [{"dataset": "dataset:file:/data/log", "reason": "it was refused"}],

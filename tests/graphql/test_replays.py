@@ -6,6 +6,7 @@ import pytest
 
 from headwater.backend.rerun.replay import KINDS
 from headwater.graphql.replays import ReplayKind
+from headwater.graphql.services import Services
 
 START = """mutation ($dataset: String!, $where: String, $rows: [RowRef!]) {
   startReplay(dataset: $dataset, where: $where, rows: $rows) { id state steps { job state } differences { before after columns } } }"""
@@ -62,14 +63,14 @@ class Service:
 
 async def test_a_replay_is_handed_to_the_service_with_the_tenant_of_the_credential(ask, context):
     service = Service()
-    data = await ask(START, of=context(replays=service), dataset="raw", rows=[{"file": "file:/a.csv", "row": 7}])
+    data = await ask(START, of=context(services=Services(replays=service)), dataset="raw", rows=[{"file": "file:/a.csv", "row": 7}])
     assert service.started == [("default", "raw", None, [("file:/a.csv", 7)], None)]
     assert data["startReplay"]["state"] == "QUEUED"
     assert data["startReplay"]["differences"] == [{"before": {"wind": 1048.36}, "after": None, "columns": ["wind"]}]
 
 
 async def test_a_replay_without_a_selection_is_refused(refused, context):
-    error = await refused(START, of=context(replays=Service()), dataset="raw")
+    error = await refused(START, of=context(services=Services(replays=Service())), dataset="raw")
     assert error.extensions["field"] == "where"
 
 
@@ -79,7 +80,7 @@ async def test_a_kind_and_its_edits_are_handed_over(ask, context):
         'mutation { startReplay(kind: WHAT_IF, dataset: "raw", where: "k = 1", output: "out",'
         ' edits: [{column: "v", value: "5"}, {column: "w"}]) { id } verify: startReplay(kind: VERIFY, output: "out") { id } }'
     )
-    await ask(document, of=context(replays=service))
+    await ask(document, of=context(services=Services(replays=service)))
     what_if = {"kind": "what-if", "dataset": "raw", "where": "k = 1", "rows": [], "output": "out", "edits": {"v": "5", "w": None}}
     verify = {"kind": "verify", "dataset": None, "where": None, "rows": [], "output": "out", "edits": {}}
     assert service.started == [("default", what_if), ("default", verify)]
@@ -101,7 +102,9 @@ async def test_without_a_replay_service_the_answer_says_so(refused, document):
 async def test_replays_can_be_looked_at(ask, context):
     service = Service()
     await service.start("default", "raw", "true", [], None)
-    data = await ask('{ replay(id: "1") { state } replays { id } none: replay(id: "2") { id } }', of=context(replays=service))
+    data = await ask(
+        '{ replay(id: "1") { state } replays { id } none: replay(id: "2") { id } }', of=context(services=Services(replays=service))
+    )
     assert data == {"replay": {"state": "QUEUED"}, "replays": [{"id": "1"}], "none": None}
 
 
@@ -109,5 +112,9 @@ async def test_a_replay_is_removed_and_its_rows_are_not_told_again(ask, context)
     service = Service()
     await service.start("default", "raw", "true", [], None)
     asked = 'mutation { removeReplay(id: "1") { id differences { before } } none: removeReplay(id: "2") { id } }'
-    assert await ask(asked, of=context(replays=service)) == {"removeReplay": {"id": "1", "differences": []}, "none": None}
+    of = context(services=Services(replays=service))
+    assert await ask(asked, of=of) == {
+        "removeReplay": {"id": "1", "differences": []},
+        "none": None,
+    }
     assert service.known == {}

@@ -23,7 +23,6 @@ PRESENT = {
     ("graph/trace", "python"): 15,
     ("graph/views", "python"): 20,
     ("spark_listener/capture", "python"): 7,
-    ("graphql", "python"): 18,
     ("headwater", "python"): 8,
     ("README.md", "markdown"): 16,
     ("CHANGELOG.md", "markdown"): 34,

@@ -1,0 +1,261 @@
+"""The services behind the schema: the interface of each, and the object that gives them to the resolvers of one request.
+
+`backend/app.py` fills `Services` for each caller. The methods accept the tenant of the credential. A service may be missing, as on the
+command line: a resolver takes it by `available`, which refuses the question then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from headwater.errors import UnsupportedError
+from headwater.graph.trace.answer import TraceAnswer, TraceRequest
+
+if TYPE_CHECKING:
+    from headwater.graphql.administration import KeyWanted, NamedKey, NewKey, People, Tenant
+    from headwater.graphql.audit_log import AuditPage, AuditQuestion, AuditVerification
+
+_S = TypeVar("_S")
+
+
+class StepView(Protocol):
+    """One program of a replay."""
+
+    @property
+    def job(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+
+
+class DifferenceView(Protocol):
+    """A row that the replay changed; None on the side that has no such row."""
+
+    @property
+    def dataset(self) -> str: ...
+    @property
+    def before(self) -> Mapping[str, Any] | None: ...
+    @property
+    def after(self) -> Mapping[str, Any] | None: ...
+    @property
+    def columns(self) -> Sequence[str]: ...
+
+
+class ReplayView(Protocol):
+    """A replay. Times are ISO 8601 in UTC; `state` is a value of `ReplayState`."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def started_at(self) -> str: ...
+    @property
+    def ended_at(self) -> str | None: ...
+    @property
+    def shadow(self) -> str: ...
+    @property
+    def error(self) -> str | None: ...
+    @property
+    def steps(self) -> Sequence[StepView]: ...
+    @property
+    def differences(self) -> Sequence[DifferenceView]: ...
+
+
+class ReplayService(Protocol):
+    """Runs pipelines again without the records of a selection. The tenant comes from the credential."""
+
+    async def start(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> str:
+        """Queue a replay and return its id at once. `rows` are (file, 0-based row); `output` is the dataset to compare, where one is."""
+
+    async def start_kind(
+        self,
+        tenant: str,
+        *,
+        kind: str,
+        dataset: str | None,
+        where: str | None,
+        rows: Sequence[tuple[str, int]],
+        output: str | None,
+        edits: Mapping[str, str | None],
+    ) -> str:
+        """Queue a replay of a kind, and return its id at once. `edits` are new values by column, as text; None is NULL."""
+
+    async def get(self, tenant: str, identifier: str) -> ReplayView | None:
+        """Return a replay, or None."""
+
+    async def list(self, tenant: str, first: int) -> Sequence[ReplayView]:
+        """The latest replays, newest first."""
+
+    async def remove(self, tenant: str, identifier: str) -> ReplayView | None:
+        """Delete a replay that has ended, and return it, or None."""
+
+
+class RecaptureView(Protocol):
+    """A recapture. Times are ISO 8601 in UTC; `state` is a value of `ReplayState`."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def dataset(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def started_at(self) -> str: ...
+    @property
+    def ended_at(self) -> str | None: ...
+    @property
+    def error(self) -> str | None: ...
+    @property
+    def outputs(self) -> Sequence[str]: ...
+    @property
+    def files(self) -> int: ...
+    @property
+    def left(self) -> Mapping[str, str]: ...
+
+
+class RecaptureService(Protocol):
+    """Runs programs again for the lineage of their records. The tenant comes from the credential."""
+
+    async def start(self, tenant: str, dataset: str) -> str:
+        """Queue a recapture and return its id at once."""
+
+    async def get(self, tenant: str, identifier: str) -> RecaptureView | None:
+        """Return a recapture, or None."""
+
+    async def list(self, tenant: str, first: int) -> Sequence[RecaptureView]:
+        """The latest, newest first."""
+
+    async def possible(self, tenant: str, datasets: Iterable[str]) -> Sequence[str]:
+        """The datasets for which the caller may start a recapture."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationView:
+    """A registered program. `script` is the name of its file; `at` is ISO 8601 in UTC."""
+
+    id: str
+    namespace: str
+    job: str
+    script: str
+    sha256: str
+    by_operator: bool
+    is_unchanged: bool
+    at: str
+
+
+class RegistrationService(Protocol):
+    """Knows the programs of a home."""
+
+    async def programs(self, tenant: str) -> Sequence[RegistrationView]:
+        """All of a tenant, by job."""
+
+
+class TraceJobView(Protocol):
+    """A trace that runs as a job. Times are ISO 8601 in UTC; `state` is a value of `TraceJobState`."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def request(self) -> TraceRequest: ...
+    @property
+    def started_at(self) -> str: ...
+    @property
+    def ended_at(self) -> str | None: ...
+    @property
+    def progress(self) -> Sequence[str]: ...
+    @property
+    def error(self) -> str | None: ...
+    @property
+    def answer(self) -> TraceAnswer | None: ...
+
+
+class TraceJobService(Protocol):
+    """Follows large traces. Tenant and caller come from the credential."""
+
+    async def start(self, tenant: str, request: TraceRequest) -> TraceJobView:
+        """Queue a job."""
+
+    async def get(self, tenant: str, identifier: str) -> TraceJobView | None:
+        """Return the caller's job, or None."""
+
+    async def cancel(self, tenant: str, identifier: str) -> TraceJobView | None:
+        """End a job."""
+
+
+class DeclarationService(Protocol):
+    """Accepts declarations, and raises its refusals."""
+
+    async def declare(self, tenant: str, document: Mapping[str, Any]) -> int:
+        """Accept a document. Return its offset in the log, once it is durable."""
+
+
+class AdminService(Protocol):
+    """Administers for one caller: one tenant, or all for the owner of the home. All methods may block, and raise `HeadwaterError`."""
+
+    def keys(self) -> Sequence[NamedKey]:
+        """Return present and past keys, latest first."""
+
+    def tenants(self) -> Sequence[Tenant]:
+        """By name."""
+
+    def people(self) -> People:
+        """Return the grants of the caller's tenant."""
+
+    def create(self, wanted: KeyWanted) -> NewKey:
+        """Make a key."""
+
+    def rotate(self, identifier: str, overlap_hours: float, days: float | None) -> NewKey:
+        """Replace the key with an id."""
+
+    def revoke(self, identifier: str) -> NamedKey:
+        """Revoke the key with an id."""
+
+
+class AuditReader(Protocol):
+    """Reads the audit log for one caller: the lines of one tenant, or of all for the owner of the home."""
+
+    async def entries(self, asked: AuditQuestion) -> AuditPage:
+        """Return the latest matching entries."""
+
+    async def verify(self) -> AuditVerification:
+        """Follow the links of the latest files.
+
+        Raises:
+            UnavailableError: somebody else has it done just now.
+        """
+
+
+class News(Protocol):
+    """Announces writes to the graph."""
+
+    def runs(self) -> AsyncGenerator[list[str], None]:
+        """First nothing; then ids of runs that were written, of any tenant."""
+
+
+@dataclass(kw_only=True)
+class Services:
+    """The services for one caller. None: there is no such service here."""
+
+    replays: ReplayService | None = None
+    recaptures: RecaptureService | None = None
+    trace_jobs: TraceJobService | None = None
+    registrations: RegistrationService | None = None
+    declarations: DeclarationService | None = None
+    administration: AdminService | None = None
+    audit_log: AuditReader | None = None
+    news: News | None = None
+
+
+def available(service: _S | None, name: str, hint: str = "Start the service with: headwater serve") -> _S:
+    """Return a service.
+
+    Raises:
+        UnsupportedError: it is missing. `name` is the subject of the message, in the plural.
+    """
+    if service is None:
+        raise UnsupportedError(f"{name} are not available here.", hint=hint)
+    return service
