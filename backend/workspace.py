@@ -193,9 +193,11 @@ class Workspace:
         """
         from headwater.graph.trace import trace
         from headwater.graph.trace.on_spark.connection import SparkConnection
-        from headwater.graph.trace.on_spark.walk import walking
+        from headwater.graph.trace.on_spark.walk import open_spark_session
 
-        return await trace(self.graph, self.records, tenant, request, elsewhere=partial(walking, SparkConnection(spark), say=say))
+        return await trace(
+            self.graph, self.records, tenant, request, session_factory=partial(open_spark_session, SparkConnection(spark), say=say)
+        )
 
     def replays(self, trace: Tracer | None = None, turn: asyncio.Lock | None = None) -> Replays:
         """The replays of this home; `trace` answers their questions, where it is not this process that does; `turn` is whose turn it is."""

@@ -94,12 +94,12 @@ def _asked(folder: Path, place: str) -> dict[str, Any]:
         else:
             from headwater.backend.traces.spark_session import spark_session
             from headwater.graph.trace.on_spark.connection import SparkConnection
-            from headwater.graph.trace.on_spark.walk import walking
+            from headwater.graph.trace.on_spark.walk import open_spark_session
 
             spark = stack.enter_context(spark_session(place))
             connection = SparkConnection(spark, shares_files=True)
             began = time.perf_counter()
-            answer = asyncio.run(trace(None, store, "default", request, elsewhere=partial(walking, connection)))
+            answer = asyncio.run(trace(None, store, "default", request, session_factory=partial(open_spark_session, connection)))
             driver = _driver(spark)
         seconds = round(time.perf_counter() - began, 1)
     store.close()

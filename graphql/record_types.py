@@ -16,7 +16,7 @@ from headwater.graph.trace.answer import Hop as DomainHop
 from headwater.graph.trace.answer import Row as DomainRow
 from headwater.graph.trace.answer import RowPage as DomainRowPage
 from headwater.graph.trace.answer import TracedRecord as DomainRecord
-from headwater.graph.trace.lineage_path import path_graph
+from headwater.graph.trace.lineage_path import make_path_graph
 from headwater.graph.views.request import at_most
 from headwater.graphql.limits import MAX_RECORDS, MAX_ROWS, bounded
 from headwater.graphql.root_fields import COSTLY
@@ -253,7 +253,7 @@ class Trace:
     @strawberry.field(description="The datasets and jobs on the path, and, where a column was asked for, the columns that it goes through.")
     async def graph(self, info: Info) -> LineageGraph:
         """Made only when asked for."""
-        graph = await path_graph(info.context.graph, info.context.tenant, self.answer, column=self.column, forward=self.forward)
+        graph = await make_path_graph(info.context.graph, info.context.tenant, self.answer, column=self.column, forward=self.forward)
         info.context.loaders.budget.spend(len(graph.nodes))
         return LineageGraph.of(graph)
 

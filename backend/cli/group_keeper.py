@@ -54,7 +54,7 @@ def _keep(records: AssociationStore, number: int, capture: str, seconds: float) 
         timers[-1].start()
 
     try:
-        kept = keep_groups(records, DEFAULT_TENANT, capture, begun=begun)
+        kept = keep_groups(records, DEFAULT_TENANT, capture, start_task=begun)
     finally:
         for timer in timers:
             timer.cancel()

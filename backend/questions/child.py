@@ -34,7 +34,7 @@ from headwater.graph.records import AssociationStore, Wanted
 from headwater.graph.stores import GraphStore
 from headwater.graph.trace.answer import RowPage, TraceAnswer
 from headwater.graph.trace.questions import DirectQuestions, Questions, RowsRequest
-from headwater.graph.trace.tracer import Tracer, tracer_of
+from headwater.graph.trace.tracer import Tracer, get_tracer
 
 _REPEAT_SECONDS = 0.02  # interval of interrupts for an abandoned question, which may be between two statements
 _log = logging.getLogger("headwater.questions")
@@ -51,7 +51,7 @@ class Answerer:
         self._settings = settings
         self._records = association_store(settings, settings.folder.registry)
         self._of_tenants: dict[str, AssociationStore] = {}
-        self._tracer: Tracer = tracer_of(self._records)  # so that the first question finds a database
+        self._tracer: Tracer = get_tracer(self._records)  # so that the first question finds a database
         self._memory = settings.question_bytes
         self._asked: asyncio.Queue[Ask] = asyncio.Queue()
         self._lock = threading.Lock()  # guards the next two: an interrupt must never meet the next question
@@ -89,7 +89,7 @@ class Answerer:
             with self._lock:
                 if self._at != number:
                     return
-                for tracer in (self._tracer, *map(tracer_of, list(self._of_tenants.values()))):
+                for tracer in (self._tracer, *map(get_tracer, list(self._of_tenants.values()))):
                     tracer.interrupt()
             time.sleep(_REPEAT_SECONDS)
 
@@ -130,7 +130,7 @@ class Answerer:
             return TracesBySize(self._settings, self._graph, records, lambda line: self._send(Part(ask.number, line.encode())))
         if self._settings.spark_master is None:
             return DirectQuestions(self._graph, records)
-        return DirectQuestions(self._graph, records, elsewhere=refusing_large, larger_than=self._settings.spark_trace_rows)
+        return DirectQuestions(self._graph, records, session_factory=refusing_large, larger_than=self._settings.spark_trace_rows)
 
     async def _export(self, ask: Ask, records: AssociationStore) -> int:
         """Send a document. Return the number of records in it."""

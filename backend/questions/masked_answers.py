@@ -22,11 +22,11 @@ from headwater.graph.model import Node, NodeKind
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 from headwater.graph.trace.answer import Origin, RowPage, TraceAnswer, TracedRecord, TraceRequest
-from headwater.graph.trace.hops import without_reasons
-from headwater.graph.trace.predicate import checked, mentioned
+from headwater.graph.trace.hops import remove_reasons
+from headwater.graph.trace.predicate import check_predicate, list_column_names
 from headwater.graph.trace.questions import Questions, RowsRequest
-from headwater.graph.trace.tracer import tracer_of
-from headwater.graph.trace.value_sources import asked_of
+from headwater.graph.trace.tracer import get_tracer
+from headwater.graph.trace.value_sources import find_predicate_scope
 from headwater.graph.views import TagReach, is_same_or_within, names_above
 
 SHOWN = "(masked)"
@@ -87,7 +87,7 @@ class MaskedQuestions:
             return replace(record, values=_without(record.values, known[key])) if known[key] else record
 
         records, selected = [await masked(record) for record in answer.records], [await masked(record) for record in answer.selected]
-        return without_reasons(replace(answer, records=records, selected=selected))
+        return remove_reasons(replace(answer, records=records, selected=selected))
 
     async def permitted(self, tenant: str, request: TraceRequest) -> TraceRequest:
         """The request for the dataset that was checked. Raises like `trace`."""
@@ -97,7 +97,7 @@ class MaskedQuestions:
         """The same, with an empty page of the dataset of the predicate."""
         if request.where is None:
             return request, None
-        asked = await asked_of(self._graph, self._records, tenant, request)
+        asked = await find_predicate_scope(self._graph, self._records, tenant, request)
         page = await self._questions.rows(tenant, RowsRequest(asked.dataset, first=0, origins=True))
         await self._check(tenant, replace(page, origins=[*page.origins, *asked.files]), request.where)
         return asked.request, page
@@ -138,8 +138,8 @@ class MaskedQuestions:
         shown = {name.lower() for name in names} - {name.lower() for name in hidden}
         if where is None:
             return shown
-        with tracer_of(self._records).session(tenant) as session:
-            asked = mentioned(session.database, checked(session.database, where))
+        with get_tracer(self._records).session(tenant) as session:
+            asked = list_column_names(session.database, check_predicate(session.database, where))
         if odd := sorted(asked - shown):
             raise _refused(
                 f"The predicate names {odd[0]}, which is masked or is no column.", field="where", hint="Select by columns that are shown."

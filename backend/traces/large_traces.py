@@ -28,7 +28,7 @@ class TracesBySize(DirectQuestions):
 
     def __init__(self, settings: HomeSettings, graph: GraphStore, records: AssociationStore, say: Callable[[str], None]) -> None:
         self._master = settings.spark_master
-        super().__init__(graph, records, elsewhere=self._on_spark, larger_than=settings.spark_trace_rows)
+        super().__init__(graph, records, session_factory=self._on_spark, larger_than=settings.spark_trace_rows)
         self._here = DirectQuestions(graph, records)
         self._say = say
 
@@ -51,11 +51,11 @@ class TracesBySize(DirectQuestions):
     def _on_spark(self, session: Session) -> Iterator[Session]:
         from headwater.backend.traces.spark_session import spark_session
         from headwater.graph.trace.on_spark.connection import SparkConnection
-        from headwater.graph.trace.on_spark.walk import walking
+        from headwater.graph.trace.on_spark.walk import open_spark_session
 
         assert self._master is not None  # noqa: S101 - else nothing is too large
         self._say(f"This trace is expected to look at {_size(session)}: it is followed by jobs of Spark.")
-        with spark_session(self._master) as spark, walking(SparkConnection(spark), session, say=self._say) as there:
+        with spark_session(self._master) as spark, open_spark_session(SparkConnection(spark), session, say=self._say) as there:
             yield there
 
 
@@ -73,4 +73,8 @@ def refusing_large(session: Session) -> AbstractContextManager[Session]:
 
 def _size(session: Session) -> str:
     """The estimated size of a trace. Counting stops once the answer is clear."""
-    return f"more than {session.expected // _MILLION} million rows" if session.expected >= _MILLION else f"{session.expected:,} rows"
+    return (
+        f"more than {session.expected_rows // _MILLION} million rows"
+        if session.expected_rows >= _MILLION
+        else f"{session.expected_rows:,} rows"
+    )

@@ -301,7 +301,7 @@ class Worker:
 
         try:
             records = self._workspace.records
-            if kept := keep_groups(records, DEFAULT_TENANT, capture, begun=self._begun):
+            if kept := keep_groups(records, DEFAULT_TENANT, capture, start_task=self._begun):
                 _log.info("kept the groups of %d boundaries of capture %s", kept, capture)
             if not records.wanted.waits_for(DEFAULT_TENANT, capture):  # requests are in memory only
                 records.catalog.looked_at(number)
@@ -317,7 +317,7 @@ class Worker:
 
         what = f"boundary {wanted.boundary} of capture {wanted.capture}"
         try:
-            kept = keep_wanted(self._workspace.records, wanted, begun=self._begun)
+            kept = keep_wanted(self._workspace.records, wanted, start_task=self._begun)
             _log.info("%s %s", what, "is kept" if kept else "is left to be found again")
         except Exception as error:  # noqa: BLE001 - what is wrong with one table does not hold up the others; interrupting raises too
             if self._waiting and not self._stopping.is_set():

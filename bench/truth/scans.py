@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from bench.truth.replay import Record
 from headwater.graph.trace import Semantics
-from headwater.graph.trace.record_places import placed
+from headwater.graph.trace.record_places import locate_references
 from headwater.graph.trace.step.backward import Backward
-from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.tracer import get_tracer
 
 if TYPE_CHECKING:
     from headwater.graph.records import AssociationStore
@@ -19,18 +19,18 @@ Scans = Mapping[int, tuple[str, frozenset[Record]]]  # operator → URI that it 
 
 def records_by_scan(store: AssociationStore, tenant: str, capture: str, file: str, row: int, semantics: Semantics) -> Scans:
     """All scans of a capture, with those of their records that a row which it wrote comes from."""
-    with tracer_of(store).session(tenant) as session:
-        known = session.capture(capture)
+    with get_tracer(store).session(tenant) as session:
+        known = session.get_capture(capture)
         place = next(place for place, kept in enumerate(known.files) if kept.block.path == file)
-        number = session.written(known, place).number
-        begin = session.table(f"SELECT 0::BIGINT AS origin, {number}::BIGINT AS file, {row}::BIGINT AS row")
+        number = session.get_written_file(known, place).number
+        begin = session.make_table(f"SELECT 0::BIGINT AS origin, {number}::BIGINT AS file, {row}::BIGINT AS row")
         scans = sorted(operator.id for operator in known.plan.operators.values() if operator.op == "Scan")
-        step = Backward(session, known, witness=semantics is Semantics.WITNESS, towards=known.plan.above(scans))
+        step = Backward(session, known, witness=semantics is Semantics.WITNESS, goal_operators=known.plan.find_operators_above(scans))
         found: dict[int, set[Record]] = {scan: set() for scan in scans}
         for (scan, _), tables in step.run(begin, {number: place}).scans.items():
             source = known.source(known.plan.operators[scan].source)
             for table in tables:
-                located = placed(session, known, source, table)
+                located = locate_references(session, known, source, table)
                 rows = session.database.execute(f"SELECT file, row FROM {located}").fetchall()
                 found[scan] |= {(session.files[number].block.path, row) for number, row in rows}
         paths = {scan: known.source(known.plan.operators[scan].source).path for scan in scans}

@@ -67,20 +67,20 @@ class RecordStatements:
             self._files[file.number] = self._file(node.id, file.block)
         for dataset in (self._traced.dataset, *self._traced.datasets):
             describe_dataset(statements, dataset)
-        directed = [(pair[:2], pair[2:]) for pair in self._traced.between_selected()]
+        directed = [(pair[:2], pair[2:]) for pair in self._traced.read_selected_pairs()]
         self._circular = frozenset((*first, *second) for first, second in on_circles(directed))
 
     def items(self) -> Iterator[Statement]:
         """Every record, and what it derives from."""
         traced = self._traced
-        yield from self._entities(traced.selected())
-        yield from self._entities(traced.reached())
-        for pair in traced.pairs():
+        yield from self._entities(traced.read_selected())
+        yield from self._entities(traced.read_reached())
+        for pair in traced.read_pairs():
             yield self._derivation(pair)
-        for file, row, vague in traced.vague():
+        for file, row, vague in traced.uncertain_pairs():
             yield self._was_derived(self._name(file, row), iri(self._files[vague].partition), file)
         for dataset in traced.datasets:
-            for file, row in traced.selected():
+            for file, row in traced.read_selected():
                 yield self._was_derived(self._name(file, row), iri(dataset), file)
 
     def _entities(self, places: Iterator[tuple[int, int]]) -> Iterator[Statement]:

@@ -1,6 +1,6 @@
 """Tracing: which records a record came from, and where it went.
 
-`trace` and `preview` load DuckDB when they are first used; the types of an answer do not. Which module to open:
+`trace` and `preview` load DuckDB when they are first used; the types of an answer do not. Modules by subject:
 
     a question and its answer     answer, engine; preview (rows to pick from); questions (both, as a service asks them); selection and
                                   predicate (the records to begin with), functions (that a predicate may use); datasets (its files),
@@ -10,7 +10,7 @@
     from capture to capture       upstream, downstream, paths_between (to a target), links, hops, lineage_path, expressions (on the path),
                                   merge_actions (what MERGE did to a row); writers_by_row_number and writers_by_place; coarse_hops (where
                                   only datasets are known)
-    files that unknown runs wrote rewrites/: former_files and later_files of tables with row numbers; tables (what a walk knows of them)
+    files that unknown runs wrote rewrites/: former_files and later_files of tables with row numbers; tables (their row numbers)
     files that were moved         moved_files
     a captured plan               plan
     within one capture            step/: backward, forward; frames and windows; row_matches (semi-joins, subqueries); set_operations
@@ -21,8 +21,8 @@
     rows that no run wrote        recompute/: boundary_rows (groups computed again), spec (their SQL), group_keys, relation (joins below),
                                   whole_scan (all records of a scan); group_keeper and large_groups (groups that are kept
                                   before their source changes)
-    records of files              file_checks (files compared with what the run read), record_places and scan_tables (the records that
-                                  references stand for); the formats are in `graph/files`
+    records of files              file_checks (files compared with what the run read), record_places and scan_tables (the records of
+                                  references); the formats are in `graph/files`
     Spark's meaning in DuckDB     translate; the rest is in `graph/duck`
 """
 

@@ -36,16 +36,16 @@ class Grain(StrEnum):
 class TraceRequest:
     """A question to a trace.
 
-    - `dataset`: an id, a name or a path that a job read or wrote
-    - `where`: a predicate over its columns, in DuckDB SQL
-    - `rows`: records, as (file, row)
-    - `column`: asks for the witness of one column
-    - `to`: keeps the records of one dataset, which need not be a source
-    - `limit`: most records in the answer
-    - `values`: read the values of the records found
-    - `selected_values`: read the values of the records in `rows`
-    - `as_of`: an earlier state: an instant (UTC), a run that wrote or read the dataset, a version of the graph, a snapshot
-    - `origins`: add the files that the values come from
+    - `dataset`: an id, a name or a path that a job read or wrote.
+    - `where`: a predicate over its columns, in DuckDB SQL.
+    - `rows`: records, as (file, row).
+    - `column`: asks for the witness of one column.
+    - `to`: keeps the records of one dataset, which need not be a source.
+    - `limit`: most records in the answer.
+    - `values`: read the values of the records found.
+    - `selected_values`: read the values of the records in `rows`.
+    - `as_of`: an earlier state: an instant (UTC), a run that wrote or read the dataset, a version of the graph, a snapshot.
+    - `origins`: add the files that the values come from.
     """
 
     dataset: str
@@ -117,10 +117,10 @@ class Step:
 class Hop:
     """A run on the path: the dataset that it wrote, its inputs, and the operations in between, outermost first.
 
-    - `records`: distinct output records of this run that are part of the trace
-    - `expressions`: expressions that computed the requested column (all columns, without a request), through every run
-    - `recaptured`: when the program ran again for this lineage, and wrote the same files
-    - `tasks`: ids of the tasks that wrote these records, if the capture knows them; at most `MOST_TASKS`
+    - `records`: distinct output records of this run that are part of the trace.
+    - `expressions`: expressions that computed the requested column (all columns, without a request), through every run.
+    - `recaptured`: when the program ran again for this lineage, and wrote the same files.
+    - `tasks`: ids of the tasks that wrote these records, if the capture knows them; at most `MOST_TASKS`.
     """
 
     job: str

@@ -36,7 +36,10 @@ _COMPARED = 1_000  # names before and after a wrong name that are compared with 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a dataset: its files at that time, by path, how to read them, and the number of records per file if a run wrote it."""
+    """A version of a dataset: its files at that time, by path, and how to read them.
+
+    `rows` is the number of records per file, if a run wrote the files.
+    """
 
     as_of: AsOf
     files: Sequence[KnownFile]
@@ -53,22 +56,22 @@ class Dataset:
     path: str
     version: Version | None = None
     table: str | None = None  # the table's name, if it was used to find the dataset
-    within: str = ""  # path of the named partition or file in the dataset; '' for all of it
+    part: str = ""  # path of the named partition or file in the dataset; '' for all of it
 
     @property
     def place(self) -> str:
         """The URI of the dataset, or of the named partition or file in it."""
-        return f"{self.path.rstrip('/')}/{self.within}" if self.within else self.path
+        return f"{self.path.rstrip('/')}/{self.part}" if self.part else self.path
 
     @property
-    def asked_id(self) -> str:
+    def part_id(self) -> str:
         """An id for `find_dataset` that finds the same dataset, partition or file."""
         _, (namespace, name) = parse_id(self.id)
-        return node_id(NodeKind.DATASET, namespace, f"{name.rstrip('/')}/{self.within}") if self.within else self.id
+        return node_id(NodeKind.DATASET, namespace, f"{name.rstrip('/')}/{self.part}") if self.part else self.id
 
-    def has(self, file: KnownFile) -> bool:
+    def contains(self, file: KnownFile) -> bool:
         """Whether a file of the dataset is part of the named partition or file."""
-        return not self.within or file.block.path == self.place or file.block.path.startswith(f"{self.place}/")
+        return not self.part or file.block.path == self.place or file.block.path.startswith(f"{self.place}/")
 
 
 async def find_dataset(session: Session, graph: GraphStore | None, text: str) -> Dataset:
@@ -82,26 +85,26 @@ async def find_dataset(session: Session, graph: GraphStore | None, text: str) ->
     try:
         return await _find(session, graph, text)
     except NotFoundError:
-        for whole, within in wholes(text):
+        for base_name, part in wholes(text):
             with suppress(NotFoundError):
-                return replace(await _find(session, graph, whole), within=within)
+                return replace(await _find(session, graph, base_name), part=part)
         # All commands accept the same names of a dataset.
-        named = await nodes_named(graph, session.tenant, text, [NodeKind.DATASET]) if graph is not None else []
-        if len(named) != 1:
+        nodes = await nodes_named(graph, session.tenant, text, [NodeKind.DATASET]) if graph is not None else []
+        if len(nodes) != 1:
             raise
-        return await _find(session, graph, named[0].id)
+        return await _find(session, graph, nodes[0].id)
 
 
 async def _find(session: Session, graph: GraphStore | None, text: str) -> Dataset:
     """Return the dataset that the whole text names. Raises as `find_dataset`."""
     catalog, tenant = session.store.catalog.datasets, session.tenant
-    others: list[Dataset] = []
+    graph_datasets: list[Dataset] = []
     if graph is not None and not await asyncio.to_thread(_is_known, catalog, tenant, text):
-        others = [dataset for dataset in await _in_graph(graph, tenant, text) if not catalog.called(tenant, dataset.id)]
-    return await asyncio.to_thread(_one, catalog, tenant, text, others)
+        graph_datasets = [dataset for dataset in await _search_graph(graph, tenant, text) if not catalog.called(tenant, dataset.id)]
+    return await asyncio.to_thread(_select_one, catalog, tenant, text, graph_datasets)
 
 
-def shape_of(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
+def find_shape(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
     """Return how the files of a dataset are read, and whether a capture wrote it.
 
     The shape comes from the latest capture that wrote the dataset and states its columns, else from the latest that read it. Captures
@@ -110,23 +113,23 @@ def shape_of(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
     Raises:
         NotFoundError: no capture knows the dataset, and its folder has no data.
     """
-    for shaped, role in product((True, False), ("sink", "source")):
-        if (capture := session.store.catalog.datasets.latest(session.tenant, dataset.id, role, shaped=shaped)) is None:
+    for with_columns, role in product((True, False), ("sink", "source")):
+        if (capture := session.store.catalog.datasets.latest(session.tenant, dataset.id, role, shaped=with_columns)) is None:
             continue
-        manifest = session.capture(capture).manifest
+        manifest = session.get_capture(capture).manifest
         if role == "sink" and manifest.sink is not None:
             return Shape.of_sink(manifest.sink), True
         for source in manifest.sources if role == "source" else ():
             if node_id(NodeKind.DATASET, source.dataset.namespace, source.dataset.name) == dataset.id:
                 return Shape.of_source(source), False
-    listed = session.look.listed(dataset.place)
-    if listed == []:
+    listing = session.look.listed(dataset.place)
+    if listing == []:
         hint = f"A run that failed leaves none; `headwater lineage {dataset.name}` shows the runs that wrote there."
-        raise NotFoundError(f"{dataset.name} has no records: there is no file of data in {shown(dataset.place)}.", hint=hint)
-    return Shape.of_names(block.path for block in listed or ()), False
+        raise NotFoundError(f"{dataset.name} has no records: there is no file of data in {shorten_uri(dataset.place)}.", hint=hint)
+    return Shape.of_names(block.path for block in listing or ()), False
 
 
-def current_files(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
+def list_current_files(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
     """Return the files at the dataset's path now, by path. The session then knows which of their rows are deleted.
 
     Raises:
@@ -135,70 +138,74 @@ def current_files(session: Session, dataset: Dataset, shape: Shape) -> list[Know
         SourceUnavailableError: the storage does not answer.
     """
     # The metadata of a table is in its folder. For other datasets only the named part is listed: a root may end there.
-    listed = format_of(shape.format).listed(session.look, dataset.path if format_of(shape.format).is_table else dataset.place, shape)
-    if listed is None:
-        raise NotFoundError(f"{dataset.name} cannot be read: there is nothing at {shown(dataset.place)} any more.")
-    found = []
-    for file in listed:
-        known = session.known(file.block, dataset.id, shape, file.partition)
+    listing = format_of(shape.format).listed(session.look, dataset.path if format_of(shape.format).is_table else dataset.place, shape)
+    if listing is None:
+        raise NotFoundError(f"{dataset.name} cannot be read: there is nothing at {shorten_uri(dataset.place)} any more.")
+    files = []
+    for file in listing:
+        known_file = session.add_file(file.block, dataset.id, shape, file.partition)
         if file.left_out is not None:
-            session.left_out[known.number] = file.left_out
-        found.append(known)
-    return [file for file in found if dataset.has(file)]
+            session.deleted_rows[known_file.number] = file.left_out
+        files.append(known_file)
+    return [file for file in files if dataset.contains(file)]
 
 
-def in_own_shapes(session: Session, dataset: Dataset, files: Sequence[KnownFile], paths: Iterable[str]) -> list[KnownFile]:
+def apply_writer_shapes(session: Session, dataset: Dataset, files: Sequence[KnownFile], paths: Iterable[str]) -> list[KnownFile]:
     """Return the files. Each file at one of the paths has the shape of its writer, if the files of the dataset have several shapes.
 
     A row that a user names is counted in the way of the file's writer, regardless of the latest writer of other files.
     """
-    named = {uri for path in paths for uri in (uri_of(path), uri_of(Path(os.path.abspath(path))))}
-    asked = {file.block: file for file in files if file.block.path in named and format_of(file.shape.format).shaped_by_file}
-    found = {file.number: file for file in files}
-    for block, writer in session.store.catalog.writers(session.tenant, asked).items():
-        sink, file = session.capture(writer).manifest.sink, asked[block]
+    uris = {uri for path in paths for uri in (uri_of(path), uri_of(Path(os.path.abspath(path))))}
+    named_blocks = {file.block: file for file in files if file.block.path in uris and format_of(file.shape.format).shaped_by_file}
+    files_by_number = {file.number: file for file in files}
+    for block, writer in session.store.catalog.writers(session.tenant, named_blocks).items():
+        sink, file = session.get_capture(writer).manifest.sink, named_blocks[block]
         if sink is None or node_id(NodeKind.DATASET, sink.dataset.namespace, sink.dataset.name) != dataset.id:
             continue
-        own = Shape.of_sink(sink)
-        if not own.columns and (own.format, own.options) == (file.shape.format, file.shape.options):
+        writer_shape = Shape.of_sink(sink)
+        if not writer_shape.columns and (writer_shape.format, writer_shape.options) == (file.shape.format, file.shape.options):
             continue  # the shape of the other files also has the columns
-        if own != file.shape and own.partitions == file.shape.partitions and format_of(own.format).shaped_by_file:
-            found[file.number] = session.files[file.number] = replace(file, shape=own)
-    return [found[file.number] for file in files]
+        if (
+            writer_shape != file.shape
+            and writer_shape.partitions == file.shape.partitions
+            and format_of(writer_shape.format).shaped_by_file
+        ):
+            files_by_number[file.number] = session.files[file.number] = replace(file, shape=writer_shape)
+    return [files_by_number[file.number] for file in files]
 
 
-def named_files(session: Session, dataset: Dataset, shape: Shape, paths: Iterable[str]) -> list[KnownFile]:
+def find_named_files(session: Session, dataset: Dataset, shape: Shape, paths: Iterable[str]) -> list[KnownFile]:
     """Return files of a dataset that cannot be listed here, as the last capture that wrote or read each file knew it.
 
     Raises:
         NotFoundError: no capture knows one of the files.
     """
-    found = []
+    files = []
     for path in dict.fromkeys(paths):
         spellings = [uri_of(path), uri_of(Path(os.path.abspath(path)))]
-        known = [entry for uri in spellings for entry in session.store.catalog.last_known(session.tenant, uri)]
-        block = next((block for block, capture in known if dataset.id in _datasets(session.capture(capture).manifest)), None)
-        block = block or _in_table(session, dataset, shape, spellings)
+        entries = [entry for uri in spellings for entry in session.store.catalog.last_known(session.tenant, uri)]
+        block = next((block for block, capture in entries if dataset.id in _list_dataset_ids(session.get_capture(capture).manifest)), None)
+        block = block or _find_table_file(session, dataset, shape, spellings)
         if block is None:
             raise NotFoundError(f"{path} is no file of {dataset.name} that a capture knows.", hint="Name a file that a run read or wrote.")
-        found.append(session.known(block, dataset.id, shape))
-    return found
+        files.append(session.add_file(block, dataset.id, shape))
+    return files
 
 
-def _in_table(session: Session, dataset: Dataset, shape: Shape, uris: Iterable[str]) -> FileBlock | None:
+def _find_table_file(session: Session, dataset: Dataset, shape: Shape, uris: Iterable[str]) -> FileBlock | None:
     """Return the current block of a data file that a table's metadata names and that no capture knows."""
     try:
-        table = session.table_rows(shape.format, dataset.path)
+        table = session.read_table_rows(shape.format, dataset.path)
         uri = next((uri for uri in uris if table is not None and uri in table.files), None)
         return session.look.block(uri) if uri is not None else None
     except (HeadwaterError, OSError):
         return None
 
 
-def _datasets(manifest: Manifest) -> set[str]:
+def _list_dataset_ids(manifest: Manifest) -> set[str]:
     """Return the node ids of the datasets that a capture read and wrote."""
-    named = [source.dataset for source in manifest.sources] + ([manifest.sink.dataset] if manifest.sink else [])
-    return {node_id(NodeKind.DATASET, dataset.namespace, dataset.name) for dataset in named}
+    names = [source.dataset for source in manifest.sources] + ([manifest.sink.dataset] if manifest.sink else [])
+    return {node_id(NodeKind.DATASET, dataset.namespace, dataset.name) for dataset in names}
 
 
 def is_captured(session: Session, files: Sequence[KnownFile]) -> bool:
@@ -206,7 +213,7 @@ def is_captured(session: Session, files: Sequence[KnownFile]) -> bool:
     return session.store.catalog.knows(session.tenant, (file.block for file in files))
 
 
-def shown(uri: str) -> str:
+def shorten_uri(uri: str) -> str:
     """Return a URI as people write it: the path, for a local file."""
     return uri.removeprefix("file:")
 
@@ -215,71 +222,76 @@ def _is_known(catalog: KnownDatasets, tenant: str, text: str) -> bool:
     return bool(catalog.called(tenant, text) or catalog.named_table(tenant, text))
 
 
-async def _in_graph(graph: GraphStore, tenant: str, text: str) -> list[Dataset]:
+async def _search_graph(graph: GraphStore, tenant: str, text: str) -> list[Dataset]:
     """Return datasets that no capture knows. Their path is their name."""
     if text.startswith(f"{NodeKind.DATASET}:"):
-        return [_of_node(node) for node in await graph.get(tenant, [text])]
-    found = [_of_node(node) for node in (await graph.search(tenant, text, kinds=[NodeKind.DATASET], first=_SEARCHED)).nodes]
-    if not found and "/" not in text:  # a table's folder usually has the name of the table
+        return [_make_from_node(node) for node in await graph.get(tenant, [text])]
+    datasets = [_make_from_node(node) for node in (await graph.search(tenant, text, kinds=[NodeKind.DATASET], first=_SEARCHED)).nodes]
+    if not datasets and "/" not in text:  # a table's folder usually has the name of the table
         nodes = (await graph.search(tenant, text.rpartition(".")[2], kinds=[NodeKind.DATASET], first=_SEARCHED)).nodes
-        found = [replace(_of_node(node), table=text) for node in nodes if has_symlink(node, text)]
-    return found
+        datasets = [replace(_make_from_node(node), table=text) for node in nodes if has_symlink(node, text)]
+    return datasets
 
 
-def _of_node(node: Node) -> Dataset:
+def _make_from_node(node: Node) -> Dataset:
     _, (namespace, name) = parse_id(node.id)
     return Dataset(node.id, name, uri_of(path_of_dataset(namespace, name)))
 
 
-def _named(dataset: Dataset, text: str) -> bool:
+def _has_name(dataset: Dataset, text: str) -> bool:
     return text in (dataset.id, dataset.name, dataset.table) or uri_of(text) == dataset.path
 
 
-def _one(catalog: KnownDatasets, tenant: str, text: str, others: Sequence[Dataset]) -> Dataset:
-    """Return the dataset that a text names, among the captured datasets and `others`: by its whole name, else by the end of it."""
-    wanted = text.rstrip("/") or text
-    absolute, end = uri_of(Path(os.path.abspath(wanted))), f"/{wanted}"
-    found: list[Dataset] = []
-    for name in dict.fromkeys([wanted, text]):  # the address of a bucket ends with a slash
-        known = [*map(_known, catalog.called(tenant, name)), *(dataset for dataset in others if _named(dataset, name))]
-        found = found or _distinct(known)
-    found = found or _distinct(map(_known, catalog.named_table(tenant, wanted)))
-    found = found or _distinct([*map(_known, catalog.at(tenant, absolute)), *(dataset for dataset in others if dataset.path == absolute)])
-    found = found or _distinct([
-        *map(_known, catalog.ending(tenant, end)),
-        *(dataset for dataset in others if dataset.name.endswith(end) or dataset.path.endswith(end)),
+def _select_one(catalog: KnownDatasets, tenant: str, text: str, graph_datasets: Sequence[Dataset]) -> Dataset:
+    """Return the dataset that a text names, among the captured datasets and `graph_datasets`: by its whole name, else by the end of it."""
+    full_name = text.rstrip("/") or text
+    absolute, end = uri_of(Path(os.path.abspath(full_name))), f"/{full_name}"
+    matches: list[Dataset] = []
+    for name in dict.fromkeys([full_name, text]):  # the address of a bucket ends with a slash
+        candidates = [
+            *map(_make_from_entry, catalog.called(tenant, name)),
+            *(dataset for dataset in graph_datasets if _has_name(dataset, name)),
+        ]
+        matches = matches or _remove_duplicates(candidates)
+    matches = matches or _remove_duplicates(map(_make_from_entry, catalog.named_table(tenant, full_name)))
+    matches = matches or _remove_duplicates(
+        [*map(_make_from_entry, catalog.at(tenant, absolute)), *(dataset for dataset in graph_datasets if dataset.path == absolute)]
+    )
+    matches = matches or _remove_duplicates([
+        *map(_make_from_entry, catalog.ending(tenant, end)),
+        *(dataset for dataset in graph_datasets if dataset.name.endswith(end) or dataset.path.endswith(end)),
     ])  # fmt: skip
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = ", ".join(dataset.id for dataset in found[:_SHOWN])
-        raise InvalidQueryError(f"{len(found)} datasets are called {text}: {names}.", field="dataset", hint="Say its id.")
-    there = sorted({*catalog.names(tenant, wanted, _COMPARED), *(dataset.name for dataset in others)})
-    near = difflib.get_close_matches(wanted, there, n=_SHOWN, cutoff=0.3)
-    if near:
-        hint = f"Near are: {', '.join(near)}."
-    elif there:
-        rest = max(catalog.count(tenant), len(there)) - _SHOWN
-        hint = f"None is near. There are {', '.join(there[:_SHOWN])}{f' and {rest} more' if rest > 0 else ''}."
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        names = ", ".join(dataset.id for dataset in matches[:_SHOWN])
+        raise InvalidQueryError(f"{len(matches)} datasets are called {text}: {names}.", field="dataset", hint="Say its id.")
+    all_names = sorted({*catalog.names(tenant, full_name, _COMPARED), *(dataset.name for dataset in graph_datasets)})
+    similar_names = difflib.get_close_matches(full_name, all_names, n=_SHOWN, cutoff=0.3)
+    if similar_names:
+        hint = f"Near are: {', '.join(similar_names)}."
+    elif all_names:
+        more_count = max(catalog.count(tenant), len(all_names)) - _SHOWN
+        hint = f"None is near. There are {', '.join(all_names[:_SHOWN])}{f' and {more_count} more' if more_count > 0 else ''}."
     else:
         hint = "No records have been captured yet: run a program with `headwater run`."
     raise NotFoundError(f"No dataset is called {text}.", hint=hint)
 
 
-def _known(dataset: KnownDataset) -> Dataset:
+def _make_from_entry(dataset: KnownDataset) -> Dataset:
     return Dataset(dataset.id, dataset.name, dataset.path)
 
 
-def _distinct(datasets: Iterable[Dataset]) -> list[Dataset]:
+def _remove_duplicates(datasets: Iterable[Dataset]) -> list[Dataset]:
     return list({dataset.id: dataset for dataset in datasets}.values())
 
 
-def readable_files(session: Session, files: Sequence[KnownFile]) -> list[KnownFile]:
+def keep_readable_files(session: Session, files: Sequence[KnownFile]) -> list[KnownFile]:
     """Return the files whose records can be read, and report the others."""
-    good = []
+    files_to_read = []
     for file in files:
         if file.problem:
-            session.say(file.block.path, file.problem, "missing")
+            session.report(file.block.path, file.problem, "missing")
         else:
-            good.append(file)
-    return good
+            files_to_read.append(file)
+    return files_to_read

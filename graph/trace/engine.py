@@ -1,8 +1,8 @@
 """Traces records upstream or downstream, to the records that they were made from or went into.
 
-For the service and the command line. An answer equals the table of operators in docs/guide/semantics.md. Otherwise it states the reason for
-every record too many or too few: an operator that made a superset, a file that changed, a hop that is known by datasets only. A trace reads
-the kept associations, and the source files for values. A trace never writes.
+The service and the command line use it. An answer equals the table of operators in docs/guide/semantics.md. Otherwise the answer states the
+reason for every record too many or too few. Examples are an operator that made a superset, a file that changed, and a hop that is known by
+datasets only. A trace reads the kept associations, and the source files for values. A trace never writes.
 """
 
 from __future__ import annotations
@@ -25,46 +25,59 @@ from headwater.graph.files.shapes import Shape
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Grain, Origin, Semantics, TraceAnswer, TracedRecord, TraceRequest
-from headwater.graph.trace.coarse_hops import Lifted, lift
+from headwater.graph.trace.coarse_hops import CoarseLineage, follow_datasets
 from headwater.graph.trace.datasets import (
     Dataset,
     Version,
-    current_files,
+    apply_writer_shapes,
     find_dataset,
-    in_own_shapes,
-    named_files,
-    readable_files,
-    shape_of,
+    find_named_files,
+    find_shape,
+    keep_readable_files,
+    list_current_files,
 )
 from headwater.graph.trace.downstream import Downstream
 from headwater.graph.trace.estimate import expected_rows
-from headwater.graph.trace.file_checks import held_now, holding_of, say_gone, say_snapshot
-from headwater.graph.trace.hops import Hops, failures_in, notes_of
-from headwater.graph.trace.links import Names, datasets_of
-from headwater.graph.trace.partition_locations import files_apart
-from headwater.graph.trace.paths_between import towards_of
-from headwater.graph.trace.selection import check_rows, column_names, own_names, places_of, read_back, records, select, select_at, unread
-from headwater.graph.trace.session import KnownFile, Session, mapped
-from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.file_checks import keep_current_records, read_content, report_earlier_versions, report_snapshot
+from headwater.graph.trace.hops import Hops, list_failures, list_notes
+from headwater.graph.trace.links import Names, list_datasets
+from headwater.graph.trace.partition_locations import find_files_outside
+from headwater.graph.trace.paths_between import datasets_towards
+from headwater.graph.trace.selection import (
+    check_rows,
+    find_places,
+    list_columns,
+    list_own_names,
+    list_records,
+    list_without_values,
+    read_places,
+    read_values,
+    select_records,
+)
+from headwater.graph.trace.session import KnownFile, Session, format_mapping
+from headwater.graph.trace.tracer import get_tracer
 from headwater.graph.trace.upstream import Goal, Upstream
-from headwater.graph.trace.value_sources import origins_of
-from headwater.graph.trace.versions import find_asked
+from headwater.graph.trace.value_sources import list_origins
+from headwater.graph.trace.versions import find_requested_dataset
 
-Elsewhere = Callable[[Session], AbstractContextManager[Session]]
+SessionFactory = Callable[[Session], AbstractContextManager[Session]]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The result of a walk: tables of the goal's records or of ends, the hops, and files with an unknown choice of records (`vague`)."""
+class WalkResult:
+    """The result of a walk: tables of the goal's records or of ends, and the hops.
+
+    `uncertain_files` are files in which the reached records are not known any more.
+    """
 
     begin: str
     selected: Sequence[TracedRecord]
-    reached: Sequence[str]
-    ends: Sequence[str]
+    reached_tables: Sequence[str]
+    end_tables: Sequence[str]
     hops: Hops
-    vague: Collection[int] = ()
-    blurred: Sequence[str] = ()  # tables `origin, file`: the origins with records in the files of `vague`
-    end_files: Collection[int] | None = None  # the files of `ends`, if the walk knows them
+    uncertain_files: Collection[int] = ()
+    uncertain_tables: Sequence[str] = ()  # tables `origin, file`: the origins with records in the files of `uncertain_files`
+    end_files: Collection[int] | None = None  # the files of `end_tables`, if the walk knows them
 
 
 async def trace(
@@ -73,142 +86,169 @@ async def trace(
     tenant: str,
     request: TraceRequest,
     *,
-    elsewhere: Elsewhere = nullcontext,
+    session_factory: SessionFactory = nullcontext,
     larger_than: int | None = None,
 ) -> TraceAnswer:
-    """Answer a request. Without a graph, coarse hops are not followed. `elsewhere` gives the session for the walk over records.
+    """Answer a request. Without a graph, coarse hops are not followed. `session_factory` gives the session for the walk over records.
 
-    With `larger_than`, a trace uses `elsewhere` only if it is expected to read more rows than that.
+    With `larger_than`, a trace uses `session_factory` only if it is expected to read more rows than that.
 
     Raises:
         NotFoundError: a dataset or file in the request is not known.
         InvalidQueryError: the predicate, a row or the column cannot be used.
         UnsupportedError: the records of the dataset cannot be read here.
     """
-    began = time.perf_counter()
-    with tracer_of(store).session(tenant) as session:
-        dataset = await find_asked(session, graph, request)
+    started_at = time.perf_counter()
+    with get_tracer(store).session(tenant) as session:
+        dataset = await find_requested_dataset(session, graph, request)
         target = await find_dataset(session, graph, request.to) if request.to else None
-        to = target.id if target is not None else None
-        towards = await towards_of(session, graph, dataset.id, to, forward=request.forward) if to else None
-        begin, selected = await asyncio.to_thread(_chosen, session, dataset, request, each=False)
-        there: AbstractContextManager[Session] = nullcontext(session)
-        if larger_than is None or await asyncio.to_thread(_is_larger, session, begin, towards, request, larger_than):
-            there = elsewhere(session)
-        with there as walking:
-            taken = await asyncio.to_thread(walking.take, session, begin)
-            found = await asyncio.to_thread(_followed, walking, taken, selected, to, towards, request, each=False)
-            lifted = await lifted_of(graph, walking, found, to, towards, forward=request.forward)
-            places, count = await asyncio.to_thread(_listed_places, walking, found, lifted, target, request)
+        target_id = target.id if target is not None else None
+        goal_datasets = await datasets_towards(session, graph, dataset.id, target_id, forward=request.forward) if target_id else None
+        begin, selected = await asyncio.to_thread(_select_records, session, dataset, request, by_origin=False)
+        session_context: AbstractContextManager[Session] = nullcontext(session)
+        if larger_than is None or await asyncio.to_thread(_exceeds_rows, session, begin, goal_datasets, request, larger_than):
+            session_context = session_factory(session)
+        with session_context as walking:
+            start_table = await asyncio.to_thread(walking.take_table, session, begin)
+            result = await asyncio.to_thread(
+                _follow_records, walking, start_table, selected, target_id, goal_datasets, request, by_origin=False
+            )
+            coarse_lineage = await lift_to_datasets(graph, walking, result, target_id, goal_datasets, forward=request.forward)
+            places, count = await asyncio.to_thread(_list_places, walking, result, coarse_lineage, target, request)
             names: Names = frozenset({request.column.lower()}) if request.column and not request.forward else None
-            hops = [*await asyncio.to_thread(found.hops.listed, walking, dataset.id, names), *lifted.hops]
-        entries, total = await asyncio.to_thread(_entries, session, found, lifted, to, request, places, count)
-        lifted.say(session)
-        captures = found.hops.captures()
-        exact = session.is_whole and all(entry.grain is Grain.RECORD for entry in entries)
+            hops = [*await asyncio.to_thread(result.hops.list_hops, walking, dataset.id, names), *coarse_lineage.hops]
+        entries, total = await asyncio.to_thread(_make_entries, session, result, coarse_lineage, target_id, request, places, count)
+        coarse_lineage.report(session)
+        captures = result.hops.captures()
+        is_exact = session.is_whole and all(entry.grain is Grain.RECORD for entry in entries)
         return TraceAnswer(
-            semantics=request.semantics, exact=exact, records=entries, path=hops,
-            incomplete=list(session.incomplete), total=total, selected=found.selected, elapsed_ms=(time.perf_counter() - began) * 1000,
-            found_again=list(session.found_again), storage_requests=session.traffic.requests, storage_bytes=session.traffic.bytes,
+            semantics=request.semantics, exact=is_exact, records=entries, path=hops,
+            incomplete=list(session.incomplete), total=total, selected=result.selected,
+            elapsed_ms=(time.perf_counter() - started_at) * 1000,
+            found_again=list(session.recomputed_groups), storage_requests=session.traffic.requests, storage_bytes=session.traffic.bytes,
             as_of=dataset.version.as_of if dataset.version else None,
-            origins=_origins(session, dataset, [*entries, *found.selected], searched=request.where is not None) if request.origins else (),
-            notes=[*notes_of(captures, (record.file for record in entries if record.file)), *failures_in(captures, entries)],
+            origins=_find_origins(session, dataset, [*entries, *result.selected], searched=request.where is not None)
+            if request.origins else (),
+            notes=[*list_notes(captures, (record.file for record in entries if record.file)), *list_failures(captures, entries)],
         )  # fmt: skip
 
 
-def _is_larger(session: Session, begin: str, towards: Collection[str] | None, request: TraceRequest, most: int) -> bool:
-    """Return whether a walk from these records is expected to read more than `most` rows."""
-    session.expected = expected_rows(session, begin, forward=request.forward, towards=towards, enough=most)
-    return session.expected > most
+def _exceeds_rows(session: Session, begin: str, goal_datasets: Collection[str] | None, request: TraceRequest, most_rows: int) -> bool:
+    """Return whether a walk from these records is expected to read more than `most_rows` rows."""
+    session.expected_rows = expected_rows(session, begin, forward=request.forward, goal_datasets=goal_datasets, row_limit=most_rows)
+    return session.expected_rows > most_rows
 
 
-def _origins(session: Session, dataset: Dataset, records: Iterable[TracedRecord], *, searched: bool) -> list[Origin]:
+def _find_origins(session: Session, dataset: Dataset, records: Iterable[TracedRecord], *, searched: bool) -> list[Origin]:
     """Return the files of the records in the answer, under the names that the trace used.
 
     With `searched`, return all files of the dataset.
     """
     paths = {record.file for record in records}
     files = [file for file in session.files if file.block.path in paths or (searched and file.dataset == dataset.id)]
-    return origins_of(session, files, dataset)
+    return list_origins(session, files, dataset)
 
 
 def walk(
-    session: Session, dataset: Dataset, to: str | None, towards: Collection[str] | None, request: TraceRequest, *, each: bool = False
-) -> Found:
+    session: Session,
+    dataset: Dataset,
+    target_id: str | None,
+    goal_datasets: Collection[str] | None,
+    request: TraceRequest,
+    *,
+    by_origin: bool = False,
+) -> WalkResult:
     """Select the records, and follow them as far as record lineage goes.
 
-    With `each`, every result names the selected record it belongs to: `origin` is the record's position by file and row. `selected` is then
-    empty, as there may be millions.
+    With `by_origin`, every result names the selected record it belongs to: `origin` is the record's position by file and row. `selected` is
+    then empty, because there may be millions.
     """
-    begin, selected = _chosen(session, dataset, request, each=each)
-    return _followed(session, begin, selected, to, towards, request, each=each)
+    begin, selected = _select_records(session, dataset, request, by_origin=by_origin)
+    return _follow_records(session, begin, selected, target_id, goal_datasets, request, by_origin=by_origin)
 
 
-def _followed(
+def _follow_records(
     session: Session,
     begin: str,
     selected: Sequence[TracedRecord],
-    to: str | None,
-    towards: Collection[str] | None,
+    target_id: str | None,
+    goal_datasets: Collection[str] | None,
     request: TraceRequest,
     *,
-    each: bool,
-) -> Found:
+    by_origin: bool,
+) -> WalkResult:
     """Follow records, a table of a session, as far as record lineage goes."""
     names: Names = frozenset({request.column.lower()}) if request.column else None
     if not request.forward:
-        goal = Goal(to=to, follows=lambda other: towards is None or other in towards)
-        up = Upstream(session, goal, witness=request.semantics is Semantics.WITNESS)
-        up.run(begin, names)
-        say_gone(session, up.reached)
-        return Found(begin, selected, up.reached, up.ends, up.hops, up.vague, up.blurred, up.end_files)
-    holding = holding_of(session, to) if to is not None else None
-    down = Downstream(session, to=to, towards=towards, holding=holding)
-    down.run(begin)
-    found = Found(begin, selected, down.reached, down.ends, down.hops)
+        goal = Goal(dataset=target_id, follows=lambda dataset: goal_datasets is None or dataset in goal_datasets)
+        upstream = Upstream(session, goal, witness=request.semantics is Semantics.WITNESS)
+        upstream.run(begin, names)
+        report_earlier_versions(session, upstream.reached)
+        return WalkResult(
+            begin,
+            selected,
+            upstream.reached,
+            upstream.ends,
+            upstream.hops,
+            upstream.uncertain_files,
+            upstream.uncertain_tables,
+            upstream.end_files,
+        )
+    holding = read_content(session, target_id) if target_id is not None else None
+    downstream = Downstream(session, target=target_id, goal_datasets=goal_datasets, holding=holding)
+    downstream.run(begin)
+    result = WalkResult(begin, selected, downstream.reached, downstream.ends, downstream.hops)
     if request.semantics is Semantics.WITNESS:
-        found = _witnessed(session, down, begin, selected, names, each=each)
-    if to is None:
-        say_gone(session, found.ends)
+        result = _keep_witnessed(session, downstream, begin, selected, names, by_origin=by_origin)
+    if target_id is None:
+        report_earlier_versions(session, result.end_tables)
     if holding is None:
-        return found
-    say_snapshot(session, holding)
-    return replace(found, reached=held_now(session, holding, found.reached))
+        return result
+    report_snapshot(session, holding)
+    return replace(result, reached_tables=keep_current_records(session, holding, result.reached_tables))
 
 
-def _chosen(session: Session, dataset: Dataset, request: TraceRequest, *, each: bool) -> tuple[str, Sequence[TracedRecord]]:
+def _select_records(session: Session, dataset: Dataset, request: TraceRequest, *, by_origin: bool) -> tuple[str, Sequence[TracedRecord]]:
     """Select the records to begin with, as a table `origin, file, row` and as records for the answer.
 
     If the dataset cannot be read here, records are selected by file and row, without reading them.
     """
     if dataset.version is not None:
-        return _chosen_then(session, dataset, dataset.version, request, each=each)
-    shape, _ = shape_of(session, dataset)
+        return _select_version_records(session, dataset, dataset.version, request, by_origin=by_origin)
+    shape, _ = find_shape(session, dataset)
     by_place = format_of(shape.format).has_snapshots and request.rows  # a run knows the file, even if the table no longer has it
     try:
-        listed = named_files(session, dataset, shape, [path for path, _ in request.rows]) if by_place else _listed(session, dataset, shape)
+        files_to_read = (
+            find_named_files(session, dataset, shape, [path for path, _ in request.rows])
+            if by_place
+            else _list_files(session, dataset, shape)
+        )
     except UnsupportedError as error:
         if not request.rows or request.where is not None:
             hint = error.hint or ""
             if "by file and row" not in hint:
                 hint = f"Name its records by file and row. {hint}".rstrip()
             raise UnsupportedError(error.message, hint=hint) from error
-        named = [path for path, _ in request.rows]
-        known = in_own_shapes(session, dataset, named_files(session, dataset, shape, named), named)
-        return _unseen(session, known, request, each=each)
+        paths = [path for path, _ in request.rows]
+        named_blocks = apply_writer_shapes(session, dataset, find_named_files(session, dataset, shape, paths), paths)
+        return _list_named_records(session, named_blocks, request, by_origin=by_origin)
     if not by_place:
-        named = [path for path, _ in request.rows]
-        listed = in_own_shapes(session, dataset, [*listed, *files_apart(session, dataset, shape, listed, named)], named)
-    files = readable_files(session, listed)
-    begin, columns, selected = _begun(session, shape, files, request, each=each)
+        paths = [path for path, _ in request.rows]
+        files_to_read = apply_writer_shapes(
+            session, dataset, [*files_to_read, *find_files_outside(session, dataset, shape, files_to_read, paths)], paths
+        )
+    files = keep_readable_files(session, files_to_read)
+    begin, columns, selected = _start_table(session, shape, files, request, by_origin=by_origin)
     if request.column is not None and not request.forward:
-        met = [session.files[number] for number in session.files_of([begin])]
-        _check_column(request.column, dataset, (own_names(session, shape, some, columns) for some in (met, files)))
+        start_files = [session.files[number] for number in session.list_files_of([begin])]
+        _check_column(
+            request.column, dataset, (list_own_names(session, shape, column_files, columns) for column_files in (start_files, files))
+        )
     return begin, selected
 
 
-def _chosen_then(
-    session: Session, dataset: Dataset, version: Version, request: TraceRequest, *, each: bool
+def _select_version_records(
+    session: Session, dataset: Dataset, version: Version, request: TraceRequest, *, by_origin: bool
 ) -> tuple[str, Sequence[TracedRecord]]:
     """Select records of a version of the dataset. In files that are gone or changed, records are selected by number, or all of them.
 
@@ -217,20 +257,20 @@ def _chosen_then(
     """
     files = version.files
     if request.rows:
-        places = places_of(files, request.rows)
+        places = find_places(files, request.rows)
         for number, row in places:
-            if number in session.left_out and row in session.left_out[number]:
+            if number in session.deleted_rows and row in session.deleted_rows[number]:
                 raise InvalidQueryError(f"{dataset.name} had no row {row} of {session.files[number].block.path} then: it was deleted.")
         numbers = {number for number, _ in places}
         files = [file for file in files if file.number in numbers]
-    gone = [file for file in files if file.problem]
-    if gone and request.where is None:
-        return _unseen(session, files, request, each=each)
-    if gone and not request.rows and request.where is not None and request.where.strip().lower() == "true" and version.rows:
-        return _all_unseen(session, version, each=each, limit=request.limit)
-    if gone and (len(gone) == len(files) or request.rows):
+    unreadable_files = [file for file in files if file.problem]
+    if unreadable_files and request.where is None:
+        return _list_named_records(session, files, request, by_origin=by_origin)
+    if unreadable_files and not request.rows and request.where is not None and request.where.strip().lower() == "true" and version.rows:
+        return _list_version_records(session, version, by_origin=by_origin, limit=request.limit)
+    if unreadable_files and (len(unreadable_files) == len(files) or request.rows):
         raise UnsupportedError(
-            f"{dataset.name} cannot be searched as of {version.as_of.at}: {gone[0].block.path}: {gone[0].problem}.",
+            f"{dataset.name} cannot be searched as of {version.as_of.at}: {unreadable_files[0].block.path}: {unreadable_files[0].problem}.",
             hint="Name its records by file and row (--row FILE:N), or all of them (--where true).",
         )
     shapes = {(file.shape.format, file.shape.options) for file in files} if request.where is not None else set()
@@ -238,186 +278,215 @@ def _chosen_then(
         raise UnsupportedError(
             f"The files of {dataset.name} as of {version.as_of.at} are of several formats.", hint="Name records by file and row."
         )
-    readable = readable_files(session, files)
-    begin, columns, selected = _begun(session, version.shape, readable, request, each=each)
+    readable = keep_readable_files(session, files)
+    begin, columns, selected = _start_table(session, version.shape, readable, request, by_origin=by_origin)
     if request.column is not None and not request.forward:
-        _check_column(request.column, dataset, [own_names(session, version.shape, readable, columns)])
+        _check_column(request.column, dataset, [list_own_names(session, version.shape, readable, columns)])
     return begin, selected
 
 
-def _all_unseen(session: Session, version: Version, *, each: bool, limit: int) -> tuple[str, Sequence[TracedRecord]]:
+def _list_version_records(session: Session, version: Version, *, by_origin: bool, limit: int) -> tuple[str, Sequence[TracedRecord]]:
     """Return all records of a version, from the number of records that a run wrote to each file."""
     counts = [version.rows[file.number] for file in version.files]
     file = np.repeat(np.array([file.number for file in version.files], np.int64), counts)
     row = np.concatenate([np.arange(count, dtype=np.int64) for count in counts] or [np.empty(0, np.int64)])
-    begin = session.hold(
-        {"origin": np.arange(len(file), dtype=np.int64) if each else np.zeros(len(file), np.int64), "file": file, "row": row}
+    begin = session.keep_in_memory(
+        {"origin": np.arange(len(file), dtype=np.int64) if by_origin else np.zeros(len(file), np.int64), "file": file, "row": row}
     )
     first = list(zip(file[:limit].tolist(), row[:limit].tolist(), strict=True))
-    return begin, [] if each else unread(session, first)
+    return begin, [] if by_origin else list_without_values(session, first)
 
 
-def _listed(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
+def _list_files(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
     """Return the files of a dataset, to select records from.
 
     Raises:
         UnsupportedError: the files cannot be read here, or not be listed.
     """
-    listed = current_files(session, dataset, shape)
-    known = format_of(shape.format)
-    if known.in_files and known.unreadable:
-        raise UnsupportedError(f"{known.unreadable.capitalize()}.")
-    return listed
+    files = list_current_files(session, dataset, shape)
+    file_format = format_of(shape.format)
+    if file_format.in_files and file_format.unreadable:
+        raise UnsupportedError(f"{file_format.unreadable.capitalize()}.")
+    return files
 
 
-def _unseen(session: Session, files: Sequence[KnownFile], request: TraceRequest, *, each: bool) -> tuple[str, Sequence[TracedRecord]]:
+def _list_named_records(
+    session: Session, files: Sequence[KnownFile], request: TraceRequest, *, by_origin: bool
+) -> tuple[str, Sequence[TracedRecord]]:
     """Return the records that the request names, without reading their files. A row number beyond the written rows is refused."""
-    places = sorted(set(places_of(files, request.rows)))
-    written = session.store.catalog.writers(session.tenant, [file.block for file in files])
+    places = sorted(set(find_places(files, request.rows)))
+    writer_of_block = session.store.catalog.writers(session.tenant, [file.block for file in files])
     rows = {
         entry.block: entry.rows
-        for capture in map(session.capture, set(written.values()))
+        for capture in map(session.get_capture, set(writer_of_block.values()))
         if capture.plan.sink is not None and not capture.plan.sink.is_placed
         for entry in capture.files
     }
     check_rows(session, places, {file.number: rows[file.block] for file in files if file.block in rows})
     for file in files:
-        session.say(file.block.path, file.problem or "it was not read", "unreadable")
-    begin = session.hold(_begin_in_memory(places, each=each))
-    return begin, [] if each else unread(session, places)[: request.limit]
+        session.report(file.block.path, file.problem or "it was not read", "unreadable")
+    begin = session.keep_in_memory(_start_columns(places, by_origin=by_origin))
+    return begin, [] if by_origin else list_without_values(session, places)[: request.limit]
 
 
-def _begin_in_memory(places: Iterable[tuple[int, int]], *, each: bool) -> Columns:
+def _start_columns(places: Iterable[tuple[int, int]], *, by_origin: bool) -> Columns:
     file, row = np.array(list(places), np.int64).T
-    return {"origin": np.arange(len(file), dtype=np.int64) if each else np.zeros(len(file), np.int64), "file": file, "row": row}
+    return {"origin": np.arange(len(file), dtype=np.int64) if by_origin else np.zeros(len(file), np.int64), "file": file, "row": row}
 
 
-def _check_column(asked: str, dataset: Dataset, columns: Iterable[Sequence[str]]) -> None:
+def _check_column(column_name: str, dataset: Dataset, columns: Iterable[Sequence[str]]) -> None:
     """Check that the dataset has a column, in the files of the records, or in all files."""
-    there: Sequence[str] = ()
-    for there in columns:
-        if asked.lower() in {name.lower() for name in there}:
+    names: Sequence[str] = ()
+    for names in columns:
+        if column_name.lower() in {name.lower() for name in names}:
             return
-    listed = ", ".join(name for name in there if not name.startswith("__"))
-    raise InvalidQueryError(f"{dataset.name} has no column {asked}.", field="column", hint=f"It has {listed}.")
+    shown_names = ", ".join(name for name in names if not name.startswith("__"))
+    raise InvalidQueryError(f"{dataset.name} has no column {column_name}.", field="column", hint=f"It has {shown_names}.")
 
 
-def _begun(
-    session: Session, shape: Shape, files: Sequence[KnownFile], request: TraceRequest, *, each: bool
+def _start_table(
+    session: Session, shape: Shape, files: Sequence[KnownFile], request: TraceRequest, *, by_origin: bool
 ) -> tuple[str, Sequence[str], Sequence[TracedRecord]]:
     """Return the records to begin with: as a table `origin, file, row`, their columns, and as records for the answer."""
     if request.rows and request.where is None:
-        read = select_at(session, shape, files, request.rows, values=request.selected_values)
-        begin = session.hold(_begin_in_memory(read.records, each=each))
-        return begin, read.columns, [] if each else list(read.records.values())[: request.limit]
-    chosen = select(session, shape, files, where=request.where, rows=request.rows)
-    place = f"dense_rank() OVER (ORDER BY {FILE}, {ROW}) - 1" if each else "0::BIGINT"
-    begin = session.table(f"SELECT DISTINCT {place} AS origin, {FILE} AS file, {ROW} AS row FROM {chosen}")
-    return begin, column_names(session, chosen), [] if each else records(session, chosen, request.limit)
+        read_records = read_places(session, shape, files, request.rows, values=request.selected_values)
+        begin = session.keep_in_memory(_start_columns(read_records.records, by_origin=by_origin))
+        return begin, read_records.columns, [] if by_origin else list(read_records.records.values())[: request.limit]
+    selection = select_records(session, shape, files, predicate=request.where, rows=request.rows)
+    place = f"dense_rank() OVER (ORDER BY {FILE}, {ROW}) - 1" if by_origin else "0::BIGINT"
+    begin = session.make_table(f"SELECT DISTINCT {place} AS origin, {FILE} AS file, {ROW} AS row FROM {selection}")
+    return begin, list_columns(session, selection), [] if by_origin else list_records(session, selection, request.limit)
 
 
-def _witnessed(session: Session, down: Downstream, begin: str, selected: Sequence[TracedRecord], names: Names, *, each: bool) -> Found:
+def _keep_witnessed(
+    session: Session, downstream: Downstream, begin: str, selected: Sequence[TracedRecord], names: Names, *, by_origin: bool
+) -> WalkResult:
     """Keep the reached records whose witness contains a record that the trace began with."""
-    within = session.table(" UNION ".join(f"SELECT file, row FROM {table}" for table in down.visited))
+    visited_records = session.make_table(" UNION ".join(f"SELECT file, row FROM {table}" for table in downstream.visited))
     hops = Hops()
 
     def kept(tables: Sequence[str]) -> list[str]:
         if not tables:
             return []
         union = " UNION ".join(f"SELECT file, row FROM {table}" for table in tables)
-        candidates = session.table(f"SELECT row_number() OVER () AS origin, file, row FROM ({union})")
-        back = Upstream(session, Goal(within=within, targets=begin), witness=True)
-        back.hops = hops
-        back.run(candidates, names)
-        if not back.reached:
+        candidates = session.make_table(f"SELECT row_number() OVER () AS origin, file, row FROM ({union})")
+        upstream = Upstream(session, Goal(allowed_records=visited_records, targets=begin), witness=True)
+        upstream.hops = hops
+        upstream.run(candidates, names)
+        if not upstream.reached:
             return []
-        if each:
-            met = " UNION ".join(f"SELECT origin, file, row FROM {table}" for table in back.reached)
-            pairs = f"SELECT DISTINCT b.origin, c.file, c.row FROM {candidates} c JOIN ({met}) m USING (origin) JOIN {begin} b"
-            return [session.table(f"{pairs} ON b.file = m.file AND b.row = m.row")]
-        origins = " UNION ".join(f"SELECT origin FROM {table}" for table in back.reached)
-        return [session.table(f"SELECT 0::BIGINT AS origin, c.file, c.row FROM {candidates} c SEMI JOIN ({origins}) USING (origin)")]
+        if by_origin:
+            reached_records = " UNION ".join(f"SELECT origin, file, row FROM {table}" for table in upstream.reached)
+            pairs = f"SELECT DISTINCT b.origin, c.file, c.row FROM {candidates} c JOIN ({reached_records}) m USING (origin) JOIN {begin} b"
+            return [session.make_table(f"{pairs} ON b.file = m.file AND b.row = m.row")]
+        origins = " UNION ".join(f"SELECT origin FROM {table}" for table in upstream.reached)
+        return [session.make_table(f"SELECT 0::BIGINT AS origin, c.file, c.row FROM {candidates} c SEMI JOIN ({origins}) USING (origin)")]
 
-    reached, ends = kept(down.reached), kept(down.ends)
-    return Found(begin, selected, reached, ends, hops)
+    reached_tables, ends = kept(downstream.reached), kept(downstream.ends)
+    return WalkResult(begin, selected, reached_tables, ends, hops)
 
 
-async def lifted_of(
-    graph: GraphStore | None, session: Session, found: Found, to: str | None, towards: Collection[str] | None, *, forward: bool
-) -> Lifted:
+async def lift_to_datasets(
+    graph: GraphStore | None,
+    session: Session,
+    result: WalkResult,
+    target_id: str | None,
+    goal_datasets: Collection[str] | None,
+    *,
+    forward: bool,
+) -> CoarseLineage:
     """Continue the trace by datasets where the walk over records ended."""
     if graph is None:
-        return Lifted()
-    numbers = found.end_files
+        return CoarseLineage()
+    numbers = result.end_files
     if numbers is None or forward:
-        numbers = await asyncio.to_thread(session.files_of, [*found.ends, found.begin] if forward else found.ends)
-    datasets = {session.files[number].dataset for number in {*numbers, *found.vague}}
+        numbers = await asyncio.to_thread(session.list_files_of, [*result.end_tables, result.begin] if forward else result.end_tables)
+    datasets = {session.files[number].dataset for number in {*numbers, *result.uncertain_files}}
     if forward:
-        datasets |= {output for capture in found.hops.captures() if (output := datasets_of(capture)[0])}
-    taken_by = partial(session.store.catalog.datasets.taken_by, session.tenant)
-    lifted = await lift(graph, session.tenant, datasets - {to}, forward=forward, to=to, taken_by=taken_by if forward else None)
-    if towards is None:
-        return lifted
-    kept = [hop for hop in lifted.hops if hop.output in towards and (forward or set(hop.inputs) & set(towards))]
-    return replace(lifted, hops=kept)
+        datasets |= {output for capture in result.hops.captures() if (output := list_datasets(capture)[0])}
+    list_followed_jobs = partial(session.store.catalog.datasets.taken_by, session.tenant)
+    coarse_lineage = await follow_datasets(
+        graph,
+        session.tenant,
+        datasets - {target_id},
+        forward=forward,
+        target=target_id,
+        followed_jobs=list_followed_jobs if forward else None,
+    )
+    if goal_datasets is None:
+        return coarse_lineage
+    goal_hops = [hop for hop in coarse_lineage.hops if hop.output in goal_datasets and (forward or set(hop.inputs) & set(goal_datasets))]
+    return replace(coarse_lineage, hops=goal_hops)
 
 
-def _listed_places(
-    session: Session, found: Found, lifted: Lifted, to: Dataset | None, request: TraceRequest
+def _list_places(
+    session: Session, result: WalkResult, coarse_lineage: CoarseLineage, target: Dataset | None, request: TraceRequest
 ) -> tuple[list[tuple[int, int]], int]:
     """Return the first records of the answer, as number of file and row, and their total number."""
-    shown = files_shown(session, lifted, to, request)
-    return _places(session, found.reached if to else found.ends, shown, request.limit)
+    listed_files = select_listed_files(session, coarse_lineage, target, request)
+    return _order_places(session, result.reached_tables if target else result.end_tables, listed_files, request.limit)
 
 
-def files_shown(session: Session, lifted: Lifted, to: Dataset | None, request: TraceRequest) -> set[int]:
+def select_listed_files(session: Session, coarse_lineage: CoarseLineage, target: Dataset | None, request: TraceRequest) -> set[int]:
     """Return the files whose records an answer lists: those of the requested part of the target dataset, if there is a target."""
-    files = [file for file in session.files if request.forward or file.dataset not in lifted.left]
-    return {file.number for file in files if to is None or to.has(file)}
+    files = [file for file in session.files if request.forward or file.dataset not in coarse_lineage.left_datasets]
+    return {file.number for file in files if target is None or target.contains(file)}
 
 
-def _entries(
-    session: Session, found: Found, lifted: Lifted, to: str | None, request: TraceRequest, places: Sequence[tuple[int, int]], count: int
+def _make_entries(
+    session: Session,
+    result: WalkResult,
+    coarse_lineage: CoarseLineage,
+    target_id: str | None,
+    request: TraceRequest,
+    places: Sequence[tuple[int, int]],
+    count: int,
 ) -> tuple[list[TracedRecord], int]:
     """Return the records of the answer, and their number before the limit."""
-    wider = [_vague(session, number) for number in sorted(found.vague) if to is None or session.files[number].dataset == to]
-    if to is None:
-        wider += [TracedRecord(dataset, None, None, Grain.DATASET) for dataset in sorted(lifted.datasets)]
-    elif to in lifted.passed:
-        wider.append(TracedRecord(to, None, None, Grain.DATASET))
-    entries = read_back(session, places) if request.values else unread(session, places)
-    return [*entries, *wider][: request.limit], count + len(wider)
+    coarse_records = [
+        _make_partition_record(session, number)
+        for number in sorted(result.uncertain_files)
+        if target_id is None or session.files[number].dataset == target_id
+    ]
+    if target_id is None:
+        coarse_records += [TracedRecord(dataset, None, None, Grain.DATASET) for dataset in sorted(coarse_lineage.datasets)]
+    elif target_id in coarse_lineage.passed_datasets:
+        coarse_records.append(TracedRecord(target_id, None, None, Grain.DATASET))
+    entries = read_values(session, places) if request.values else list_without_values(session, places)
+    return [*entries, *coarse_records][: request.limit], count + len(coarse_records)
 
 
-def _places(session: Session, tables: Sequence[str], shown: Collection[int], limit: int) -> tuple[list[tuple[int, int]], int]:
+def _order_places(session: Session, tables: Sequence[str], listed_files: Collection[int], limit: int) -> tuple[list[tuple[int, int]], int]:
     """Return the first records of tables, by dataset, path and row, as number of file and row, and their total number."""
     if not tables:
         return [], 0
-    ordered = sorted((session.files[number] for number in shown), key=lambda file: (file.dataset, file.block.path))
-    ranks = {file.number: place for place, file in enumerate(ordered)}
-    known = [session.columns(table) for table in tables]
-    if all(columns is not None for columns in known):
-        return _places_in_memory([columns for columns in known if columns is not None], ranks, limit)
-    rank = mapped("file", ranks)
+    ordered_files = sorted((session.files[number] for number in listed_files), key=lambda file: (file.dataset, file.block.path))
+    ranks = {file.number: place for place, file in enumerate(ordered_files)}
+    in_memory = [session.get_columns(table) for table in tables]
+    if all(columns is not None for columns in in_memory):
+        return _order_places_in_memory([columns for columns in in_memory if columns is not None], ranks, limit)
+    rank = format_mapping("file", ranks)
     union = " UNION ALL ".join(f"SELECT file, row FROM {table}" for table in tables)
-    each_once = (
+    distinct = (
         "DISTINCT " if len(tables) > 1 else ""
     )  # one table has no duplicates; to remove them from millions takes longer than the walk
-    ranked = f"SELECT {each_once}file, row, {rank} AS rank FROM ({union})"
-    table = session.table(f"SELECT file, row, rank FROM ({ranked}) WHERE rank IS NOT NULL")
-    return session.database.execute(f"SELECT file, row FROM {table} ORDER BY rank, row LIMIT {limit:d}").fetchall(), session.count(table)
+    ranked_query = f"SELECT {distinct}file, row, {rank} AS rank FROM ({union})"
+    table = session.make_table(f"SELECT file, row, rank FROM ({ranked_query}) WHERE rank IS NOT NULL")
+    return session.database.execute(f"SELECT file, row FROM {table} ORDER BY rank, row LIMIT {limit:d}").fetchall(), session.count_rows(
+        table
+    )
 
 
-def _places_in_memory(tables: Sequence[Columns], ranks: Mapping[int, int], limit: int) -> tuple[list[tuple[int, int]], int]:
-    """As `_places`, for tables in memory."""
-    ranked = [
+def _order_places_in_memory(tables: Sequence[Columns], ranks: Mapping[int, int], limit: int) -> tuple[list[tuple[int, int]], int]:
+    """As `_order_places`, for tables in memory."""
+    ranked_tables = [
         {"rank": memory_tables.mapped(columns["file"], ranks), **memory_tables.chosen(columns, ["file", "row"])} for columns in tables
     ]
-    places = memory_tables.united([memory_tables.taken(columns, columns["rank"] >= 0) for columns in ranked])
+    places = memory_tables.united([memory_tables.taken(columns, columns["rank"] >= 0) for columns in ranked_tables])
     first = zip(places["file"][:limit].tolist(), places["row"][:limit].tolist(), strict=True)
     return list(first), memory_tables.count(places)
 
 
-def _vague(session: Session, number: int) -> TracedRecord:
+def _make_partition_record(session: Session, number: int) -> TracedRecord:
     file = session.files[number]
     return TracedRecord(file.dataset, file.block.path, None, Grain.PARTITION)

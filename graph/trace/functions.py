@@ -1,8 +1,12 @@
 """The functions that a predicate may use. Their cost is proportional to the record, and they reveal nothing about this machine.
 
-For `predicate`. A function that makes large results from small input (`repeat`, `lpad`, `range`, `replace`), waits (`sleep_ms`), reads
-files, settings or environment variables, or returns another result each time (`random`, `now`) must never be listed. Names are DuckDB's, in
-lower case. An operator is a function in DuckDB.
+These functions must never be listed:
+
+- functions that make large results from small input (`repeat`, `lpad`, `range`, `replace`)
+- functions that wait (`sleep_ms`), or that read files, settings or environment variables
+- functions that return another result each time (`random`, `now`)
+
+Names are DuckDB's, in lower case. An operator is a function in DuckDB.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from headwater.graph.associations.parts import DatasetName
 from headwater.graph.associations.references import FAILED_INPUTS
 from headwater.graph.model import NodeKind, node_id, parse_id, run_key
 from headwater.graph.trace.answer import Grain, Hop, TraceAnswer, TracedRecord
-from headwater.graph.trace.expressions import columns_needed, readable, steps_of
-from headwater.graph.trace.links import Names, datasets_of
+from headwater.graph.trace.expressions import find_needed_columns, list_steps, remove_numbers
+from headwater.graph.trace.links import Names, list_datasets
 from headwater.graph.trace.session import Capture, Session
 
 _OWN_ROWS = "local:"  # prefix of the path of rows that a program made itself; the capture's id follows
@@ -29,7 +29,7 @@ class Visit:
     capture: Capture
     records: list[str] = field(default_factory=list)
     scans: set[int] = field(default_factory=set)
-    done: list[str | None] = field(default_factory=list)  # effect of the command on the records of each table; None: not known
+    effects: list[str | None] = field(default_factory=list)  # effect of the command on the records of each table; None: not known
 
 
 class Hops:
@@ -38,33 +38,33 @@ class Hops:
     def __init__(self) -> None:
         self._visits: dict[str, Visit] = {}
 
-    def add(self, capture: Capture, records: str, scans: Iterable[int], done: str | None = None) -> None:
+    def add(self, capture: Capture, records: str, scans: Iterable[int], effect: str | None = None) -> None:
         """Add a capture to the path, for the records of a table with columns `file` and `row`."""
         visit = self._visits.setdefault(capture.id, Visit(capture))
-        visit.done.append(done)
+        visit.effects.append(effect)
         visit.records.append(records)
         visit.scans.update(scans)
 
     def captures(self) -> list[Capture]:
         return [visit.capture for visit in self._visits.values()]
 
-    def listed(self, session: Session, start: str, names: Names) -> list[Hop]:
+    def list_hops(self, session: Session, start: str, names: Names) -> list[Hop]:
         """Return the hops in the order of the visits, with the expressions that computed the columns `names` of the dataset `start`."""
-        needed = columns_needed(self.captures(), [start], names) if names is not None else {}
-        return [_hop(session, visit, needed.get(visit.capture.id)) for visit in self._visits.values()]
+        needed_columns = find_needed_columns(self.captures(), [start], names) if names is not None else {}
+        return [_make_hop(session, visit, needed_columns.get(visit.capture.id)) for visit in self._visits.values()]
 
 
-def notes_of(captures: Iterable[Capture], ends: Iterable[str]) -> list[str]:
+def list_notes(captures: Iterable[Capture], ends: Iterable[str]) -> list[str]:
     """Return a sentence for each job whose program may have put values of earlier results into a query, which no plan shows.
 
     `ends` are the files of the records of the answer. If these are rows of such a program, the path ends at the program.
     """
     own_rows = {file.removeprefix(_OWN_ROWS).partition("/")[0] for file in ends if file.startswith(_OWN_ROWS)}
-    found: dict[str, None] = {}
+    notes: dict[str, None] = {}
     for capture in captures:
         if not capture.manifest.collected:
             continue
-        job, results = capture.manifest.run.job, _results(capture.manifest.collected_from or ())
+        job, results = capture.manifest.run.job, _format_datasets(capture.manifest.collected_from or ())
         if capture.id in own_rows:
             text = (
                 f"The way ends at the program of {job}: it had read {results} before, and may have put them back "
@@ -75,11 +75,11 @@ def notes_of(captures: Iterable[Capture], ends: Iterable[str]) -> list[str]:
                 f"The program of {job} had read {results} before. Values of these that it put into a query itself "
                 "(literals, rows, functions) are not traced."
             )
-        found[text] = None
-    return list(found)
+        notes[text] = None
+    return list(notes)
 
 
-def failures_in(captures: Iterable[Capture], records: Iterable[TracedRecord]) -> list[str]:
+def list_failures(captures: Iterable[Capture], records: Iterable[TracedRecord]) -> list[str]:
     """Return a sentence for each reason why records in the answer failed in an actor."""
     reasons: dict[str, str] = {}
     for capture in captures:
@@ -87,11 +87,11 @@ def failures_in(captures: Iterable[Capture], records: Iterable[TracedRecord]) ->
         if sink is not None and sink.failure_reasons:
             name = sink.dataset.name.removesuffix(FAILED_INPUTS)
             reasons |= {str(key): f"{_FAILED}{name}: {reason}" for key, reason in sink.failure_reasons.items()}
-    found = {reasons[key]: None for record in records if (key := _key_of(record)) in reasons}
-    return list(found)[:_MOST_FAILURES]
+    failures = {reasons[key]: None for record in records if (key := _make_key(record)) in reasons}
+    return list(failures)[:_MOST_FAILURES]
 
 
-def without_reasons(answer: TraceAnswer) -> TraceAnswer:
+def remove_reasons(answer: TraceAnswer) -> TraceAnswer:
     """Return the answer with only the type of the exception in place of each reason of a failure. A reason may contain any value."""
     if not any(note.startswith(_FAILED) for note in answer.notes):
         return answer
@@ -100,40 +100,40 @@ def without_reasons(answer: TraceAnswer) -> TraceAnswer:
         _, parts = parse_id(record.dataset)
         start = f"{_FAILED}{parts[-1].removesuffix(FAILED_INPUTS)}: "
         if any(note.startswith(start) for note in answer.notes):
-            kind = _key_of(record).partition(" ")[0]
+            kind = _make_key(record).partition(" ")[0]
             kinds[f"{start}{'the reason is masked' if kind == 'reason' else kind}"] = None
     return replace(answer, notes=[*(note for note in answer.notes if not note.startswith(_FAILED)), *list(kinds)[:_MOST_FAILURES]])
 
 
-def _key_of(record: TracedRecord) -> str:
+def _make_key(record: TracedRecord) -> str:
     return unquote(record.file.rpartition("/")[2]) if record.file is not None else ""
 
 
-def _results(datasets: Sequence[DatasetName]) -> str:
+def _format_datasets(datasets: Sequence[DatasetName]) -> str:
     names = [dataset.name if dataset.namespace == "file" else f"{dataset.namespace}/{dataset.name.lstrip('/')}" for dataset in datasets]
-    more = f" and {len(names) - _MOST_NAMED} more datasets" if len(names) > _MOST_NAMED else ""
-    return f"results of queries over {', '.join(names[:_MOST_NAMED])}{more}" if names else "results of queries"
+    more_text = f" and {len(names) - _MOST_NAMED} more datasets" if len(names) > _MOST_NAMED else ""
+    return f"results of queries over {', '.join(names[:_MOST_NAMED])}{more_text}" if names else "results of queries"
 
 
-def say_problems(session: Session, capture: Capture, *, witness: bool = False) -> None:
+def report_problems(session: Session, capture: Capture, *, witness: bool = False) -> None:
     """Report the limits of a capture that its manifest states, and the operators whose effect is not known."""
     for problem in capture.manifest.problems:
         if witness and problem.kind == "influence":
             continue
         effect = "superset" if problem.kind == "superset" else "missing"
-        session.say(problem.operator or f"capture {capture.id}", problem.reason, effect)
+        session.report(problem.operator or f"capture {capture.id}", problem.reason, effect)
     explained = {problem.operator for problem in capture.manifest.problems}
     for operator in capture.plan.opaque:
         if operator.unknown:
-            what = f" ({operator.stated!r})" if operator.stated else ""
-            session.say(operator.label, f"what it does{what} is not known to this release; records may be missing", "missing")
+            operator_text = f" ({operator.stated!r})" if operator.stated else ""
+            session.report(operator.label, f"what it does{operator_text} is not known to this release; records may be missing", "missing")
         elif not explained & {operator.op, operator.text}:
-            session.say(operator.label, "which rows of its input a row is made of is not told; all that may be are given", "superset")
+            session.report(operator.label, "which rows of its input a row is made of is not told; all that may be are given", "superset")
 
 
-def _done(visit: Visit) -> list[str]:
+def _find_effect(visit: Visit) -> list[str]:
     """Return the effect of a command on the records, if it was the same for all."""
-    return [text for text in visit.done[:1] if text is not None and len(set(visit.done)) == 1]
+    return [text for text in visit.effects[:1] if text is not None and len(set(visit.effects)) == 1]
 
 
 def _is_end(capture: Capture, operator: Operator) -> bool:
@@ -141,29 +141,34 @@ def _is_end(capture: Capture, operator: Operator) -> bool:
     return operator.behaviour is Behaviour.SOURCE or (operator is capture.manifest.operators[0] and capture.manifest.sink is not None)
 
 
-def _hop(session: Session, visit: Visit, names: Names) -> Hop:
+def _make_hop(session: Session, visit: Visit, names: Names) -> Hop:
     manifest = visit.capture.manifest
-    output, inputs = datasets_of(visit.capture)
-    between = visit.capture.plan.above(visit.scans)
-    operators = sorted((visit.capture.plan.operators[identifier] for identifier in between), key=lambda o: visit.capture.plan.order[o.id])
+    output, inputs = list_datasets(visit.capture)
+    operator_ids = visit.capture.plan.find_operators_above(visit.scans)
+    operators = sorted(
+        (visit.capture.plan.operators[identifier] for identifier in operator_ids), key=lambda o: visit.capture.plan.order[o.id]
+    )
     return Hop(
         job=node_id(NodeKind.JOB, manifest.run.namespace, manifest.run.job),
         run=node_id(NodeKind.RUN, run_key(manifest.run.run_id)),
         output=output or "",
         inputs=sorted({inputs[scan] for scan in visit.scans}),
-        operations=[*_done(visit), *(readable(operator.label) for operator in operators if not _is_end(visit.capture, operator))],
-        records=session.count(session.united(visit.records, ["file", "row"])),
+        operations=[
+            *_find_effect(visit),
+            *(remove_numbers(operator.label) for operator in operators if not _is_end(visit.capture, operator)),
+        ],
+        records=session.count_rows(session.unite_columns(visit.records, ["file", "row"])),
         grain=Grain.RECORD,
-        expressions=steps_of(visit.capture, operators, names),
+        expressions=list_steps(visit.capture, operators, names),
         recaptured=manifest.recaptured.ended if manifest.recaptured is not None else None,
-        tasks=_tasks(session, visit),
+        tasks=_list_tasks(session, visit),
     )
 
 
-def _tasks(session: Session, visit: Visit) -> list[str]:
+def _list_tasks(session: Session, visit: Visit) -> list[str]:
     """Return the tasks that wrote the files of the visited records."""
     attempts: set[int] = set()
-    for number in sorted(session.files_of(visit.records)):
+    for number in sorted(session.list_files_of(visit.records)):
         place = visit.capture.files.place_of(session.files[number].block)
         attempt = visit.capture.files[place].attempt if place is not None else None
         if attempt is not None:

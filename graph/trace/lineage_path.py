@@ -14,71 +14,75 @@ from headwater.graph.trace.answer import TraceAnswer
 _COLUMN_LIMIT = 2_000
 
 
-async def path_graph(graph: GraphStore, tenant: str, answer: TraceAnswer, *, column: str | None = None, forward: bool = False) -> Subgraph:
+async def make_path_graph(
+    graph: GraphStore, tenant: str, answer: TraceAnswer, *, column: str | None = None, forward: bool = False
+) -> Subgraph:
     """Return the nodes and edges of `answer.path`.
 
     With `column`, add that column of the selected datasets and its sources (forward: products).
     """
-    flows = _flows(answer)
+    flows = _list_flows(answer)
     jobs = {hop.job for hop in answer.path}
     ends = {end for edge in flows for end in (edge.src, edge.dst)}
     datasets = {entry.dataset for entry in (*answer.selected, *answer.records)} | ends - jobs
-    stated = await graph.neighbours(tenant, sorted(jobs), direction=Direction.BOTH, kinds=[EdgeKind.READS, EdgeKind.WRITES]) if jobs else []
-    as_stated = {_key(edge): edge for edge in stated}
-    nodes = await _nodes(graph, tenant, sorted(datasets | jobs))
-    edges = [as_stated.get(_key(edge), edge) for edge in flows]
+    stated_graph = (
+        await graph.neighbours(tenant, sorted(jobs), direction=Direction.BOTH, kinds=[EdgeKind.READS, EdgeKind.WRITES]) if jobs else []
+    )
+    as_stated = {_make_edge_key(edge): edge for edge in stated_graph}
+    nodes = await _read_nodes(graph, tenant, sorted(datasets | jobs))
+    edges = [as_stated.get(_make_edge_key(edge), edge) for edge in flows]
     if column is None:
         return Subgraph(nodes=nodes, edges=edges, distance={})
     begin = sorted({entry.dataset for entry in answer.selected})
     direction = Direction.DOWNSTREAM if forward else Direction.UPSTREAM
-    columns = await _columns(graph, tenant, begin, column, datasets, direction=direction, depth=2 * len(answer.path) + 1)
+    columns = await _read_columns(graph, tenant, begin, column, datasets, direction=direction, depth=2 * len(answer.path) + 1)
     return Subgraph(nodes=[*nodes, *columns.nodes], edges=[*edges, *columns.edges], distance={}, truncated=columns.truncated)
 
 
-def column_id(dataset: str, column: str) -> str:
+def make_column_id(dataset: str, column: str) -> str:
     """Return the id of a column of the dataset with the id `dataset`."""
     _, parts = parse_id(dataset)
     return node_id(NodeKind.COLUMN, *parts, column)
 
 
-async def _columns(
+async def _read_columns(
     graph: GraphStore, tenant: str, begin: Sequence[str], column: str, datasets: Collection[str], *, direction: Direction, depth: int
 ) -> Subgraph:
     """Return the lineage of the column within the datasets of the path, with edges from each dataset to its columns."""
-    focus = [column_id(dataset, column) for dataset in begin]
-    reached = await graph.reach(tenant, focus, direction=direction, kinds=[EdgeKind.DERIVES], depth=depth, limit=_COLUMN_LIMIT)
-    owner = {node.id: _dataset_of(node.id) for node in reached.nodes}
-    kept = [node for node in reached.nodes if owner[node.id] in datasets]
-    ids = {node.id for node in kept}
-    derives = [edge for edge in reached.edges if edge.src in ids and edge.dst in ids]
-    contains = [Edge(owner[node.id], node.id, EdgeKind.CONTAINS) for node in kept]
-    return Subgraph(nodes=kept, edges=[*derives, *contains], distance={}, truncated=reached.truncated)
+    focus = [make_column_id(dataset, column) for dataset in begin]
+    column_lineage = await graph.reach(tenant, focus, direction=direction, kinds=[EdgeKind.DERIVES], depth=depth, limit=_COLUMN_LIMIT)
+    owner = {node.id: _get_dataset_id(node.id) for node in column_lineage.nodes}
+    column_nodes = [node for node in column_lineage.nodes if owner[node.id] in datasets]
+    ids = {node.id for node in column_nodes}
+    derives = [edge for edge in column_lineage.edges if edge.src in ids and edge.dst in ids]
+    contains = [Edge(owner[node.id], node.id, EdgeKind.CONTAINS) for node in column_nodes]
+    return Subgraph(nodes=column_nodes, edges=[*derives, *contains], distance={}, truncated=column_lineage.truncated)
 
 
-async def _nodes(graph: GraphStore, tenant: str, ids: Sequence[str]) -> list[Node]:
+async def _read_nodes(graph: GraphStore, tenant: str, ids: Sequence[str]) -> list[Node]:
     """Return the nodes. A node that no event has stated gets its id as its name."""
-    known = {node.id: node for node in await graph.get(tenant, ids)}
-    return [known.get(identifier) or _unstated(identifier) for identifier in ids]
+    stored_nodes = {node.id: node for node in await graph.get(tenant, ids)}
+    return [stored_nodes.get(identifier) or _make_unstated_node(identifier) for identifier in ids]
 
 
-def _unstated(identifier: str) -> Node:
+def _make_unstated_node(identifier: str) -> Node:
     kind, parts = parse_id(identifier)
     return Node(identifier, NodeKind(kind), parts[-1])
 
 
-def _flows(answer: TraceAnswer) -> list[Edge]:
+def _list_flows(answer: TraceAnswer) -> list[Edge]:
     """Return every flow of the path once, in the order of the path."""
     flows: dict[tuple[str, str, EdgeKind], Edge] = {}
     for hop in answer.path:
         for edge in (*(Edge(source, hop.job, EdgeKind.READS) for source in hop.inputs), Edge(hop.job, hop.output, EdgeKind.WRITES)):
-            flows.setdefault(_key(edge), edge)
+            flows.setdefault(_make_edge_key(edge), edge)
     return list(flows.values())
 
 
-def _key(edge: Edge) -> tuple[str, str, EdgeKind]:
+def _make_edge_key(edge: Edge) -> tuple[str, str, EdgeKind]:
     return edge.src, edge.dst, edge.kind
 
 
-def _dataset_of(column: str) -> str:
+def _get_dataset_id(column: str) -> str:
     _, parts = parse_id(column)
     return node_id(NodeKind.DATASET, *parts[:-1])

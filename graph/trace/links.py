@@ -21,95 +21,95 @@ from headwater.graph.trace.session import Capture, KnownFile, Session
 Names = frozenset[str] | None  # columns of a dataset, in lower case; None: all
 
 
-def writers(session: Session, files: Iterable[KnownFile]) -> dict[int, str]:
+def find_writers(session: Session, files: Iterable[KnownFile]) -> dict[int, str]:
     """Return, by number of the file, the capture that wrote the file in this state."""
     by_block = {file.block: file.number for file in files}
-    found = session.store.catalog.writers(session.tenant, by_block)
-    return {by_block[block]: capture for block, capture in found.items()}
+    writer_of_block = session.store.catalog.writers(session.tenant, by_block)
+    return {by_block[block]: capture for block, capture in writer_of_block.items()}
 
 
-def readers(session: Session, files: Iterable[KnownFile], towards: Collection[str] | None = None) -> dict[int, list[str]]:
+def find_readers(session: Session, files: Iterable[KnownFile], goal_datasets: Collection[str] | None = None) -> dict[int, list[str]]:
     """Return, by number of the file, the captures that read the file in this state.
 
-    `towards` keeps captures that wrote one of these datasets.
+    `goal_datasets` keeps captures that wrote one of these datasets.
     """
     by_block = {file.block: file.number for file in files}
-    found = session.store.catalog.readers(session.tenant, by_block, towards)
-    return {by_block[block]: captures for block, captures in found.items()}
+    readers_of_block = session.store.catalog.readers(session.tenant, by_block, goal_datasets)
+    return {by_block[block]: captures for block, captures in readers_of_block.items()}
 
 
-def read_as(session: Session, files: Iterable[KnownFile], dataset: str) -> set[int]:
+def find_files_of_dataset(session: Session, files: Iterable[KnownFile], dataset: str) -> set[int]:
     """Return the numbers of the files that a capture read as files of a dataset."""
-    known = {file.number: file for file in files}
-    found = set()
-    for number, captures in readers(session, known.values()).items():
-        for capture in map(session.capture, captures):
-            of = [source for source in capture.manifest.sources if _dataset(source) == dataset]
-            if any(capture.files_of(source).of(known[number].block) is not None for source in of):
-                found.add(number)
-    return found
+    files_by_number = {file.number: file for file in files}
+    numbers = set()
+    for number, captures in find_readers(session, files_by_number.values()).items():
+        for capture in map(session.get_capture, captures):
+            sources = [source for source in capture.manifest.sources if _make_dataset_id(source) == dataset]
+            if any(capture.files_of(source).of(files_by_number[number].block) is not None for source in sources):
+                numbers.add(number)
+    return numbers
 
 
-def unread(session: Session, files: Iterable[KnownFile]) -> list[KnownFile]:
+def find_unread_files(session: Session, files: Iterable[KnownFile]) -> list[KnownFile]:
     """Return the files that no capture read in their current state."""
     by_block = {file.block: file for file in files}
-    read = session.store.catalog.read(session.tenant, by_block) if by_block else set()
-    return [file for block, file in by_block.items() if block not in read]
+    read_blocks = session.store.catalog.read(session.tenant, by_block) if by_block else set()
+    return [file for block, file in by_block.items() if block not in read_blocks]
 
 
-def say_overwritten(session: Session, file: KnownFile, reader: Capture) -> None:
+def report_overwritten_file(session: Session, file: KnownFile, reader: Capture) -> None:
     """Report a file that a capture wrote and an unknown program overwrote before `reader` read it."""
     if session.store.catalog.was_written(session.tenant, file.block, reader.manifest.started):
         job = reader.manifest.run.job
         reason = f"it was written by a known run, and changed before job {job} read it; where that content came from is not known"
-        session.say(file.block.path, reason, "missing")
+        session.report(file.block.path, reason, "missing")
 
 
-def say_read_before(session: Session, file: KnownFile) -> None:
+def report_changed_file(session: Session, file: KnownFile) -> None:
     """Report a file that has changed since a capture read it: nothing is known about its earlier records now.
 
     A file that a known run wrote in its current state is not reported: its records are that run's, and nobody has read them.
     """
-    if writers(session, [file]):
+    if find_writers(session, [file]):
         return
     if (job := session.store.catalog.last_reader(session.tenant, file.block)) is not None:
-        session.say(file.block.path, f"it has changed since job {job} read it; what became of its records is not known", "missing")
+        session.report(file.block.path, f"it has changed since job {job} read it; what became of its records is not known", "missing")
 
 
-def datasets_of(capture: Capture) -> tuple[str | None, dict[int, str]]:
+def list_datasets(capture: Capture) -> tuple[str | None, dict[int, str]]:
     """Return the node id of the dataset that a capture wrote, and by scan the node ids of the datasets that it read."""
     sink = capture.manifest.sink
-    names = {source.source: _dataset(source) for source in capture.manifest.sources}
-    scans = {operator.id: names[operator.source] for operator in scans_of(capture) if operator.source is not None}
-    return (_dataset(sink) if sink else None), scans
+    names = {source.source: _make_dataset_id(source) for source in capture.manifest.sources}
+    scans = {operator.id: names[operator.source] for operator in list_scans(capture) if operator.source is not None}
+    return (_make_dataset_id(sink) if sink else None), scans
 
 
-def scans_of(capture: Capture) -> list[Operator]:
+def list_scans(capture: Capture) -> list[Operator]:
     return [operator for operator in capture.plan.operators.values() if operator.behaviour is Behaviour.SOURCE]
 
 
-def needed_names(scan: Operator, needed: Needed) -> Names:
+def list_needed_names(scan: Operator, attributes: Needed) -> Names:
     """Return the columns of its file that a scan must provide."""
-    return None if needed is None else frozenset(column.name.lower() for column in scan.attributes if column.attr in needed)
+    return None if attributes is None else frozenset(column.name.lower() for column in scan.attributes if column.attr in attributes)
 
 
-def names_at_writer(source: Source, sink: Sink, names: Names) -> Names:
+def translate_to_writer(source: Source, sink: Sink, names: Names) -> Names:
     """Return the columns under their names at the writer. None stands for all columns."""
     return None if names is None else format_of(source.format).names_at_writer(source, sink, names)
 
 
-def attributes_of(sink: Sink, names: Names) -> Needed:
+def find_attributes(sink: Sink, names: Names) -> Needed:
     """Return the attributes of the columns with these names. A column that was not written has no value from any record."""
     if names is None or not sink.columns:
         return None
     return frozenset(column.attr for column in sink.columns if column.name.lower() in names)
 
 
-def _dataset(of: Source | Sink) -> str:
-    return node_id(NodeKind.DATASET, of.dataset.namespace, of.dataset.name)
+def _make_dataset_id(part: Source | Sink) -> str:
+    return node_id(NodeKind.DATASET, part.dataset.namespace, part.dataset.name)
 
 
-def counts_alike(sink: Sink, source: Source) -> bool:
+def has_same_numbering(sink: Sink, source: Source) -> bool:
     """Return whether writer and reader number the records of a file alike. A header that only one of them knows shifts all records."""
     try:
         return format_of(sink.format).numbering(sink.options) == format_of(source.format).numbering(source.options)
@@ -117,10 +117,10 @@ def counts_alike(sink: Sink, source: Source) -> bool:
         return False
 
 
-def numbered_alike(shape: Shape, source: Source) -> bool:
+def has_shape_numbering(shape: Shape, source: Source) -> bool:
     """Return whether the reader numbers the records of a file as the shape does."""
-    read = Shape.of_source(source)
-    if (shape.format, shape.options) == (read.format, read.options):
+    reader_shape = Shape.of_source(source)
+    if (shape.format, shape.options) == (reader_shape.format, reader_shape.options):
         return True
     try:
         return format_of(shape.format).numbering(dict(shape.options)) == format_of(source.format).numbering(source.options)
@@ -128,31 +128,31 @@ def numbered_alike(shape: Shape, source: Source) -> bool:
         return False
 
 
-def renumbered(session: Session, table: str, file: KnownFile, source: Source) -> str | None:
+def renumber_records(session: Session, table: str, file: KnownFile, source: Source) -> str | None:
     """Return the records `origin, file, row` of a file in the numbers of a reader that numbers differently. None if these are not known.
 
     The two differ by a header, or by lines that one of them drops. Records with the same line are the same record.
     """
-    of_file = session.table(f"SELECT origin, file, row FROM {table} WHERE file = {file.number}")
-    session.count(of_file)
-    rows = session.columns(of_file)
+    of_file = session.make_table(f"SELECT origin, file, row FROM {table} WHERE file = {file.number}")
+    session.count_rows(of_file)
+    rows = session.get_columns(of_file)
     if rows is None:
         return None
     shape = Shape.of_source(source)
     try:
-        ours = format_of(file.shape.format).line_numbers(session.reader, file.readable(), file.shape)
-        theirs = format_of(shape.format).line_numbers(session.reader, file.readable(), shape)
+        shape_lines = format_of(file.shape.format).line_numbers(session.reader, file.make_read_file(), file.shape)
+        reader_lines = format_of(shape.format).line_numbers(session.reader, file.make_read_file(), shape)
     except (SourceChangedError, UnsupportedError, OSError):
         return None
-    if ours is None or theirs is None or not len(theirs):
+    if shape_lines is None or reader_lines is None or not len(reader_lines):
         return None
-    lines = ours[rows["row"]]
-    found = np.minimum(np.searchsorted(theirs, lines), len(theirs) - 1)
-    return session.hold(taken({**rows, "row": found.astype(np.int64)}, theirs[found] == lines))
+    lines = shape_lines[rows["row"]]
+    indexes = np.minimum(np.searchsorted(reader_lines, lines), len(reader_lines) - 1)
+    return session.keep_in_memory(taken({**rows, "row": indexes.astype(np.int64)}, reader_lines[indexes] == lines))
 
 
-def say_counted_otherwise(session: Session, file: KnownFile, reader: str) -> None:
+def report_numbering(session: Session, file: KnownFile, reader: str) -> None:
     """Report that the trace ends at a file whose records the writer and the reader number differently."""
-    session.say(
+    session.report(
         str(file.block.path), f"capture {reader} numbers its records otherwise than they were written (a header, a comment)", "missing"
     )

@@ -9,39 +9,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headwater.graph.associations import Behaviour
-from headwater.graph.trace.links import datasets_of
+from headwater.graph.trace.links import list_datasets
 from headwater.graph.trace.session import Capture, Session
 
 _SURE = (Behaviour.SOURCE, Behaviour.KEPT)
 
 
-def merged(session: Session, capture: Capture, begin: str, reached: Mapping[int, str]) -> str | None:
+def find_merge_action(session: Session, capture: Capture, begin: str, records_by_scan: Mapping[int, str]) -> str | None:
     """Return the effect on the rows of a table `begin`, or None if it is uncertain or not the same for all.
 
-    `reached` are records by scan.
+    `records_by_scan` are records by scan.
     """
     sink = capture.manifest.sink
     if sink is None or sink.merge is None:
         return None
-    output, inputs = datasets_of(capture)
+    output, inputs = list_datasets(capture)
     targets = [scan for scan, dataset in inputs.items() if dataset == output]
     if len(targets) > 1:
         return None  # the source reads the table too: the target's scan is not known
-    there = {scan for scan, table in reached.items() if session.count(table)}
-    if not there.intersection(targets):
-        return "MERGE: inserted" if there else None
-    if there.difference(targets):
-        return _matched(capture) if session.count(begin) == 1 else None
+    scans_with_records = {scan for scan, table in records_by_scan.items() if session.count_rows(table)}
+    if not scans_with_records.intersection(targets):
+        return "MERGE: inserted" if scans_with_records else None
+    if scans_with_records.difference(targets):
+        return _find_matched_action(capture) if session.count_rows(begin) == 1 else None
     if not _has_records(capture, targets[0]):
         return None
     changed = " or changed, as no row of the source matched" if sink.merge == "by_source" else ""
     return f"MERGE: carried over{changed}"
 
 
-def _matched(capture: Capture) -> str:
+def _find_matched_action(capture: Capture) -> str:
     """Return the effect on a row that matched. The row may be unchanged if no clause has to apply to it."""
-    unsure = any(problem.kind == "superset" and problem.operator == "MergeIntoCommand" for problem in capture.manifest.problems)
-    return "MERGE: matched, and updated or carried over" if unsure else "MERGE: matched and updated"
+    is_uncertain = any(problem.kind == "superset" and problem.operator == "MergeIntoCommand" for problem in capture.manifest.problems)
+    return "MERGE: matched, and updated or carried over" if is_uncertain else "MERGE: matched and updated"
 
 
 def _has_records(capture: Capture, target: int) -> bool:

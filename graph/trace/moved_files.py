@@ -17,17 +17,17 @@ from headwater.graph.files.shapes import Shape
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.records import FileBlock
 from headwater.graph.records.moved_files import Evidence, Move
-from headwater.graph.trace.session import KnownFile, Session, mapped
+from headwater.graph.trace.session import KnownFile, Session, format_mapping
 
 _SHOWN = 3
 
 
-def former_places(session: Session, files: Iterable[KnownFile]) -> dict[int, int]:
+def find_former_files(session: Session, files: Iterable[KnownFile]) -> dict[int, int]:
     """Return the numbers of the written files, by the numbers of the files that they are now.
 
     No capture wrote `files` at their current place.
     """
-    return {number: written.number for number, written in find_origins(session, files).items()}
+    return {number: written_file.number for number, written_file in find_origins(session, files).items()}
 
 
 def find_origins(session: Session, files: Iterable[KnownFile]) -> dict[int, KnownFile]:
@@ -35,85 +35,88 @@ def find_origins(session: Session, files: Iterable[KnownFile]) -> dict[int, Know
     by_block = {file.block: file for file in files if format_of(file.shape.format).in_files}
     moves = session.store.catalog.moves.origins(session.tenant, by_block) if by_block else {}
     return {
-        by_block[block].number: written
-        for block, written in _written(session, moves).items()
-        if _counts_alike(session, by_block[block], written)
+        by_block[block].number: written_file
+        for block, written_file in _find_written_files(session, moves).items()
+        if _check_numbering(session, by_block[block], written_file)
     }
 
 
-def later_places(session: Session, files: Iterable[KnownFile]) -> dict[int, list[KnownFile]]:
+def find_later_files(session: Session, files: Iterable[KnownFile]) -> dict[int, list[KnownFile]]:
     """Return the moved or copied files elsewhere that captures read, by the numbers of the original `files`."""
     blocks = [file.block for file in files if format_of(file.shape.format).in_files]
     moves = session.store.catalog.moves.destinations(session.tenant, blocks) if blocks else {}
-    found: dict[int, list[KnownFile]] = {}
-    for block, written in _written(session, moves).items():
-        read = _as_read(session, block)
-        if read is not None and _counts_alike(session, read, written):
-            found.setdefault(written.number, []).append(read)
-    return found
+    files_by_original: dict[int, list[KnownFile]] = {}
+    for block, written_file in _find_written_files(session, moves).items():
+        reader_file = _find_reader_file(session, block)
+        if reader_file is not None and _check_numbering(session, reader_file, written_file):
+            files_by_original.setdefault(written_file.number, []).append(reader_file)
+    return files_by_original
 
 
-def renumber(session: Session, table: str, numbers: Mapping[int, int]) -> str:
+def renumber_files(session: Session, table: str, numbers: Mapping[int, int]) -> str:
     """Return the records of a table `origin, file, row` in some files, with other numbers for these files."""
-    known = session.columns(table)
-    if known is not None:
-        rows = memory_tables.taken(memory_tables.chosen(known, ["origin", "file", "row"]), np.isin(known["file"], list(numbers)))
-        return session.hold({**rows, "file": memory_tables.mapped(rows["file"], numbers)})
-    listed = ", ".join(map(str, sorted(numbers)))
-    return session.table(
-        f"SELECT DISTINCT origin, {mapped('file', numbers)} AS file, row FROM {table} WHERE row IS NOT NULL AND file IN ({listed})"
+    in_memory = session.get_columns(table)
+    if in_memory is not None:
+        rows = memory_tables.taken(memory_tables.chosen(in_memory, ["origin", "file", "row"]), np.isin(in_memory["file"], list(numbers)))
+        return session.keep_in_memory({**rows, "file": memory_tables.mapped(rows["file"], numbers)})
+    numbers_text = ", ".join(map(str, sorted(numbers)))
+    return session.make_table(
+        f"SELECT DISTINCT origin, {format_mapping('file', numbers)} AS file, row FROM {table} "
+        f"WHERE row IS NOT NULL AND file IN ({numbers_text})"
     )
 
 
-def _written(session: Session, moves: Mapping[FileBlock, Move]) -> dict[FileBlock, KnownFile]:
+def _find_written_files(session: Session, moves: Mapping[FileBlock, Move]) -> dict[FileBlock, KnownFile]:
     """Return the written file of each move that is known. The answer names the other moves, and those that are not certain."""
-    found: dict[FileBlock, KnownFile] = {}
-    known = [move.written[0] for move in moves.values() if move.evidence is not Evidence.UNKNOWN]
-    writers = session.store.catalog.writers(session.tenant, known)
+    written_files: dict[FileBlock, KnownFile] = {}
+    known_blocks = [move.written[0] for move in moves.values() if move.evidence is not Evidence.UNKNOWN]
+    writers = session.store.catalog.writers(session.tenant, known_blocks)
     for block, move in moves.items():
         origin = move.written[0]
         if move.evidence is Evidence.UNKNOWN:
-            session.say(block.path, _unknown(move), "missing")
+            session.report(block.path, _report_unknown_move(move), "missing")
             continue
         if move.evidence is Evidence.LIKELY:
-            session.say(block.path, f"it is taken for {_shown([origin])}, which a known run wrote: {move.shared} are equal", "superset")
-        sink = session.capture(writers[origin]).manifest.sink
+            session.report(
+                block.path, f"it is taken for {_format_blocks([origin])}, which a known run wrote: {move.shared} are equal", "superset"
+            )
+        sink = session.get_capture(writers[origin]).manifest.sink
         if sink is not None:
             dataset = node_id(NodeKind.DATASET, sink.dataset.namespace, sink.dataset.name)
-            found[block] = session.known(origin, dataset, Shape.of_sink(sink))
-    return found
+            written_files[block] = session.add_file(origin, dataset, Shape.of_sink(sink))
+    return written_files
 
 
-def _unknown(move: Move) -> str:
+def _report_unknown_move(move: Move) -> str:
     if len(move.written) > 1:
-        files = f"{len(move.written)} files of this {move.shared} elsewhere ({_shown(move.written)}); which of them it is"
+        files = f"{len(move.written)} files of this {move.shared} elsewhere ({_format_blocks(move.written)}); which of them it is"
     else:
-        files = f"a file of this {move.shared} elsewhere ({_shown(move.written)}); whether it is that file"
+        files = f"a file of this {move.shared} elsewhere ({_format_blocks(move.written)}); whether it is that file"
     return f"known runs wrote {files} is not known, so its records are not followed"
 
 
-def _shown(files: Sequence[FileBlock]) -> str:
+def _format_blocks(files: Sequence[FileBlock]) -> str:
     names = ", ".join(file.path.removeprefix("file:") for file in sorted(files)[:_SHOWN])
     return names if len(files) <= _SHOWN else f"{names}, …"
 
 
-def _as_read(session: Session, block: FileBlock) -> KnownFile | None:
+def _find_reader_file(session: Session, block: FileBlock) -> KnownFile | None:
     """Return a file in the shape of the first capture that read it."""
-    for capture in map(session.capture, session.store.catalog.readers(session.tenant, [block]).get(block, ())):
+    for capture in map(session.get_capture, session.store.catalog.readers(session.tenant, [block]).get(block, ())):
         for source in capture.manifest.sources:
             entry = capture.files_of(source).of(block)
             if entry is not None:
                 dataset = node_id(NodeKind.DATASET, source.dataset.namespace, source.dataset.name)
-                return session.known(block, dataset, Shape.of_source(source), entry.partition)
+                return session.add_file(block, dataset, Shape.of_source(source), entry.partition)
     return None
 
 
-def _counts_alike(session: Session, file: KnownFile, written: KnownFile) -> bool:
+def _check_numbering(session: Session, file: KnownFile, written_file: KnownFile) -> bool:
     """Return whether both files number their records alike. If not, the answer says that the trace ends there."""
     try:
-        ours, theirs = (format_of(one.shape.format).numbering(dict(one.shape.options)) for one in (file, written))
+        numbering, written_numbering = (format_of(side.shape.format).numbering(dict(side.shape.options)) for side in (file, written_file))
     except UnsupportedError:
-        ours, theirs = None, 0
-    if ours != theirs:
-        session.say(file.block.path, "its records are numbered otherwise than they were written (a header, a comment)", "missing")
-    return ours == theirs
+        numbering, written_numbering = None, 0
+    if numbering != written_numbering:
+        session.report(file.block.path, "its records are numbered otherwise than they were written (a header, a comment)", "missing")
+    return numbering == written_numbering

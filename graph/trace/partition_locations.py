@@ -15,53 +15,57 @@ from headwater.graph.files.formats import format_of
 from headwater.graph.files.shapes import Shape
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.records import block_at, uri_of
-from headwater.graph.trace.datasets import Dataset, named_files
+from headwater.graph.trace.datasets import Dataset, find_named_files
 from headwater.graph.trace.session import KnownFile, Session
 
 _MOST = 100_000  # files of a table that are checked
 
 
-def files_apart(session: Session, dataset: Dataset, shape: Shape, listed: Sequence[KnownFile], paths: Sequence[str]) -> list[KnownFile]:
+def find_files_outside(
+    session: Session, dataset: Dataset, shape: Shape, inside_files: Sequence[KnownFile], paths: Sequence[str]
+) -> list[KnownFile]:
     """Return files of a dataset outside of its folder: those at `paths`, as runs knew them, or all known ones without paths."""
     if not shape.partitions or format_of(shape.format).is_table:
         return []
-    there = {file.block.path for file in listed}
-    if wanted := [path for path in paths if not there.intersection((uri_of(path), uri_of(Path(os.path.abspath(path)))))]:
-        read = {file.block.path: file for file in _read_apart(session, dataset, shape)}
-        found = [read[path] for path in map(uri_of, wanted) if path in read]
-        for path in wanted:
-            if uri_of(path) not in read:
-                found += _named(session, dataset, shape, path)
-        return found
+    inside_paths = {file.block.path for file in inside_files}
+    if outside_paths := [path for path in paths if not inside_paths.intersection((uri_of(path), uri_of(Path(os.path.abspath(path)))))]:
+        files_by_path = {file.block.path: file for file in _list_files_outside(session, dataset, shape)}
+        outside_files = [files_by_path[path] for path in map(uri_of, outside_paths) if path in files_by_path]
+        for path in outside_paths:
+            if uri_of(path) not in files_by_path:
+                outside_files += _find_named_files(session, dataset, shape, path)
+        return outside_files
     if paths:
         return []
-    found = _read_apart(session, dataset, shape)
-    if found:
-        reason = f"partitions of it lie elsewhere: {len(found)} files that a run read there were searched, and there may be more by now"
-        session.say(dataset.name, reason, "missing")
-    return found
+    outside_files = _list_files_outside(session, dataset, shape)
+    if outside_files:
+        reason = (
+            f"partitions of it lie elsewhere: {len(outside_files)} files that a run read there were searched, and there may be more by now"
+        )
+        session.report(dataset.name, reason, "missing")
+    return outside_files
 
 
-def _named(session: Session, dataset: Dataset, shape: Shape, path: str) -> list[KnownFile]:
+def _find_named_files(session: Session, dataset: Dataset, shape: Shape, path: str) -> list[KnownFile]:
     try:
-        return named_files(session, dataset, shape, [path])
+        return find_named_files(session, dataset, shape, [path])
     except NotFoundError:  # the search among all files reports it
         return []
 
 
-def _read_apart(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
+def _list_files_outside(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
     """Return the files outside of the folder that the last reader of the dataset read."""
     capture = session.store.catalog.datasets.latest(session.tenant, dataset.id, "source")
     if capture is None:
         return []
-    known, below = session.capture(capture), f"{dataset.path.rstrip('/')}/"
-    found: dict[int, KnownFile] = {}
-    for source in known.manifest.sources:
+    reader_capture, folder_prefix = session.get_capture(capture), f"{dataset.path.rstrip('/')}/"
+    outside_files: dict[int, KnownFile] = {}
+    for source in reader_capture.manifest.sources:
         if node_id(NodeKind.DATASET, source.dataset.namespace, source.dataset.name) != dataset.id:
             continue
-        for entry in known.files_of(source).first(_MOST):
+        for entry in reader_capture.files_of(source).first(_MOST):
             block = block_at(entry.path, entry.length, entry.modified)
-            if not block.path.startswith(below):
-                file = session.known(block, dataset.id, shape, entry.partition)
-                found[file.number] = file
-    return list(found.values())
+            if not block.path.startswith(folder_prefix):
+                file = session.add_file(block, dataset.id, shape, entry.partition)
+                outside_files[file.number] = file
+    return list(outside_files.values())

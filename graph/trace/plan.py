@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from headwater.graph.associations import Behaviour, Boundary, Definition, Expression, Manifest, Operator
 
 Needed = frozenset[int] | None
-Made = tuple[tuple[int, int], ...]  # the projection of an Expand that made a row: (operator, number)
+Branches = tuple[tuple[int, int], ...]  # the projection of an Expand that made a row: (operator, number)
 
 _ROW_KINDS = ("group", "window", "semi", "rows")  # boundaries of an operator's own rows; an operator has at most one
 # Each output row is one input row with its columns. The windows next below may be reached through these operators.
@@ -38,12 +38,12 @@ class Plan:
         self.operators = {operator.id: operator for operator in manifest.operators}
         self.order: dict[int, int] = {}
         if manifest.operators:
-            inputs_first = self._inputs_first(manifest.operators[0].id)
+            inputs_first = self._order_inputs_first(manifest.operators[0].id)
             self.order = {operator: place for place, operator in enumerate(reversed(inputs_first))}
         self.opaque = [operator for operator in manifest.operators if operator.behaviour is Behaviour.OPAQUE]
         self._boundaries = {(boundary.kind, boundary.operator): boundary for boundary in manifest.boundaries}
         self._unread: dict[int, frozenset[int]] = {}
-        self._carried: dict[tuple[int, Needed, Made], dict[int, Needed]] = {}
+        self._carried: dict[tuple[int, Needed, Branches], dict[int, Needed]] = {}
 
     @property
     def sink(self) -> Boundary | None:
@@ -52,8 +52,8 @@ class Plan:
 
     def boundary(self, operator: Operator) -> Boundary | None:
         """Return the boundary of an operator that has rows of its own: a group, a window, a match with a condition."""
-        found = (self._boundaries.get((kind, operator.id)) for kind in _ROW_KINDS)
-        return next((boundary for boundary in found if boundary is not None), None)
+        candidates = (self._boundaries.get((kind, operator.id)) for kind in _ROW_KINDS)
+        return next((boundary for boundary in candidates if boundary is not None), None)
 
     def match(self, operator: Operator) -> Boundary | None:
         """Return the boundary of the rows that join a row: those of a semi-join's right side, or of a subquery."""
@@ -63,18 +63,18 @@ class Plan:
         """Return the boundary above an aggregate that has each group's second hash, or the values of its keys."""
         return self._boundaries.get(("check", operator.id))
 
-    def chosen(self, operator: Operator) -> Boundary | None:
+    def choice(self, operator: Operator) -> Boundary | None:
         """Return the boundary above an aggregate that has the rows which `first` and its like took of each group."""
         return self._boundaries.get(("chosen", operator.id))
 
     def knows_branches(self, operator: Operator) -> bool:
         """Return whether the capture records the rows that pass an OR by another branch and need no match of this existence join."""
-        return any(column.operator == operator.id for boundary in self.manifest.boundaries for column in branches(boundary))
+        return any(column.operator == operator.id for boundary in self.manifest.boundaries for column in list_branches(boundary))
 
     def has_own_rows(self, operator: Operator) -> bool:
         """Return whether a reference to the operator names a row or a group. Otherwise it names matches, or a subquery's row."""
-        own = operator.behaviour in {Behaviour.SOURCE, Behaviour.GROUP, Behaviour.WINDOW}
-        return own or self.boundary(operator) is not None
+        is_own_kind = operator.behaviour in {Behaviour.SOURCE, Behaviour.GROUP, Behaviour.WINDOW}
+        return is_own_kind or self.boundary(operator) is not None
 
     def children(self, operator: Operator) -> list[Operator]:
         """Return the children of an operator, left to right."""
@@ -82,75 +82,95 @@ class Plan:
 
     def upstream(self, operator: Operator) -> Iterator[Operator]:
         """Yield the operator and all operators that feed it, each once, the nearest first."""
-        seen: set[int] = set()
-        waiting = [operator.id]
-        while waiting:
-            identifier = waiting.pop()
-            if identifier not in seen:
-                seen.add(identifier)
+        visited: set[int] = set()
+        queue = [operator.id]
+        while queue:
+            identifier = queue.pop()
+            if identifier not in visited:
+                visited.add(identifier)
                 yield self.operators[identifier]
-                waiting.extend(reversed(self.operators[identifier].inputs))
+                queue.extend(reversed(self.operators[identifier].inputs))
 
     def scans(self, operator: Operator) -> list[Operator]:
         """Return the source operators that feed an operator, each once."""
-        return [one for one in self.upstream(operator) if one.behaviour is Behaviour.SOURCE]
+        return [source for source in self.upstream(operator) if source.behaviour is Behaviour.SOURCE]
 
     def between_windows(self, operator: Operator) -> bool:
         """Return whether the operator is between two windows. The upper one may need only some columns of the lower one."""
-        above = (other for other in self.operators.values() if other.behaviour is Behaviour.WINDOW and other is not operator)
-        over = any(one is operator for window in above for one in self.upstream(window))
-        return over and any(one.behaviour is Behaviour.WINDOW for one in self.upstream(operator) if one is not operator)
+        windows_above = (
+            window_operator
+            for window_operator in self.operators.values()
+            if window_operator.behaviour is Behaviour.WINDOW and window_operator is not operator
+        )
+        is_below_window = any(feeding_operator is operator for window in windows_above for feeding_operator in self.upstream(window))
+        return is_below_window and any(
+            feeding_operator.behaviour is Behaviour.WINDOW
+            for feeding_operator in self.upstream(operator)
+            if feeding_operator is not operator
+        )
 
     def type_of(self, operator: Operator, attr: int) -> str | None:
         """Return Spark's type of an attribute that is made at an operator or below it, or None if it is made elsewhere."""
-        for one in self.upstream(operator):
-            types = {column.attr: column.type for column in one.attributes} | {made.attr: made.type for made in one.defines}
+        for feeding_operator in self.upstream(operator):
+            types = {column.attr: column.type for column in feeding_operator.attributes} | {
+                definition.attr: definition.type for definition in feeding_operator.defines
+            }
             if attr in types:
                 return types[attr]
         return None
 
-    def above(self, scans: Iterable[int]) -> frozenset[int]:
+    def find_operators_above(self, scans: Iterable[int]) -> frozenset[int]:
         """Return the ids of the scans and of the operators that they feed."""
-        wanted = set(scans)
-        return frozenset(o.id for o in self.operators.values() if any(one.id in wanted for one in self.upstream(o)))
+        scan_ids = set(scans)
+        return frozenset(
+            o.id for o in self.operators.values() if any(feeding_operator.id in scan_ids for feeding_operator in self.upstream(o))
+        )
 
-    def unread(self, window: Operator) -> frozenset[int]:
+    def find_unread_windows(self, window: Operator) -> frozenset[int]:
         """Return the windows next below, with only projections in between, whose results this one does not read.
 
         All count as one window.
         """
         if window.id not in self._unread:
-            self._unread[window.id] = frozenset(self._find_unread(window))
+            self._unread[window.id] = frozenset(self._compute_unread_windows(window))
         return self._unread[window.id]
 
     def skippable(self, window: Operator) -> frozenset[int]:
         """Return a window (or its limit) and the windows next below, with only projections in between."""
         return frozenset({window.id, *(operator.id for operator in self._chain(window) if operator.behaviour is Behaviour.WINDOW)})
 
-    def carried(self, operator: Operator, inputs: Needed, made: Made = ()) -> dict[int, Needed]:
-        """Return the columns that each operator below must provide if `operator` needs `inputs`, for rows of the branches `made`."""
-        key = (operator.id, inputs, made)
+    def list_carried_columns(self, operator: Operator, inputs: Needed, row_branches: Branches = ()) -> dict[int, Needed]:
+        """Return the columns that each operator below must provide if `operator` needs `inputs`, for rows of these branches."""
+        key = (operator.id, inputs, row_branches)
         if key not in self._carried:
-            given: dict[int, Needed] = dict.fromkeys(operator.inputs, inputs)
-            for identifier in sorted({one.id for one in self.upstream(operator)} - {operator.id}, key=self.order.__getitem__):
+            needed_by_operator: dict[int, Needed] = dict.fromkeys(operator.inputs, inputs)
+            for identifier in sorted(
+                {feeding_operator.id for feeding_operator in self.upstream(operator)} - {operator.id}, key=self.order.__getitem__
+            ):
                 of_union = self.operators[identifier].behaviour is Behaviour.UNION
-                needed = None if of_union else needs_of(self.operators[identifier], given[identifier], dict(made).get(identifier))
+                operator_needs = (
+                    None
+                    if of_union
+                    else find_needs(self.operators[identifier], needed_by_operator[identifier], dict(row_branches).get(identifier))
+                )
                 for place, child in enumerate(self.operators[identifier].inputs):
                     if of_union:
-                        needed = needs_of(self.operators[identifier], given[identifier], place)
-                    known = given.get(child, frozenset())
-                    given[child] = None if needed is None or known is None else known | needed
-            self._carried[key] = given
+                        operator_needs = find_needs(self.operators[identifier], needed_by_operator[identifier], place)
+                    earlier_needs = needed_by_operator.get(child, frozenset())
+                    needed_by_operator[child] = None if operator_needs is None or earlier_needs is None else earlier_needs | operator_needs
+            self._carried[key] = needed_by_operator
         return self._carried[key]
 
-    def _find_unread(self, window: Operator) -> Iterator[int]:
-        read: Needed = window_reads(window, window.defines)
+    def _compute_unread_windows(self, window: Operator) -> Iterator[int]:
+        read_attributes: Needed = find_window_reads(window, window.defines)
         for operator in self._chain(window):
             if operator.behaviour is Behaviour.WINDOW:
-                picked = [definition for definition in operator.defines if read is None or definition.attr in read]
-                if not picked:
+                used_definitions = [
+                    definition for definition in operator.defines if read_attributes is None or definition.attr in read_attributes
+                ]
+                if not used_definitions:
                     yield operator.id
-            read = needs_of(operator, read)
+            read_attributes = find_needs(operator, read_attributes)
 
     def _chain(self, window: Operator) -> Iterator[Operator]:
         """Yield the operators below a window, down to the first that is neither a window nor works row by row."""
@@ -161,92 +181,98 @@ class Plan:
                 return
             yield operator
 
-    def _inputs_first(self, root: int) -> dict[int, None]:
+    def _order_inputs_first(self, root: int) -> dict[int, None]:
         """Order operators after all that feed them, otherwise in preorder. Several operators may refer to one.
 
         The order is computed without recursion, because a plan may be deeper than Python's stack.
         """
-        done: dict[int, None] = {}
-        waiting = [(root, False)]
-        while waiting:
-            operator, fed = waiting.pop()
-            if fed:
-                done[operator] = None
-            elif operator not in done:
-                waiting.append((operator, True))
-                waiting.extend((child, False) for child in self.operators[operator].inputs)
-        return done
+        ordered_ids: dict[int, None] = {}
+        stack = [(root, False)]
+        while stack:
+            operator, are_inputs_ordered = stack.pop()
+            if are_inputs_ordered:
+                ordered_ids[operator] = None
+            elif operator not in ordered_ids:
+                stack.append((operator, True))
+                stack.extend((child, False) for child in self.operators[operator].inputs)
+        return ordered_ids
 
 
-def references(boundary: Boundary) -> list[Column]:
+def list_references(boundary: Boundary) -> list[Column]:
     """Return the `ref` columns of a boundary, named as in the kept table."""
-    named = (column for column in boundary.columns if column.role == "ref" and column.operator is not None)
-    return [Column(f"r{index}", column.operator) for index, column in enumerate(named) if column.operator is not None]
+    columns = (column for column in boundary.columns if column.role == "ref" and column.operator is not None)
+    return [Column(f"r{index}", column.operator) for index, column in enumerate(columns) if column.operator is not None]
 
 
-def listed(alias: str, columns: Iterable[Column]) -> str:
+def format_columns(alias: str, columns: Iterable[Column]) -> str:
     """Return columns of a table with an alias as SQL for a SELECT, each after a comma."""
     return "".join(f", {alias}.{column.name}" for column in columns)
 
 
-def names(columns: Iterable[Column]) -> list[str]:
+def list_names(columns: Iterable[Column]) -> list[str]:
     return [column.name for column in columns]
 
 
-def limited(boundary: Boundary) -> list[Column]:
+def list_partitions(boundary: Boundary) -> list[Column]:
     """Return the `partition` columns of a window: the partition of a row before a limit of ranks dropped rows from it."""
-    named = (column.operator for column in boundary.columns if column.role == "partition")
-    return [Column(f"partition{operator}", operator) for operator in named if operator is not None]
+    columns = (column.operator for column in boundary.columns if column.role == "partition")
+    return [Column(f"partition{operator}", operator) for operator in columns if operator is not None]
 
 
-def branches(boundary: Boundary) -> list[Column]:
+def list_branches(boundary: Boundary) -> list[Column]:
     """Return the `branch` columns of a boundary: the projection of an Expand that made a row, or whether the row needs no match (1)."""
-    named = (column.operator for column in boundary.columns if column.role == "branch")
-    return [Column(f"branch{operator}", operator) for operator in named if operator is not None]
+    columns = (column.operator for column in boundary.columns if column.role == "branch")
+    return [Column(f"branch{operator}", operator) for operator in columns if operator is not None]
 
 
-def needs_of(operator: Operator, given: Needed, branch: int | None = None) -> Needed:
-    """Return the attributes that an operator needs of its inputs to provide the attributes `given`.
+def find_needs(operator: Operator, provided: Needed, branch: int | None = None) -> Needed:
+    """Return the attributes that an operator needs of its inputs to provide the attributes `provided`.
 
     `branch` restricts an Expand to the rows of one projection, and a Union to one input.
     """
-    does = operator.behaviour
-    if given is None or does in _GIVING:
-        return given
-    if does is Behaviour.UNION and operator.defines:
+    behaviour = operator.behaviour
+    if provided is None or behaviour in _GIVING:
+        return provided
+    if behaviour is Behaviour.UNION and operator.defines:
         # Columns match by position. The names are those of the first input, and other inputs may use them for other columns.
-        sides = [definition.expr.args for definition in picked(operator, given)]
-        return attrs(expr for args in sides for expr in (args if branch is None else args[branch : branch + 1]))
-    if does in {Behaviour.DEFINES, Behaviour.KEPT, Behaviour.BRANCHES}:
-        exprs = [definition.expr for definition in picked(operator, given)]
-        return _without_defined(operator, given) | attrs(exprs if branch is None else [expr.args[branch] for expr in exprs])
-    if does is Behaviour.GENERATES:
+        sides = [definition.expr.args for definition in select_definitions(operator, provided)]
+        return list_attributes(expr for args in sides for expr in (args if branch is None else args[branch : branch + 1]))
+    if behaviour in {Behaviour.DEFINES, Behaviour.KEPT, Behaviour.BRANCHES}:
+        exprs = [definition.expr for definition in select_definitions(operator, provided)]
+        return _remove_defined(operator, provided) | list_attributes(exprs if branch is None else [expr.args[branch] for expr in exprs])
+    if behaviour is Behaviour.GENERATES:
         # Its arguments decide whether there is a row at all.
-        return _without_defined(operator, given) | frozenset(operator.reads)
-    if does in _CONDITIONAL:
-        return given | frozenset(operator.reads) | (operator.condition.attrs if operator.condition else frozenset())
-    if does is Behaviour.GROUP:
+        return _remove_defined(operator, provided) | frozenset(operator.reads)
+    if behaviour in _CONDITIONAL:
+        return provided | frozenset(operator.reads) | (operator.condition.attrs if operator.condition else frozenset())
+    if behaviour is Behaviour.GROUP:
         # The keys decide whether the group exists, so they are always needed.
-        return attrs(operator.keys) | attrs(d.expr for d in (operator.defines if operator.whole else picked(operator, given)))
-    if does is Behaviour.WINDOW:
-        chosen = picked(operator, given)
-        return _without_defined(operator, given) | (window_reads(operator, chosen) if chosen else frozenset())
+        return list_attributes(operator.keys) | list_attributes(
+            d.expr for d in (operator.defines if operator.whole else select_definitions(operator, provided))
+        )
+    if behaviour is Behaviour.WINDOW:
+        definitions = select_definitions(operator, provided)
+        return _remove_defined(operator, provided) | (find_window_reads(operator, definitions) if definitions else frozenset())
     return None
 
 
-def picked(operator: Operator, given: Needed) -> list[Definition]:
-    """Return the definitions of an operator for the attributes `given`."""
-    return [definition for definition in operator.defines if given is None or definition.attr in given]
+def select_definitions(operator: Operator, provided: Needed) -> list[Definition]:
+    """Return the definitions of an operator for the attributes `provided`."""
+    return [definition for definition in operator.defines if provided is None or definition.attr in provided]
 
 
-def attrs(expressions: Iterable[Expression]) -> frozenset[int]:
+def list_attributes(expressions: Iterable[Expression]) -> frozenset[int]:
     return frozenset().union(*(expression.attrs for expression in expressions))
 
 
-def _without_defined(operator: Operator, given: frozenset[int]) -> frozenset[int]:
-    return given - {definition.attr for definition in operator.defines}
+def _remove_defined(operator: Operator, provided: frozenset[int]) -> frozenset[int]:
+    return provided - {definition.attr for definition in operator.defines}
 
 
-def window_reads(window: Operator, definitions: Iterable[Definition]) -> frozenset[int]:
+def find_window_reads(window: Operator, definitions: Iterable[Definition]) -> frozenset[int]:
     """Return the attributes that a window reads for some of its results."""
-    return attrs(d.expr for d in definitions) | attrs(window.partition) | attrs(ordering.expr for ordering in window.order)
+    return (
+        list_attributes(d.expr for d in definitions)
+        | list_attributes(window.partition)
+        | list_attributes(ordering.expr for ordering in window.order)
+    )

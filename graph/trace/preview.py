@@ -1,4 +1,4 @@
-"""Rows of a dataset as they are now, a page at a time: what a person picks a record from, to trace it."""
+"""Pages of the current rows of a dataset, from which a person picks a record to trace."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from headwater.graph.files.shapes import Shape
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Row, RowOrder, RowPage, TracedRecord
-from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, is_captured, readable_files, shape_of
-from headwater.graph.trace.selection import column_types, records, select
+from headwater.graph.trace.datasets import Dataset, find_dataset, find_shape, is_captured, keep_readable_files, list_current_files
+from headwater.graph.trace.selection import list_column_types, list_records, select_records
 from headwater.graph.trace.session import KnownFile, Session
-from headwater.graph.trace.tracer import tracer_of
-from headwater.graph.trace.value_sources import origins_of
+from headwater.graph.trace.tracer import get_tracer
+from headwater.graph.trace.value_sources import list_origins
 
 
 async def preview(
@@ -29,54 +29,57 @@ async def preview(
     tenant: str,
     dataset: str,
     *,
-    where: str | None = None,
+    predicate: str | None = None,
     order: RowOrder | None = None,
     first: int = 50,
     offset: int = 0,
     origins: bool = False,
 ) -> RowPage:
-    """Rows `offset` … `offset + first − 1` of those that the predicate selects. A dataset that cannot be read gives no rows and a note.
+    """Return rows `offset` … `offset + first − 1` of the rows that the predicate selects.
 
-    Without an order they come by file and row. An order reads all rows that the predicate selects.
+    A dataset that cannot be read has no rows and a note. Rows without an order come by file and row. An order reads all rows that the
+    predicate selects.
 
     Raises:
         NotFoundError: the dataset is not known.
         InvalidQueryError: the predicate or the order cannot be used.
     """
-    with tracer_of(store).session(tenant) as session:
-        found = await find_dataset(session, graph, dataset)
-        page, files = await asyncio.to_thread(_page, session, found, where, order, first, offset)
-        return replace(page, origins=await asyncio.to_thread(origins_of, session, files)) if origins else page
+    with get_tracer(store).session(tenant) as session:
+        known_dataset = await find_dataset(session, graph, dataset)
+        page, files = await asyncio.to_thread(_read_page, session, known_dataset, predicate, order, first, offset)
+        return replace(page, origins=await asyncio.to_thread(list_origins, session, files)) if origins else page
 
 
-def _page(
-    session: Session, dataset: Dataset, where: str | None, order: RowOrder | None, first: int, offset: int
+def _read_page(
+    session: Session, dataset: Dataset, predicate: str | None, order: RowOrder | None, first: int, offset: int
 ) -> tuple[RowPage, Sequence[KnownFile]]:
-    """A page, and the files that it was chosen from."""
+    """Return a page, and the files from which it was chosen."""
     try:
-        shape, _ = shape_of(session, dataset)
-        listed = current_files(session, dataset, shape)
+        shape, _ = find_shape(session, dataset)
+        dataset_files = list_current_files(session, dataset, shape)
     except HeadwaterError as error:
         return RowPage(dataset.id, (), (), 0, has_record_lineage=False, note=str(error)), ()
-    files = readable_files(session, listed)
-    wanted = where if order is None and not session.left_out else where or "true"
+    files = keep_readable_files(session, dataset_files)
+    page_predicate = predicate if order is None and not session.deleted_rows else predicate or "true"
     try:
-        table, total = _selected(session, shape, files, wanted, first, offset)
+        table, total = _select_page(session, shape, files, page_predicate, first, offset)
     except NoParquetError as error:
         return RowPage(dataset.id, (), (), 0, has_record_lineage=False, note=str(error)), ()
-    columns = column_types(session, table)
-    by = _ordering(order, [name for name, _ in columns])
-    page = session.table(f"SELECT * FROM {table} ORDER BY {by}{FILE}, {ROW} LIMIT {first:d} OFFSET {offset if wanted else 0:d}")
-    captured = is_captured(session, listed)
+    columns = list_column_types(session, table)
+    by = _format_order(order, [name for name, _ in columns])
+    page = session.make_table(
+        f"SELECT * FROM {table} ORDER BY {by}{FILE}, {ROW} LIMIT {first:d} OFFSET {offset if page_predicate else 0:d}"
+    )
+    captured = is_captured(session, dataset_files)
     note = "; ".join(f"{entry.what}: {entry.reason}" for entry in session.incomplete) or (None if captured else _UNCAPTURED)
     places = session.database.execute(f"SELECT {FILE}, {ROW} FROM {page} ORDER BY {by}{FILE}, {ROW}").fetchall()
-    found = dict(zip(sorted(places), records(session, page), strict=True))  # `records` gives them by file and row
-    rows = [_row(found[place], columns) for place in places]
-    return RowPage(dataset.id, columns, rows, total, has_record_lineage=captured, note=note), listed
+    records_by_place = dict(zip(sorted(places), list_records(session, page), strict=True))  # `records` gives them by file and row
+    rows = [_make_row(records_by_place[place], columns) for place in places]
+    return RowPage(dataset.id, columns, rows, total, has_record_lineage=captured, note=note), dataset_files
 
 
-def _ordering(order: RowOrder | None, columns: Sequence[str]) -> str:
-    """The order as SQL, nulls last either way; '' for none."""
+def _format_order(order: RowOrder | None, columns: Sequence[str]) -> str:
+    """Return the order as SQL, nulls last in both directions; '' without an order."""
     if order is None:
         return ""
     if order.column not in columns:
@@ -86,29 +89,31 @@ def _ordering(order: RowOrder | None, columns: Sequence[str]) -> str:
     return f"{quoted(order.column)} {'DESC' if order.descending else 'ASC'} NULLS LAST, "
 
 
-def _selected(session: Session, shape: Shape, files: Sequence[KnownFile], where: str | None, first: int, offset: int) -> tuple[str, int]:
-    """A table that holds the page's records, and how many there are in all. Without a predicate, the page's alone are read."""
-    if where is not None:
-        table = select(session, shape, files, where=where, rows=())
-        return table, session.count(table)
-    counts = [_count(session, shape, file) for file in files]
+def _select_page(
+    session: Session, shape: Shape, files: Sequence[KnownFile], predicate: str | None, first: int, offset: int
+) -> tuple[str, int]:
+    """Return a table with the page's records, and the total number of records. Without a predicate, only the page is read."""
+    if predicate is not None:
+        table = select_records(session, shape, files, predicate=predicate, rows=())
+        return table, session.count_rows(table)
+    counts = [_count_records(session, shape, file) for file in files]
     places: list[tuple[str, int]] = []
     for file, count, end in zip(files, counts, accumulate(counts), strict=True):
         begin = end - count
         places += [(file.block.path, row - begin) for row in range(max(begin, offset), min(end, offset + max(first, 1)))]
-    # Beyond the end nothing is read but one record, which tells the columns; with no record at all, the empty whole does.
-    last = [(file.block.path, count - 1) for file, count in zip(files, counts, strict=True) if count][-1:]
-    table = select(session, shape, files, where=None, rows=places or last)
-    return table if places else session.table(f"SELECT * FROM {table} WHERE false"), sum(counts)
+    # Beyond the end, one record is read for the names of the columns. Without any record, the empty file gives them.
+    last_records = [(file.block.path, count - 1) for file, count in zip(files, counts, strict=True) if count][-1:]
+    table = select_records(session, shape, files, predicate=None, rows=places or last_records)
+    return table if places else session.make_table(f"SELECT * FROM {table} WHERE false"), sum(counts)
 
 
-def _count(session: Session, shape: Shape, file: KnownFile) -> int:
-    """Records of a file: a footer tells, or lines that are kept."""
-    return format_of(shape.format).count(session.reader, session.database, shape, file.readable())
+def _count_records(session: Session, shape: Shape, file: KnownFile) -> int:
+    """Return the number of records of a file, from a footer or from lines in memory."""
+    return format_of(shape.format).count(session.reader, session.database, shape, file.make_read_file())
 
 
 _UNCAPTURED = "No capture wrote or read these files as they are now, so their records cannot be traced one by one."
 
 
-def _row(record: TracedRecord, columns: Sequence[tuple[str, str]]) -> Row:
+def _make_row(record: TracedRecord, columns: Sequence[tuple[str, str]]) -> Row:
     return Row(record.file or "", record.row or 0, record.line, [record.values[name] for name, _ in columns])

@@ -1,7 +1,7 @@
-"""The two questions about records: where they came from or went, and which there are.
+"""The two questions about records: their origin or destination, and the rows of a dataset.
 
-For GraphQL, REST and replays, which must not care where an answer is worked out: in this process (`DirectQuestions`) or in one that can
-be ended (the service's pool).
+GraphQL, REST and replays ask them without knowing where the answer is computed. `DirectQuestions` computes it in this process, and the
+service's pool in a process that can be ended.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import RowOrder, RowPage, TraceAnswer, TraceRequest
 
 if TYPE_CHECKING:
-    from headwater.graph.trace.engine import Elsewhere
+    from headwater.graph.trace.engine import SessionFactory
 
 
 @dataclass(frozen=True, slots=True)
 class RowsRequest:
-    """A page of a dataset's rows: `first` of them from the 0-based `offset` on, of those that `where` selects, in `order`.
+    """A page of a dataset's rows: `first` rows from the 0-based `offset` on, among the rows that `where` selects, in `order`.
 
     `origins`: see `TraceRequest`.
     """
@@ -37,31 +37,33 @@ class Questions(Protocol):
     """Answers questions about the records of a tenant. Both methods raise as `trace` and `preview` do."""
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
-        """Where records came from, or where they went."""
+        """Return the origin or the destination of records."""
 
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
-        """A page of rows."""
+        """Return a page of rows."""
 
 
 class DirectQuestions:
-    """Answers in this process. `elsewhere` is for traces that are expected to look at more than `larger_than` rows, where that is given.
+    """Answers in this process. `session_factory` serves traces that are expected to read more than `larger_than` rows.
 
-    What answers loads with the first question: a command that asks about the graph alone does without.
+    The modules that answer are loaded with the first question. A command that only asks about the graph does not load them.
     """
 
     def __init__(
-        self, graph: GraphStore, records: AssociationStore, *, elsewhere: Elsewhere = nullcontext, larger_than: int | None = None
+        self, graph: GraphStore, records: AssociationStore, *, session_factory: SessionFactory = nullcontext, larger_than: int | None = None
     ) -> None:
         self._graph = graph
         self._records = records
-        self._elsewhere = elsewhere
+        self._session_factory = session_factory
         self._larger_than = larger_than
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
         """See `Questions`."""
         from headwater.graph.trace.engine import trace
 
-        return await trace(self._graph, self._records, tenant, request, elsewhere=self._elsewhere, larger_than=self._larger_than)
+        return await trace(
+            self._graph, self._records, tenant, request, session_factory=self._session_factory, larger_than=self._larger_than
+        )
 
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
         """See `Questions`."""
@@ -72,7 +74,7 @@ class DirectQuestions:
             self._records,
             tenant,
             request.dataset,
-            where=request.where,
+            predicate=request.where,
             order=request.order,
             first=request.first,
             offset=request.offset,

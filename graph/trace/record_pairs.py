@@ -1,8 +1,7 @@
-"""A trace as pairs of records: which of the records reached belongs to which of those that it began with.
+"""A trace as pairs of records: each reached record with the selected record that it belongs to.
 
-For exports, of any number: all records are followed in one walk, and what comes out is read in batches, so that a trace of millions needs
-no more memory than one of a few. What an answer would say of itself (the path, what is missing, whether it is exact) is known before the
-first pair is read.
+Exports use it for any number of records. One walk follows all records, and the result is read in batches. So a trace of millions needs no
+more memory than a trace of a few. The path, the missing parts and the exactness are known before the first pair is read.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.records.decode import Longs
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Hop, Incomplete, TraceRequest
-from headwater.graph.trace.coarse_hops import Lifted
+from headwater.graph.trace.coarse_hops import CoarseLineage
 from headwater.graph.trace.datasets import Dataset, find_dataset
-from headwater.graph.trace.engine import Found, files_shown, lifted_of, walk
-from headwater.graph.trace.paths_between import towards_of
-from headwater.graph.trace.session import KnownFile, Session, mapped
-from headwater.graph.trace.tracer import sparing_session
-from headwater.graph.trace.versions import find_asked
+from headwater.graph.trace.engine import WalkResult, lift_to_datasets, select_listed_files, walk
+from headwater.graph.trace.paths_between import datasets_towards
+from headwater.graph.trace.session import KnownFile, Session, format_mapping
+from headwater.graph.trace.tracer import open_sparing_session
+from headwater.graph.trace.versions import find_requested_dataset
 
 _BATCH = 10_000
 
@@ -34,9 +33,9 @@ Place = tuple[int, int]  # number of the file, row in it
 
 @dataclass(frozen=True, slots=True)
 class TracedPairs:
-    """What one trace found. Rows are 0-based in their file; `files` lists every file that the trace met, by number.
+    """The result of one trace. Rows are 0-based in their file; `files` lists every file of the trace, by number.
 
-    `datasets` were reached as a whole, through hops that are known by datasets only: they stand for records of every selected one.
+    `datasets` were reached as a whole, through hops that are known by datasets only. All of them belong to every selected record.
     """
 
     dataset: str
@@ -48,46 +47,52 @@ class TracedPairs:
     _session: Session
     _begin: str
     _pairs: str
-    _blurred: str | None
+    _uncertain_pairs: str | None
 
     def line_numbers(self, number: int) -> Longs | None:
-        """The line, from 1, of each record of a text file; None for other formats, and where the file no longer tells."""
+        """Return the 1-based line of each record of a text file. None for other formats, and if the file cannot be read any more."""
         file = self.files[number]
         try:
-            return format_of(file.shape.format).line_numbers(self._session.reader, file.readable(), file.shape)
+            return format_of(file.shape.format).line_numbers(self._session.reader, file.make_read_file(), file.shape)
         except (SourceChangedError, UnsupportedError, OSError):
             return None
 
-    def selected(self) -> Iterator[Place]:
-        """The records that the trace began with, by file and row."""
-        return self._read(f"SELECT file, row FROM {self._begin} ORDER BY origin")
+    def read_selected(self) -> Iterator[Place]:
+        """Yield the records that the trace began with, by file and row."""
+        return self._read_batches(f"SELECT file, row FROM {self._begin} ORDER BY origin")
 
-    def reached(self) -> Iterator[Place]:
-        """The records that it reached and that it did not begin with, each once."""
-        return self._read(f"SELECT DISTINCT file, row FROM {self._pairs} p ANTI JOIN {self._begin} b USING (file, row) ORDER BY file, row")
-
-    def pairs(self) -> Iterator[tuple[int, int, int, int]]:
-        """Selected file and row, reached file and row; each pair once, and no record with itself."""
-        return self._read(f"SELECT b.file, b.row, p.file, p.row FROM {self._pairs} p JOIN {self._begin} b USING (origin){self._other}")
-
-    def between_selected(self) -> Iterator[tuple[int, int, int, int]]:
-        """Those pairs of which both ends are selected."""
-        return self._read(
-            f"SELECT b.file, b.row, p.file, p.row FROM {self._pairs} p JOIN {self._begin} b USING (origin) "
-            f"JOIN {self._begin} o ON o.file = p.file AND o.row = p.row{self._other}"
+    def read_reached(self) -> Iterator[Place]:
+        """Yield the reached records that the trace did not begin with, each once."""
+        return self._read_batches(
+            f"SELECT DISTINCT file, row FROM {self._pairs} p ANTI JOIN {self._begin} b USING (file, row) ORDER BY file, row"
         )
 
-    def vague(self) -> Iterator[tuple[int, int, int]]:
-        """Selected file and row, and a file of which it cannot be told any more which record it was."""
-        if self._blurred is None:
+    def read_pairs(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yield selected file and row, reached file and row. Each pair comes once, and no record is paired with itself."""
+        return self._read_batches(
+            f"SELECT b.file, b.row, p.file, p.row FROM {self._pairs} p JOIN {self._begin} b USING (origin){self._query_other_pairs}"
+        )
+
+    def read_selected_pairs(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yield the pairs in which both records are selected."""
+        return self._read_batches(
+            f"SELECT b.file, b.row, p.file, p.row FROM {self._pairs} p JOIN {self._begin} b USING (origin) "
+            f"JOIN {self._begin} o ON o.file = p.file AND o.row = p.row{self._query_other_pairs}"
+        )
+
+    def uncertain_pairs(self) -> Iterator[tuple[int, int, int]]:
+        """Yield the selected file and row, with a file in which the reached record is not known any more."""
+        if self._uncertain_pairs is None:
             return iter(())
-        return self._read(f"SELECT DISTINCT b.file, b.row, v.file FROM {self._blurred} v JOIN {self._begin} b USING (origin)")
+        return self._read_batches(
+            f"SELECT DISTINCT b.file, b.row, v.file FROM {self._uncertain_pairs} v JOIN {self._begin} b USING (origin)"
+        )
 
     @property
-    def _other(self) -> str:
+    def _query_other_pairs(self) -> str:
         return " WHERE b.file <> p.file OR b.row <> p.row"
 
-    def _read(self, query: str) -> Iterator[Any]:
+    def _read_batches(self, query: str) -> Iterator[Any]:
         cursor = self._session.database.execute(query)
         while rows := cursor.fetchmany(_BATCH):
             yield from rows
@@ -95,39 +100,41 @@ class TracedPairs:
 
 @asynccontextmanager
 async def trace_pairs(graph: GraphStore | None, store: AssociationStore, tenant: str, request: TraceRequest) -> AsyncIterator[TracedPairs]:
-    """Trace records, each on its own, in one walk. `limit` and `values` of the request have no part in it.
+    """Trace records, each on its own, in one walk. The request's `limit` and `values` are ignored.
 
-    The iterators of what it gives are to be read one after the other. Raises as `trace` does.
+    Read the iterators of the result one after the other. Raises as `trace` does.
     """
-    with sparing_session(store, tenant) as session:
-        dataset = await find_asked(session, graph, request)
+    with open_sparing_session(store, tenant) as session:
+        dataset = await find_requested_dataset(session, graph, request)
         target = await find_dataset(session, graph, request.to) if request.to else None
-        to = target.id if target is not None else None
-        towards = await towards_of(session, graph, dataset.id, to, forward=request.forward) if to else None
-        found = await asyncio.to_thread(walk, session, dataset, to, towards, request, each=True)
-        lifted = await lifted_of(graph, session, found, to, towards, forward=request.forward)
-        yield await asyncio.to_thread(_pairs, session, dataset.id, found, lifted, target, request)
+        target_id = target.id if target is not None else None
+        goal_datasets = await datasets_towards(session, graph, dataset.id, target_id, forward=request.forward) if target_id else None
+        result = await asyncio.to_thread(walk, session, dataset, target_id, goal_datasets, request, by_origin=True)
+        coarse_lineage = await lift_to_datasets(graph, session, result, target_id, goal_datasets, forward=request.forward)
+        yield await asyncio.to_thread(_make_pairs, session, dataset.id, result, coarse_lineage, target, request)
 
 
-def _pairs(session: Session, dataset: str, found: Found, lifted: Lifted, target: Dataset | None, request: TraceRequest) -> TracedPairs:
-    to = target.id if target is not None else None
-    path = [*found.hops.listed(session, dataset, None), *lifted.hops]
-    lifted.say(session)
-    shown = files_shown(session, lifted, target, request)
-    pairs = _union(session, found.reached if to else found.ends, "origin, file, row", shown)
-    vague = {number for number in found.vague if to is None or session.files[number].dataset == to}
-    blurred = _union(session, found.blurred, "origin, file", vague) if vague else None
-    session.forget({found.begin, pairs, blurred})
-    datasets = sorted(lifted.datasets) if to is None else [to] if to in lifted.passed else []
+def _make_pairs(
+    session: Session, dataset: str, result: WalkResult, coarse_lineage: CoarseLineage, target: Dataset | None, request: TraceRequest
+) -> TracedPairs:
+    target_id = target.id if target is not None else None
+    path = [*result.hops.list_hops(session, dataset, None), *coarse_lineage.hops]
+    coarse_lineage.report(session)
+    listed_files = select_listed_files(session, coarse_lineage, target, request)
+    pairs = _unite_tables(session, result.reached_tables if target_id else result.end_tables, "origin, file, row", listed_files)
+    uncertain_files = {number for number in result.uncertain_files if target_id is None or session.files[number].dataset == target_id}
+    blurred = _unite_tables(session, result.uncertain_tables, "origin, file", uncertain_files) if uncertain_files else None
+    session.drop_tables_except({result.begin, pairs, blurred})
+    datasets = sorted(coarse_lineage.datasets) if target_id is None else [target_id] if target_id in coarse_lineage.passed_datasets else []
     return TracedPairs(
-        dataset=dataset, path=path, incomplete=list(session.incomplete), exact=session.is_whole and not vague and not datasets,
-        datasets=datasets, files=session.files, _session=session, _begin=found.begin, _pairs=pairs, _blurred=blurred,
+        dataset=dataset, path=path, incomplete=list(session.incomplete), exact=session.is_whole and not uncertain_files and not datasets,
+        datasets=datasets, files=session.files, _session=session, _begin=result.begin, _pairs=pairs, _uncertain_pairs=blurred,
     )  # fmt: skip
 
 
-def _union(session: Session, tables: Sequence[str], columns: str, files: Collection[int]) -> str:
+def _unite_tables(session: Session, tables: Sequence[str], columns: str, files: Collection[int]) -> str:
     if not tables:
-        return session.table(f"SELECT {', '.join(f'NULL::BIGINT AS {name}' for name in columns.split(', '))} LIMIT 0")
-    kept = mapped("file", dict.fromkeys(files, 1))
-    # What the walk gives is distinct, table by table; a second look at it would take more memory than all else.
-    return session.table(" UNION ".join(f"SELECT {columns} FROM {table} WHERE {kept} = 1" for table in tables))
+        return session.make_table(f"SELECT {', '.join(f'NULL::BIGINT AS {name}' for name in columns.split(', '))} LIMIT 0")
+    is_kept = format_mapping("file", dict.fromkeys(files, 1))
+    # The rows of each table are distinct already. To remove duplicates again would take more memory than all other steps.
+    return session.make_table(" UNION ".join(f"SELECT {columns} FROM {table} WHERE {is_kept} = 1" for table in tables))

@@ -1,7 +1,7 @@
-"""The keys of rows that are known by other than one whole number, as the runs recorded them that read a table.
+"""The keys of table rows that are not one integer, as the runs that read the table recorded them.
 
-For who reads such rows again, and for the walk, which says where two keys have one number. A recorded key that does not give the number
-which it stands beside is taken for none.
+The keys serve to read such rows again, and to report two keys that share a number. A recorded key is ignored if it does not produce the
+number that is recorded with it.
 """
 
 from __future__ import annotations
@@ -22,89 +22,89 @@ if TYPE_CHECKING:
 
     from headwater.graph.trace.session import Capture, Session
 
-_CAPTURES = 200  # that are asked for a key which those of the trace do not tell, the latest first
+_CAPTURES = 200  # captures that are searched for a key which the captures of the trace do not have, the latest first
 _FEW = 2_000  # numbers that are looked up one by one
-_MOST = 1_000_000  # rows of a table of keys that are read at once
+_MOST = 1_000_000  # rows of a key table that are read together
 
 
 class KeyBook:
-    """The recorded keys of one table. `met` are the captures of the trace that read it."""
+    """The recorded keys of one table. `captures` are the captures of the trace that read it."""
 
     def __init__(self, session: Session, block: FileBlock, columns: tuple[KeyColumn, ...]) -> None:
-        self.met: dict[str, None] = {}
+        self.captures: dict[str, None] = {}
         self.columns = columns
         self._session = session
         self._block = block
 
-    def of(self, positions: Collection[int]) -> dict[int, bytes | None]:
-        """The keys of numbers, of those that are known; None: two keys have the number."""
-        found = self.of_met(positions)
-        if missing := set(positions).difference(found):
+    def find_keys(self, positions: Collection[int]) -> dict[int, bytes | None]:
+        """Return the known keys of numbers. None stands for a number that two keys share."""
+        keys = self.find_trace_keys(positions)
+        if missing_numbers := set(positions).difference(keys):
             session = self._session
             everyone = session.store.catalog.readers(session.tenant, [self._block]).get(self._block, [])
-            others = [name for name in reversed(everyone) if name not in self.met]
-            for name in others[:_CAPTURES]:
-                self._add(found, name, missing)
-                if not (missing := missing.difference(found)):
+            other_captures = [name for name in reversed(everyone) if name not in self.captures]
+            for name in other_captures[:_CAPTURES]:
+                self._add_keys(keys, name, missing_numbers)
+                if not (missing_numbers := missing_numbers.difference(keys)):
                     break
-        return found
+        return keys
 
-    def has_shared(self, positions: Collection[int] | None) -> bool:
-        """Whether two keys, as the captures of the trace recorded them, have one of these numbers, or any."""
+    def has_shared_numbers(self, positions: Collection[int] | None) -> bool:
+        """Return whether two keys in the captures of the trace share one of these numbers, or any number."""
         if positions is not None and len(positions) <= _FEW:
-            return None in self.of_met(positions).values()
+            return None in self.find_trace_keys(positions).values()
         session = self._session
-        for name in self.met:
-            for path, words in self._tables(session.capture(name)):
+        for name in self.captures:
+            for path, words in self._list_key_tables(session.get_capture(name)):
                 differs = " OR ".join(f"min(v{word}) <> max(v{word})" for word in range(words))
                 query = f"SELECT 1 FROM {kept_rows(path)} GROUP BY key, part HAVING {differs} LIMIT 1"
-                if session.here.execute(query).fetchall():
+                if session.local_database.execute(query).fetchall():
                     return True
         return False
 
-    def of_met(self, positions: Collection[int]) -> dict[int, bytes | None]:
-        """The same as `of`, by the captures of the trace alone."""
-        found: dict[int, bytes | None] = {}
-        for name in self.met:
-            self._add(found, name, positions)
-        return found
+    def find_trace_keys(self, positions: Collection[int]) -> dict[int, bytes | None]:
+        """Return the keys of numbers, from the captures of the trace alone."""
+        keys: dict[int, bytes | None] = {}
+        for name in self.captures:
+            self._add_keys(keys, name, positions)
+        return keys
 
-    def _add(self, found: dict[int, bytes | None], name: str, positions: Collection[int]) -> None:
+    def _add_keys(self, keys: dict[int, bytes | None], name: str, positions: Collection[int]) -> None:
         session = self._session
         if session.store.pruned(session.tenant, [name]):
             return
-        for path, words in self._tables(session.capture(name)):
-            for position, key in self._read(path, words, positions).items():
-                found[position] = key if found.get(position, key) == key else None
+        for path, words in self._list_key_tables(session.get_capture(name)):
+            for position, key in self._read_keys(path, words, positions).items():
+                keys[position] = key if keys.get(position, key) == key else None
 
-    def _tables(self, capture: Capture) -> Iterator[tuple[Path, int]]:
-        """The tables of keys that a capture has of it, and how many words a part of a key has there."""
+    def _list_key_tables(self, capture: Capture) -> Iterator[tuple[Path, int]]:
+        """Return the key tables of a capture for this table, and the number of words in a part of a key there."""
         for boundary in capture.manifest.boundaries:
             number = capture.plan.operators[boundary.operator].source if boundary.kind == "keys" else None
             if number is not None and capture.files_of(capture.source(number)).of(self._block) is not None:
-                yield self._session.kept(capture, boundary.boundary), sum(column.role == "value" for column in boundary.columns)
+                yield self._session.query_kept_table(capture, boundary.boundary), sum(column.role == "value" for column in boundary.columns)
 
-    def _read(self, path: Path, words: int, positions: Collection[int]) -> dict[int, bytes | None]:
+    def _read_keys(self, path: Path, words: int, positions: Collection[int]) -> dict[int, bytes | None]:
         names = ["part", *(f"v{word}" for word in range(words))]
-        wanted = np.array(sorted(positions), np.int64)
-        known = self._session.kept_tables.find(path, wanted, names, most=_MOST)
-        if known is None:
-            import pyarrow.compute as pc  # it makes its functions as it loads, which takes a tenth of a short trace
+        wanted_numbers = np.array(sorted(positions), np.int64)
+        key_rows = self._session.kept_tables.find(path, wanted_numbers, names, most=_MOST)
+        if key_rows is None:
+            import pyarrow.compute as pc  # this import takes a tenth of a short trace
 
-            table = pq.read_table(path, columns=["key", *names], filters=pc.field("key").isin(wanted.tolist()))
-            known = longs_of(table.column("key")), {name: longs_of(table.column(name)) for name in names}
-        keys, columns = known
+            table = pq.read_table(path, columns=["key", *names], filters=pc.field("key").isin(wanted_numbers.tolist()))
+            key_rows = longs_of(table.column("key")), {name: longs_of(table.column(name)) for name in names}
+        keys, columns = key_rows
         parts: dict[int, dict[int, bytes | None]] = {}
         rows = np.stack([columns[name] for name in names[1:]], axis=1).astype(">i8") if len(keys) else ()
         for key, part, row in zip(keys.tolist(), columns["part"].tolist(), rows, strict=True):
             of_key, content = parts.setdefault(key, {}), row.tobytes()
             of_key[part] = content if of_key.get(part, content) == content else None
-        found: dict[int, bytes | None] = {}
+        found_keys: dict[int, bytes | None] = {}
         for position, of_key in parts.items():
             contents = [of_key[part] for part in sorted(of_key)]
-            whole = [content for content in contents if content is not None]
-            if len(whole) < len(contents):
-                found[position] = None
-            elif (key := without_padding(self.columns, b"".join(whole))) is not None and position_of(key) == position:
-                found[position] = key
-        return found
+            key_parts = [content for content in contents if content is not None]
+            if len(key_parts) < len(contents):
+                found_keys[position] = None
+            elif (key := without_padding(self.columns, b"".join(key_parts))) is not None and position_of(key) == position:
+                found_keys[position] = key
+        return found_keys

@@ -1,4 +1,4 @@
-"""The state of one trace: its database, the files that it met, and what its answer will lack."""
+"""The state of one trace: its database, its files, and the limits of its answer."""
 
 from __future__ import annotations
 
@@ -33,37 +33,35 @@ from headwater.graph.trace.plan import Plan
 from headwater.graph.trace.recorded_row_keys import KeyBook
 
 if TYPE_CHECKING:
-    from headwater.graph.trace.file_checks import Holding
+    from headwater.graph.trace.file_checks import DatasetContent
 
-_LONGS = 64_000_000  # of all tables that one trace holds: 512 MB; what comes then is for the database, which spills
+_LONGS = 64_000_000  # in all tables of a trace in memory: 512 MB. The database keeps further tables, and spills.
 
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A capture as traces use it."""
+    """A capture, with its plan and its files."""
 
-    manifest: Manifest  # without the lists of many files: `files`, and `files_of` a source, tell those
+    manifest: Manifest  # without long lists of files, which `files` and `list_files_of` return
     plan: Plan
     files: WrittenFiles
     read: Mapping[int, SourceFiles]
 
     @property
     def id(self) -> str:
-        """Its UUID."""
         return self.manifest.capture
 
     def source(self, number: int | None) -> Source:
-        """A source of the manifest."""
         return next(source for source in self.manifest.sources if source.source == number)
 
     def files_of(self, source: Source) -> SourceFiles:
-        """The files that a source read."""
+        """Return the files of a source that the capture read."""
         return self.read[source.source]
 
 
 @dataclass(frozen=True)
 class KnownFile:
-    """A file block that the trace met, by number. `dataset` is a node id."""
+    """A file block of the trace, by number. `dataset` is a node id."""
 
     number: int
     block: FileBlock
@@ -71,71 +69,75 @@ class KnownFile:
     shape: Shape
     partition: Mapping[str, str | None]
     look: Look = field(repr=False, compare=False)
-    anew: bool = field(default=False, repr=False, compare=False)  # whether it is to be looked at even if a look is remembered
-    keys: KeyBook | None = field(default=None, repr=False, compare=False)  # of rows whose numbers stand for keys
+    must_look: bool = field(
+        default=False, repr=False, compare=False
+    )  # whether to check the file again even if an earlier check is remembered
+    keys: KeyBook | None = field(default=None, repr=False, compare=False)  # for rows whose numbers stand for keys
 
     @cached_property
     def problem(self) -> str | None:
-        """The reason why its records cannot be read as they were; None if they can."""
+        """The reason why its records cannot be read as they were, or None."""
         if unreadable := format_of(self.shape.format).unreadable:
             return unreadable
-        if isinstance(self._now, str):
-            return self._now
+        if isinstance(self._current_block, str):
+            return self._current_block
         return self.changed
 
     @cached_property
     def changed(self) -> str | None:
-        """How the file differs from the one that the run read; None if it does not, or cannot be looked at."""
-        if isinstance(self._now, str) or self._now[1:] == self.block[1:]:
+        """The difference between the file and the file that the run read. None if they are equal, or the file cannot be checked."""
+        if isinstance(self._current_block, str) or self._current_block[1:] == self.block[1:]:
             return None
-        then = f"{self.block.length} bytes, modified at {self.block.modified} ms"
-        return f"it has changed since the run: it had {then}; it has {self._now.length}, at {self._now.modified}"
+        recorded_state = f"{self.block.length} bytes, modified at {self.block.modified} ms"
+        return (
+            f"it has changed since the run: it had {recorded_state}; it has {self._current_block.length}, at {self._current_block.modified}"
+        )
 
     @property
-    def lies(self) -> str:
-        """Where the very file lies that was looked at, as a URI without links; what it is called where that cannot be told."""
-        stored = None if isinstance(self._now, str) else self._file[1]
+    def real_uri(self) -> str:
+        """The URI of the file that was checked, with links resolved. If that is not known, the name of the file."""
+        stored = None if isinstance(self._current_block, str) else self._file[1]
         return uri_of(stored.path) if isinstance(stored, LocalFile) else self.block.path
 
     @cached_property
-    def _now(self) -> FileBlock | str:
-        """The file as it is, or why that cannot be told."""
+    def _current_block(self) -> FileBlock | str:
+        """The file in its current state, or the reason why the state is not known."""
         try:
             return self._file[0]
         except (UnsupportedError, SourceUnavailableError) as error:
             return str(error).removesuffix(".")
         except OSError as error:
-            gone = format_of(self.shape.format).gone if isinstance(error, FileNotFoundError) else None
-            return f"it cannot be read any more ({error.strerror}{f': {gone}' if gone else ''})"
+            message = format_of(self.shape.format).gone if isinstance(error, FileNotFoundError) else None
+            return f"it cannot be read any more ({error.strerror}{f': {message}' if message else ''})"
 
     @cached_property
     def _file(self) -> tuple[FileBlock, StoredFile]:
-        block, stored = self.look.file(self.block.path, anew=self.anew)
+        block, stored = self.look.file(self.block.path, anew=self.must_look)
         if isinstance(stored, StoredTable) and self.keys is not None:
-            stored.recorded = self.keys.of
+            stored.recorded = self.keys.find_keys
         return block, stored
 
     @property
     def is_pinned(self) -> bool:
-        """Whether its storage gives bytes of the very content that was looked at alone, so that it cannot change while it is read."""
+        """Whether the storage only returns bytes of the checked content, so that the file cannot change while it is read."""
         stored = self._file[1]
         return isinstance(stored, RemoteFile) and stored.is_pinned
 
-    def excuse(self) -> None:
-        """Note that the answer says of the file that it changed while it was read."""
+    def report_changes(self) -> None:
+        """Report in the answer that the file changed while it was read."""
         self.look.excuse(self._file[1])
 
-    def readable_as(self, shape: Shape) -> ReadFile:
-        """What the reader needs to read its records in another shape. Raises as `readable` does."""
-        return replace(self, shape=shape, partition=partition_values(self.block.path, shape, {})).readable()
+    def make_read_file_as(self, shape: Shape) -> ReadFile:
+        """Return the reader's description of the file in another shape. Raises as `make_read_file` does."""
+        return replace(self, shape=shape, partition=partition_values(self.block.path, shape, {})).make_read_file()
 
-    def doubts(self) -> dict[int, str]:
-        """Of a table whose rows were read: those that could not be given as the run read them, and why; -1 stands for all."""
+    def list_doubts(self) -> dict[int, str]:
+        """Return the rows of a table that could not be read as the run read them, with the reasons; -1 stands for all rows."""
         stored = self._file[1]
         return stored.doubts if isinstance(stored, StoredTable) else {}
 
-    def readable(self) -> ReadFile:
-        """What the reader needs.
+    def make_read_file(self) -> ReadFile:
+        """Return the reader's description of the file.
 
         Raises:
             SourceChangedError: the file is not what it was.
@@ -147,10 +149,7 @@ class KnownFile:
 
 
 class Session:
-    """What the steps of one trace share. Every table that they make is a temporary one of `database`, or held in memory.
-
-    Nothing is held of a table beyond `most` rows.
-    """
+    """The shared state of the steps of one trace. Tables are temporary tables of `database`, or kept in memory up to a limit of rows."""
 
     def __init__(
         self,
@@ -162,141 +161,145 @@ class Session:
         captures: dict[str, Capture],
         known_tables: KnownTables,
         *,
-        most: int,
+        memory_limit: int,
     ) -> None:
         self.store = store
         self.look = store.sources.look()
         self.tenant = tenant
-        self.database = self.here = Database(database)  # `here` is that of this process, wherever the walk goes on
+        self.database = self.local_database = Database(
+            database
+        )  # `local_database` belongs to this process, even if the walk runs elsewhere
         self.reader = reader
         self.kept_tables = kept_tables
-        self._most = most
+        self._memory_limit = memory_limit
         self._longs = 0
         self.files: list[KnownFile] = []
-        self.left_out: dict[int, Longs] = {}  # by number of a file: rows that its dataset does not hold now
+        self.deleted_rows: dict[int, Longs] = {}  # number of a file → its rows that the dataset has deleted
         self.incomplete: dict[Incomplete, None] = {}
-        self.holdings: dict[str, Holding | None] = {}  # by dataset: what it holds now
-        self.expected = 0  # kept rows that the walk is expected to look at, where that was asked
-        self.found_again: list[FoundAgain] = []
-        self.recomputed: dict[tuple[str, int], list[tuple[Longs, str]]] = {}  # by boundary: keys, and a table of their rows, computed again
+        self.contents: dict[str, DatasetContent | None] = {}  # by dataset
+        self.expected_rows = 0  # kept rows that the walk is expected to read, if an estimate was made
+        self.recomputed_groups: list[FoundAgain] = []
+        self.recomputed_rows: dict[tuple[str, int], list[tuple[Longs, str]]] = {}  # boundary → keys, and a table of their recomputed rows
         self._numbers: dict[FileBlock, int] = {}
         self._table_rows: dict[tuple[str, str], TableRows | None] = {}
         self._captures = captures
         self._known_tables = known_tables
         self._tables = 0
         self._counts: dict[str, int] = {}
-        self._made: list[str] = []
+        self._table_names: list[str] = []
         self._scanned: set[Path] = set()
-        self._before = store.sources.remote.traffic
+        self._previous_traffic = store.sources.remote.traffic
 
     @property
     def traffic(self) -> Traffic:
-        """What this process asked of remote storage since the trace began."""
-        return self.store.sources.remote.traffic.since(self._before)
+        """Requests to remote storage since the trace began."""
+        return self.store.sources.remote.traffic.since(self._previous_traffic)
 
-    def table(self, select: str, parameters: list[object] | None = None) -> str:
-        """Make a temporary table of a query; its name."""
-        name = self.name()
-        made = self.database.execute(f"CREATE TEMP TABLE {name} AS {select}", parameters or []).fetchone()
-        self._counts[name] = int(made[0]) if made else 0
-        self._made.append(name)
+    def make_table(self, select: str, parameters: list[object] | None = None) -> str:
+        """Make a temporary table from a query, and return its name."""
+        name = self.make_name()
+        row_count = self.database.execute(f"CREATE TEMP TABLE {name} AS {select}", parameters or []).fetchone()
+        self._counts[name] = int(row_count[0]) if row_count else 0
+        self._table_names.append(name)
         return name
 
-    def take(self, local: Session, table: str) -> str:
-        """A table of the session that this one comes from, here; of a session that comes from none, the same."""
+    def take_table(self, local: Session, table: str) -> str:
+        """Copy a table from the session that this one is made from. Without such a session, return the same table."""
         del local
         return table
 
     @property
-    def most(self) -> int:
+    def memory_limit(self) -> int:
         """The number of rows up to which a table is kept in memory; 0 once all tables together are large."""
-        return self._most if self._longs < _LONGS else 0
+        return self._memory_limit if self._longs < _LONGS else 0
 
-    def hold(self, columns: Columns) -> str:
+    def keep_in_memory(self, columns: Columns) -> str:
         """Keep a table in memory, and return its name."""
         name = self.database.hold(columns)
         self._longs += memory_tables.count(columns) * len(columns)
         self._counts[name] = memory_tables.count(columns)
         return name
 
-    def columns(self, table: str) -> Columns | None:
-        """The columns of a table of longs, in memory; None where it is large, or no table but a query, or holds nulls."""
-        known = self.database.columns(table)
-        if known is not None or self._counts.get(table, self.most) >= self.most:
-            return known
-        fetched = self.database.execute(f"FROM {table}").fetchnumpy()
-        if any(np.ma.is_masked(column) for column in fetched.values()):
+    def get_columns(self, table: str) -> Columns | None:
+        """Return the columns of a table of longs in memory. None if the table is large, is a query, or has nulls."""
+        in_memory = self.database.columns(table)
+        if in_memory is not None or self._counts.get(table, self.memory_limit) >= self.memory_limit:
+            return in_memory
+        arrays = self.database.execute(f"FROM {table}").fetchnumpy()
+        if any(np.ma.is_masked(column) for column in arrays.values()):
             return None
-        return {name: np.ma.getdata(column).astype(np.int64, copy=False) for name, column in fetched.items()}
+        return {name: np.ma.getdata(column).astype(np.int64, copy=False) for name, column in arrays.items()}
 
-    def united(self, tables: Sequence[str], names: Sequence[str]) -> str:
-        """A table of these columns of several tables (or queries), each row once."""
-        known = [self.columns(table) for table in tables]
-        if all(columns is not None for columns in known):
-            return self.hold(memory_tables.united([memory_tables.chosen(columns, names) for columns in known if columns is not None]))
-        return self.table(" UNION ".join(f"SELECT {', '.join(names)} FROM {table}" for table in tables))
+    def unite_columns(self, tables: Sequence[str], names: Sequence[str]) -> str:
+        """Return these columns of several tables or queries, each row once."""
+        in_memory = [self.get_columns(table) for table in tables]
+        if all(columns is not None for columns in in_memory):
+            return self.keep_in_memory(
+                memory_tables.united([memory_tables.chosen(columns, names) for columns in in_memory if columns is not None])
+            )
+        return self.make_table(" UNION ".join(f"SELECT {', '.join(names)} FROM {table}" for table in tables))
 
-    def files_of(self, tables: Sequence[str]) -> set[int]:
-        """The files that tables with a column `file` have records of."""
-        known = [(table, self.columns(table)) for table in tables]
-        found = {int(file) for _, columns in known if columns is not None for file in memory_tables.values(columns["file"])}
-        if queried := [table for table, columns in known if columns is None]:
+    def list_files_of(self, tables: Sequence[str]) -> set[int]:
+        """Return the files that have records in tables with a column `file`."""
+        in_memory = [(table, self.get_columns(table)) for table in tables]
+        numbers = {int(file) for _, columns in in_memory if columns is not None for file in memory_tables.values(columns["file"])}
+        if queried := [table for table, columns in in_memory if columns is None]:
             union = " UNION ".join(f"SELECT DISTINCT file FROM {table}" for table in queried)
-            found |= {row[0] for row in self.database.execute(union).fetchall()}
-        return found
+            numbers |= {row[0] for row in self.database.execute(union).fetchall()}
+        return numbers
 
-    def name(self) -> str:
+    def make_name(self) -> str:
         """Return a new name for a table."""
         self._tables += 1
         return f"t{self._tables}"
 
-    def forget(self, kept: Collection[str | None]) -> None:
-        """Drop all tables but some."""
-        for name in [name for name in self._made if name not in kept]:
+    def drop_tables_except(self, kept_names: Collection[str | None]) -> None:
+        """Drop all tables except these."""
+        for name in [name for name in self._table_names if name not in kept_names]:
             self.database.execute(f"DROP TABLE IF EXISTS {name}")
-            self._made.remove(name)
+            self._table_names.remove(name)
 
-    def count(self, table: str) -> int:
-        """Number of rows of a table."""
+    def count_rows(self, table: str) -> int:
+        """Return the number of rows of a table."""
         if table not in self._counts:
             row = self.database.execute(f"SELECT count(*) FROM {table}").fetchone()
             return int(row[0]) if row else 0
         return self._counts[table]
 
-    def say(self, what: str, reason: str, effect: str) -> None:
+    def report(self, subject: str, reason: str, effect: str) -> None:
         """Add a reason why the answer is not exact, once."""
-        self.incomplete[Incomplete(what, reason, effect)] = None
+        self.incomplete[Incomplete(subject, reason, effect)] = None
 
-    def needs_values(self, what: str) -> None:
-        """Something on the way needs values of records, which a session may refuse.
+    def require_values(self, purpose: str) -> None:
+        """Declare that a step needs values of records. A session may refuse.
 
         Raises:
-            UnsupportedError: it does.
+            UnsupportedError: the session refuses.
         """
 
     @property
     def is_whole(self) -> bool:
-        """Whether the lineage is exact. Values that cannot be read, and the name of a version, do not change which records are given."""
+        """Whether the lineage is exact. Unreadable values and the name of a version do not change the records."""
         return all(entry.effect in ("unreadable", "version") for entry in self.incomplete)
 
-    def capture(self, identifier: str) -> Capture:
-        """A published capture."""
+    def get_capture(self, identifier: str) -> Capture:
+        """Return a published capture."""
         manifest = self.store.brief(self.tenant, identifier)
-        known = self._captures.get(identifier)
-        if known is None or known.manifest is not manifest:
-            files, read = self.store.written_files(self.tenant, identifier), self.store.source_files(self.tenant, manifest)
-            known = Capture(manifest, Plan(manifest), files, read)
-            self._captures[identifier] = known
-        return known
+        cached_capture = self._captures.get(identifier)
+        if cached_capture is None or cached_capture.manifest is not manifest:
+            files, source_files = self.store.written_files(self.tenant, identifier), self.store.source_files(self.tenant, manifest)
+            cached_capture = Capture(manifest, Plan(manifest), files, source_files)
+            self._captures[identifier] = cached_capture
+        return cached_capture
 
-    def table_rows(self, format_: str, path: str) -> TableRows | None:
-        """The files that a table at a path has and had. Raises as the format does."""
+    def read_table_rows(self, format_: str, path: str) -> TableRows | None:
+        """Return the present and the former files of a table at a path. Raises as the format does."""
         if (format_, path) not in self._table_rows:
             self._table_rows[format_, path] = self._known_tables.rows(self.look, format_, path)
         return self._table_rows[format_, path]
 
     def refresh(self) -> None:
-        """Learn what other services kept. The answer says so where that fails, or where a capture cannot be read by anybody.
+        """Learn what other services kept. The answer reports a failure, and captures that nobody can read.
 
         Raises:
             DamagedError: the catalog is damaged.
@@ -304,85 +307,86 @@ class Session:
         try:
             self.store.refresh(self.tenant)
         except UnavailableError as error:
-            self.say("associations", f"what other services kept a moment ago may be missing: {error.message}", "missing")
+            self.report("associations", f"what other services kept a moment ago may be missing: {error.message}", "missing")
         except DamagedError as error:
             if error.path is not None and error.path.name == CATALOG:
                 raise
-            self.say("associations", f"what a capture read and wrote may be missing: {error.message}", "missing")
+            self.report("associations", f"what a capture read and wrote may be missing: {error.message}", "missing")
 
-    def pruned(self, captures: Collection[str]) -> set[str]:
-        """Those of some captures whose record lineage was pruned. The answer then says so."""
-        found = self.store.pruned(self.tenant, captures)
-        for identifier, note in found.items():
-            run = self.capture(identifier).manifest.run
-            self.say(node_id("job", run.namespace, run.job), f"of its run {run.run_id} {note}", "missing")
-        return set(found)
+    def find_pruned(self, captures: Collection[str]) -> set[str]:
+        """Return those captures whose record lineage was pruned, and report it in the answer."""
+        pruned_captures = self.store.pruned(self.tenant, captures)
+        for identifier, note in pruned_captures.items():
+            run = self.get_capture(identifier).manifest.run
+            self.report(node_id("job", run.namespace, run.job), f"of its run {run.run_id} {note}", "missing")
+        return set(pruned_captures)
 
-    def kept(self, capture: Capture, boundary: int) -> Path:
-        """The table of a boundary."""
+    def query_kept_table(self, capture: Capture, boundary: int) -> Path:
         return self.store.table(self.tenant, capture.id, boundary)
 
-    def rows(self, capture: Capture, boundary: Boundary) -> str:
-        """The rows of a boundary's table, in a query.
+    def query_rows(self, capture: Capture, boundary: Boundary) -> str:
+        """Return a query of the rows of a boundary's table.
 
         Raises:
             DamagedError: the table is not what was written.
         """
-        path = self.kept(capture, boundary.boundary)
+        path = self.query_kept_table(capture, boundary.boundary)
         self.kept_tables.check(path)
         self._scanned.add(path)
         return kept_rows(path)
 
     def check_scanned(self) -> None:
-        """See that every table that the database read is sound: for who met a fault of the database.
+        """Check every table that the database has read. Call it after a fault of the database.
 
         Raises:
-            DamagedError: one is not.
+            DamagedError: a table is damaged.
         """
         for path in sorted(self._scanned):
             check_table(path)
 
-    def known(self, block: FileBlock, dataset: str, shape: Shape, partition: Mapping[str, object] | None = None) -> KnownFile:
-        """The file of a block; what was said of it first holds. Who reads it with more partition columns adds their values."""
+    def add_file(self, block: FileBlock, dataset: str, shape: Shape, partition: Mapping[str, object] | None = None) -> KnownFile:
+        """Return the file of a block. The first shape of a file stays valid; later calls add values of partition columns."""
         values = partition_values(block.path, shape, partition or {})
         if block not in self._numbers:
             self._numbers[block] = len(self.files)
             columns = format_of(shape.format).key_columns(shape)
             keys = KeyBook(self, block, tuple(columns)) if columns else None
             self.files.append(KnownFile(len(self.files), block, dataset, shape, values, self.look, keys=keys))
-        known = self.files[self._numbers[block]]
-        if known.shape != shape and format_of(shape.format).spans_ordinals and not _counts_alike(known.shape, shape):
-            self.say(
+        known_file = self.files[self._numbers[block]]
+        if known_file.shape != shape and format_of(shape.format).spans_ordinals and not _has_same_numbering(known_file.shape, shape):
+            self.report(
                 block.path, "runs know its rows by different keys, so a number of the one may be taken for one of the other", "missing"
             )
-        if known.shape != shape and (both := format_of(shape.format).shape_of_both(known.shape, shape)) != known.shape:
-            known = self.files[known.number] = replace(known, shape=both)
-        if values.keys() - known.partition.keys():
-            known = self.files[known.number] = replace(known, partition={**values, **known.partition})
-        return known
+        if (
+            known_file.shape != shape
+            and (common_shape := format_of(shape.format).shape_of_both(known_file.shape, shape)) != known_file.shape
+        ):
+            known_file = self.files[known_file.number] = replace(known_file, shape=common_shape)
+        if values.keys() - known_file.partition.keys():
+            known_file = self.files[known_file.number] = replace(known_file, partition={**values, **known_file.partition})
+        return known_file
 
-    def written(self, capture: Capture, index: int) -> KnownFile:
-        """The file that a capture wrote at a place among those that it wrote."""
-        return self.wrote(capture, capture.files[index])
+    def get_written_file(self, capture: Capture, index: int) -> KnownFile:
+        """Return the file at a place among the files that a capture wrote."""
+        return self.add_written_file(capture, capture.files[index])
 
-    def wrote(self, capture: Capture, kept: KeptFile) -> KnownFile:
-        """A file that a capture wrote."""
+    def add_written_file(self, capture: Capture, kept_file: KeptFile) -> KnownFile:
         sink = capture.manifest.sink
         assert sink is not None  # noqa: S101 - a capture without a sink wrote no file
-        return self.known(kept.block, node_id("dataset", sink.dataset.namespace, sink.dataset.name), Shape.of_sink(sink))
+        return self.add_file(kept_file.block, node_id("dataset", sink.dataset.namespace, sink.dataset.name), Shape.of_sink(sink))
 
 
-def _counts_alike(one: Shape, other: Shape) -> bool:
-    return format_of(one.format).numbering(dict(one.options)) == format_of(other.format).numbering(dict(other.options))
+def _has_same_numbering(shape: Shape, other_shape: Shape) -> bool:
+    return format_of(shape.format).numbering(dict(shape.options)) == format_of(other_shape.format).numbering(dict(other_shape.options))
 
 
-def places_among(session: Session, capture: Capture, numbers: Iterable[int]) -> dict[int, int]:
-    """For files of the session, by number, their places among those that a capture wrote."""
-    found = {number: capture.files.place_of(session.files[number].block) for number in numbers}
-    return {number: place for number, place in found.items() if place is not None}
+def map_places(session: Session, capture: Capture, numbers: Iterable[int]) -> dict[int, int]:
+    """Map numbers of files in the session to their places among the files that a capture wrote."""
+    places = {number: capture.files.place_of(session.files[number].block) for number in numbers}
+    return {number: place for number, place in places.items() if place is not None}
 
 
-def mapped(value: str, values: Mapping[int, int | None]) -> str:
-    """SQL that maps an integer by a CASE, which DuckDB plans much faster than a join."""
+def format_mapping(value: str, values: Mapping[int, int | None]) -> str:
+    """Return SQL that maps an integer by a CASE, which DuckDB plans much faster than a join."""
     branches = " ".join(f"WHEN {key} THEN {'NULL' if mapped is None else mapped}" for key, mapped in values.items())
     return f"(CASE {value} {branches} END)::BIGINT" if branches else "NULL::BIGINT"

@@ -1,7 +1,7 @@
-"""Tables of Delta and Iceberg as they were: their own metadata say which files, and which rows of them, a snapshot has.
+"""Earlier states of Delta and Iceberg tables: the files of a snapshot and their rows, from the tables' own metadata.
 
-For traces that begin with records of such a table at a snapshot, an instant, or as a run wrote or read it. Other programs may have written
-to the table too, so what captures know of it is never taken for all of it.
+Used if a trace begins with records at a snapshot, at an instant, or as a run wrote or read them. Captures may not know all files of the
+table, because other programs may have written to it too.
 """
 
 from __future__ import annotations
@@ -15,74 +15,82 @@ from headwater.graph.files.formats import format_of
 from headwater.graph.files.shapes import Shape
 from headwater.graph.model import NodeKind, Stamp, node_id
 from headwater.graph.trace.answer import AsOf
-from headwater.graph.trace.datasets import Dataset, Version, shape_of
+from headwater.graph.trace.datasets import Dataset, Version, find_shape
 from headwater.graph.trace.session import Session
 
 _HINT = "Name the snapshot itself."
 
 
-def table_shape(session: Session, dataset: Dataset) -> Shape | None:
-    """How a table's records are read; None where the dataset is no such table."""
+def find_table_shape(session: Session, dataset: Dataset) -> Shape | None:
+    """Return how a table's records are read. None if the dataset is not a table with snapshots."""
     try:
-        shape, _ = shape_of(session, dataset)
+        shape, _ = find_shape(session, dataset)
     except NotFoundError:
         return None
     return shape if format_of(shape.format).is_table else None
 
 
-def at_snapshot(
-    session: Session, dataset: Dataset, shape: Shape, *, name: str | None = None, until: str | None = None, runs: Collection[str] = ()
+def find_snapshot(
+    session: Session,
+    dataset: Dataset,
+    shape: Shape,
+    *,
+    name: str | None = None,
+    latest_instant: str | None = None,
+    runs: Collection[str] = (),
 ) -> Dataset:
-    """A table at a snapshot that it calls so, or at an instant. `runs`: ids of those that are known to have made it.
+    """Return the table at a named snapshot, or at an instant. `runs` are the ids of the runs that are known to have made it.
 
     Raises:
-        NotFoundError: there is no such snapshot, or no table any more.
-        UnsupportedError: its metadata may not be read, are damaged, or do not tell which rows it had.
-        SourceUnavailableError: their storage does not give them.
+        NotFoundError: the snapshot or the table does not exist any more.
+        UnsupportedError: its metadata may not be read, are damaged, or do not determine its rows.
+        SourceUnavailableError: the storage does not return the metadata.
     """
     try:
-        found = format_of(shape.format).version(session.look, dataset.path, shape, name=name, until=_milliseconds(until))
+        snapshot = format_of(shape.format).version(session.look, dataset.path, shape, name=name, until=_parse_milliseconds(latest_instant))
     except OSError as error:
         raise UnsupportedError(f"The metadata of {dataset.name} cannot be read ({error.strerror}).") from None
-    if found is None:
+    if snapshot is None:
         raise NotFoundError(f"{dataset.name} is no table of {shape.format} any more: its folder has no metadata.")
     files = []
-    for file in found.files:
-        known = session.known(file.block, dataset.id, shape, file.partition)
+    for file in snapshot.files:
+        known_file = session.add_file(file.block, dataset.id, shape, file.partition)
         if file.left_out is not None:
-            session.left_out[known.number] = file.left_out
-        files.append(known)
-    made = Stamp.at(datetime.fromtimestamp(found.made / 1000, UTC), "").time
-    return replace(dataset, version=Version(AsOf(made, [node_id(NodeKind.RUN, run) for run in runs]), files, shape, {}))
+            session.deleted_rows[known_file.number] = file.left_out
+        files.append(known_file)
+    instant = Stamp.at(datetime.fromtimestamp(snapshot.made / 1000, UTC), "").time
+    return replace(dataset, version=Version(AsOf(instant, [node_id(NodeKind.RUN, run) for run in runs]), files, shape, {}))
 
 
-def snapshot_of_run(session: Session, dataset: Dataset, run: str) -> str:
-    """The snapshot that a run left of a table, or else the one that it read.
+def find_run_snapshot(session: Session, dataset: Dataset, run: str) -> str:
+    """Return the snapshot of a table that a run wrote, or else the one that it read.
 
     Raises:
-        NotFoundError: the run neither wrote nor read it with its records.
-        UnsupportedError: it is not known which snapshot that was.
+        NotFoundError: the run neither wrote the table nor read records of it.
+        UnsupportedError: the snapshot is not known.
     """
     versions = session.store.catalog.versions
-    wrote = next((write.capture for write in versions.writes(session.tenant, dataset.id) if write.run == run), None)
-    if wrote is not None:
-        sink = session.capture(wrote).manifest.sink
-        stated = sink.extra.get("version") if sink is not None else None
+    writer = next((write.capture for write in versions.writes(session.tenant, dataset.id) if write.run == run), None)
+    if writer is not None:
+        sink = session.get_capture(writer).manifest.sink
+        stated_version = sink.extra.get("version") if sink is not None else None
     else:
         reader = versions.reader(session.tenant, dataset.id, run=run)
         if reader is None:
             raise NotFoundError(f"Run {run} neither wrote nor read {dataset.name} with its records.", hint=_HINT)
-        sources = session.capture(reader[0]).manifest.sources
-        read = {source.extra.get("version") for source in sources if _is_of(source.dataset.namespace, source.dataset.name, dataset)}
-        stated = next(iter(read)) if len(read) == 1 else None
-    if stated is None:
+        sources = session.get_capture(reader[0]).manifest.sources
+        read_versions = {
+            source.extra.get("version") for source in sources if _is_dataset_of(source.dataset.namespace, source.dataset.name, dataset)
+        }
+        stated_version = next(iter(read_versions)) if len(read_versions) == 1 else None
+    if stated_version is None:
         raise UnsupportedError(f"Which snapshot of {dataset.name} run {run} had is not known.", hint=_HINT)
-    return str(stated)
+    return str(stated_version)
 
 
-def _is_of(namespace: str, name: str, dataset: Dataset) -> bool:
+def _is_dataset_of(namespace: str, name: str, dataset: Dataset) -> bool:
     return node_id(NodeKind.DATASET, namespace, name) == dataset.id
 
 
-def _milliseconds(until: str | None) -> int | None:
-    return None if until is None else int(datetime.fromisoformat(until).timestamp() * 1000)
+def _parse_milliseconds(latest_instant: str | None) -> int | None:
+    return None if latest_instant is None else int(datetime.fromisoformat(latest_instant).timestamp() * 1000)

@@ -27,10 +27,10 @@ from headwater.graph.trace.session import Capture, Session
 _TRACERS: weakref.WeakKeyDictionary[AssociationStore, Tracer] = weakref.WeakKeyDictionary()
 _LOCK = threading.Lock()
 _MAX_PLANS = 512
-_MEMORY = "2GB"  # beyond it DuckDB spills
-_ROWS_IN_MEMORY = 4_000_000  # rows of a table that may be held in memory instead; of two columns 64 MB
-_LEFT = 24 * 3600.0  # seconds after which a folder is nobody's: whoever spills to one touches it with each trace
-_LITTLE = "32MB"  # where the answer is read in one pass, what waits for its turn may as well wait on disk
+_MEMORY = "2GB"  # DuckDB spills above this size
+_ROWS_IN_MEMORY = 4_000_000  # rows of a table that may be kept in memory instead; 64 MB for two columns
+_LEFT = 24 * 3600.0  # seconds after which a folder counts as abandoned: each trace touches the folder it spills to
+_LITTLE = "32MB"  # the answer is read in one pass, so waiting rows may be on disk
 
 
 class Tracer:
@@ -39,17 +39,17 @@ class Tracer:
     def __init__(self, store: AssociationStore, *, rows_in_memory: int = _ROWS_IN_MEMORY, **config: str | int) -> None:
         self._store = weakref.ref(store)
         self._rows_in_memory = rows_in_memory
-        self._spill = _spill(store.root)
+        self._spill = _make_spill_folder(store.root)
         self._spilled = False
         self._database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(self._spill), **config})
         self._database.execute("SET GLOBAL TimeZone = 'UTC'")
-        # The name of a descriptor is another file's later. Before version 2, DuckDB remembers what it read of local files by name.
+        # A descriptor's name later belongs to another file, and DuckDB 1 caches local files by name.
         if int(duckdb.__version__.partition(".")[0]) < 2:
             self._database.execute("SET GLOBAL enable_external_file_cache = false")
         if store.sources.remote:
-            with suppress(MissingExtraError):  # whoever asks for a remote file is told
+            with suppress(MissingExtraError):  # a question about a remote file reports it
                 duck.register(self._database)
-        self._finalize = weakref.finalize(self, _closed, self._database)
+        self._finalize = weakref.finalize(self, _close_database, self._database)
         self._reader = Reader()
         self._kept_tables = KeptTables()
         self._known_tables = KnownTables()
@@ -62,25 +62,24 @@ class Tracer:
             session.database.interrupt()
 
     def close(self) -> None:
-        """Close the database."""
         self._finalize()
 
     @contextmanager
     def session(self, tenant: str) -> Iterator[Session]:
-        """A session, with temporary tables of its own."""
+        """Open a session, with temporary tables of its own."""
         store = self._store()
         assert store is not None  # noqa: S101 - the caller holds the store
         captures = self._captures.setdefault(tenant, {})
         if len(captures) > _MAX_PLANS:
             captures.clear()
-        if self._spilled:  # DuckDB makes the folder once, and never again; idle for long, it may have been taken for left
+        if self._spilled:  # DuckDB makes the folder only once, and a long idle folder may have been removed as abandoned
             self._spill.mkdir(parents=True, exist_ok=True)
             os.utime(self._spill)
         try:
             with self._database.cursor() as cursor:
-                cursor.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
+                cursor.execute("SET enable_progress_bar = false")  # it would appear in the output of a command
                 session = Session(
-                    store, tenant, cursor, self._reader, self._kept_tables, captures, self._known_tables, most=self._rows_in_memory
+                    store, tenant, cursor, self._reader, self._kept_tables, captures, self._known_tables, memory_limit=self._rows_in_memory
                 )
                 self._sessions.add(session)
                 try:
@@ -97,15 +96,15 @@ class Tracer:
             self._spilled = self._spilled or self._spill.exists()
 
 
-def _closed(database: duckdb.DuckDBPyConnection) -> None:
-    """Close a database, also at the end of the process: what it holds of Python must go before Python does."""
+def _close_database(database: duckdb.DuckDBPyConnection) -> None:
+    """Close a database, at the latest when the process ends: the database must release Python objects before Python ends."""
     duck.forget(database)
     database.close()
 
 
 @contextmanager
-def sparing_session(store: AssociationStore, tenant: str, *, memory: str = _LITTLE, **config: str | int) -> Iterator[Session]:
-    """A session on a database of its own, which keeps little in memory and is gone afterwards: for a trace of any size, read once."""
+def open_sparing_session(store: AssociationStore, tenant: str, *, memory: str = _LITTLE, **config: str | int) -> Iterator[Session]:
+    """Open a session with a database of its own that keeps little in memory, for one large trace."""
     tracer = Tracer(store, rows_in_memory=0, memory_limit=memory, threads=1, **config)
     try:
         with tracer.session(tenant) as session:
@@ -114,21 +113,21 @@ def sparing_session(store: AssociationStore, tenant: str, *, memory: str = _LITT
         tracer.close()
 
 
-def tracer_of(store: AssociationStore) -> Tracer:
-    """The tracer of a store, made at its first trace."""
+def get_tracer(store: AssociationStore) -> Tracer:
+    """Return the tracer of a store. The first call makes it."""
     with _LOCK:
         if store not in _TRACERS:
             _TRACERS[store] = Tracer(store)
         return _TRACERS[store]
 
 
-def _spill(root: Path) -> Path:
-    """A folder that one database spills to, and drops. Of two that share one, DuckDB before version 2 overwrites the rows."""
+def _make_spill_folder(root: Path) -> Path:
+    """Make a folder for the spilled rows of one database, which drops it. DuckDB 1 overwrites rows if two databases share one."""
     folder = root / ".spill"
-    for left in (*folder.glob("*"), *Path(tempfile.gettempdir()).glob(f"{SCRATCH}*")):
-        with suppress(FileNotFoundError):  # another database was closed meanwhile
-            status = left.stat()
-            if status.st_mtime < time.time() - _LEFT and status.st_uid == os.getuid():  # of a process that was killed
-                shutil.rmtree(left, ignore_errors=True)
+    for old_path in (*folder.glob("*"), *Path(tempfile.gettempdir()).glob(f"{SCRATCH}*")):
+        with suppress(FileNotFoundError):  # another database was closed in the meantime
+            status = old_path.stat()
+            if status.st_mtime < time.time() - _LEFT and status.st_uid == os.getuid():  # a killed process left it
+                shutil.rmtree(old_path, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     return folder / uuid4().hex

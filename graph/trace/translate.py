@@ -1,8 +1,9 @@
-"""Spark's expressions as DuckDB's, over the records that an association names.
+"""Translates Spark's expressions to DuckDB's, over the records that an association names.
 
-Only what surely means the same in both: everything else raises `Untranslatable`, and the caller keeps the whole group. An
-attribute is followed down the plan to the leaf where its value can be had again: a column of a scan, the output of an inner
-aggregate, or what passes through an inner window. Below the nullable side of an outer join every value is null where the side is missing.
+Only expressions that certainly mean the same in both are translated. All others raise `Untranslatable`, and the caller keeps the whole
+group. An attribute is followed down the plan to the leaf that has its value. A leaf is a column of a scan, the output of an inner
+aggregate, or a value that passes through an inner window. Below the nullable side of an outer join every value is null if the side is
+missing.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _SAME = frozenset({"knownfloatingpointnormalized", "normalizenanandzero", "known
 _FLOATS = ("FLOAT", "DOUBLE")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STRINGS = {"startswith": "starts_with", "endswith": "ends_with", "contains": "contains"}
-_FIRST_ALONE = frozenset({Behaviour.MATCH, Behaviour.ABSENCE})  # their rows have the columns of their first input
-_OWN_ROWS = frozenset({Behaviour.WINDOW, Behaviour.MATCH, Behaviour.KEPT})  # what may have a boundary of the rows that it puts out
+_FIRST_ALONE = frozenset({Behaviour.MATCH, Behaviour.ABSENCE})  # their rows have only the columns of the first input
+_OWN_ROWS = frozenset({Behaviour.WINDOW, Behaviour.MATCH, Behaviour.KEPT})  # operators that may have a boundary of their output rows
 
 
 class Translator:
@@ -37,100 +38,99 @@ class Translator:
         self._plan = plan
         self._columns = columns
         self.needed: dict[int, dict[int, str]] = {}
-        self._within: int | None = None  # the join whose condition is translated, which reads both sides
+        self._join_in_translation: int | None = None  # the join whose condition is being translated; it reads both sides
 
-    def condition(self, join: Operator) -> str:
-        """The condition of a join, which has one, over its inputs.
+    def translate_condition(self, join: Operator) -> str:
+        """Translate the condition of a join over its inputs.
 
         Raises:
-            Untranslatable: a value in it cannot be had for sure.
+            Untranslatable: a value in it is not certain.
         """
         if join.condition is None:
             raise Untranslatable(f"{join.text or 'a join'} without a condition")
-        self._within = join.id
+        self._join_in_translation = join.id
         try:
-            return self.sql(join.condition, join)
+            return self.translate(join.condition, join)
         finally:
-            self._within = None
+            self._join_in_translation = None
 
-    def sql(self, expression: Expression, operator: Operator) -> str:
-        """The expression over the output of `operator`.
+    def translate(self, expression: Expression, operator: Operator) -> str:
+        """Translate the expression over the output of `operator`.
 
         Raises:
-            Untranslatable: its value there cannot be had for sure.
+            Untranslatable: its value is not certain.
         """
         fn, args = expression.fn, expression.args
         if fn == "attr" and expression.attr is not None:
-            return self._attribute(expression.attr, operator, expression)
+            return self._translate_attribute(expression.attr, operator, expression)
         if fn == "literal":
-            return _literal(expression)
+            return _format_literal(expression)
         if fn in _SAME and len(args) == 1:
-            return self.sql(args[0], operator)
-        parts = [self.sql(arg, operator) for arg in args]
-        return _call(expression, parts)
+            return self.translate(args[0], operator)
+        parts = [self.translate(arg, operator) for arg in args]
+        return _translate_call(expression, parts)
 
-    def _attribute(self, attr: int, operator: Operator, asked: Expression) -> str:
-        found = self._find(attr, operator)
-        if found is None:
-            raise Untranslatable(f"{asked.text} is not among the columns that the capture knows")
-        return found
+    def _translate_attribute(self, attr: int, operator: Operator, expression: Expression) -> str:
+        value = self._find_value(attr, operator)
+        if value is None:
+            raise Untranslatable(f"{expression.text} is not among the columns that the capture knows")
+        return value
 
     def _refuse_own_forms(self, scan: Operator) -> None:
-        """Text whose values are written in a form of the program's own is not read here as Spark reads it."""
+        """Refuse text whose values are written in a form of the program's own, because DuckDB reads it differently from Spark."""
         source = next((source for source in self._plan.manifest.sources if source.source == scan.source), None)
-        if source is not None and (own := format_of(source.format).own_forms(source.options)):
-            raise Untranslatable(f"a value that was read with the option {', '.join(own)}")
+        if source is not None and (own_forms := format_of(source.format).own_forms(source.options)):
+            raise Untranslatable(f"a value that was read with the option {', '.join(own_forms)}")
 
-    def _find(self, attr: int, operator: Operator) -> str | None:
-        does = operator.behaviour
-        if does in {Behaviour.SOURCE, Behaviour.OPAQUE}:
-            return self._column(attr, operator) if does is Behaviour.SOURCE else None
+    def _find_value(self, attr: int, operator: Operator) -> str | None:
+        behaviour = operator.behaviour
+        if behaviour in {Behaviour.SOURCE, Behaviour.OPAQUE}:
+            return self._translate_column(attr, operator) if behaviour is Behaviour.SOURCE else None
         definition = next((definition for definition in operator.defines if definition.attr == attr), None)
-        if does is Behaviour.GROUP:
-            kind = definition.type if definition else _key_type(operator, attr)
-            return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
-        if does is Behaviour.WINDOW and definition is not None:
-            return self._result(operator, definition)
-        if does in _OWN_ROWS and operator.id in self._columns and self._plan.boundary(operator):
-            hides = does is Behaviour.MATCH and all(column.attr != attr for column in operator.attributes)
-            kind = self._plan.type_of(self._seen(operator)[0] if hides else operator, attr)
-            return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
-        if does is Behaviour.BRANCHES and definition is not None:
-            return self._branch(operator, definition)
+        if behaviour is Behaviour.GROUP:
+            kind = definition.type if definition else _find_key_type(operator, attr)
+            return None if kind is None else self._add_leaf(operator, attr, kind, f"attribute {attr}")
+        if behaviour is Behaviour.WINDOW and definition is not None:
+            return self._translate_window(operator, definition)
+        if behaviour in _OWN_ROWS and operator.id in self._columns and self._plan.boundary(operator):
+            hides = behaviour is Behaviour.MATCH and all(column.attr != attr for column in operator.attributes)
+            kind = self._plan.type_of(self._list_visible_inputs(operator)[0] if hides else operator, attr)
+            return None if kind is None else self._add_leaf(operator, attr, kind, f"attribute {attr}")
+        if behaviour is Behaviour.BRANCHES and definition is not None:
+            return self._translate_branch(operator, definition)
         if definition is not None:
-            return self.sql(definition.expr, self._plan.children(operator)[0])
-        for side, child in enumerate(self._seen(operator)):
-            if (found := self._find(attr, child)) is not None:
-                return self._if_present(found, child) if side in operator.optional else found
+            return self.translate(definition.expr, self._plan.children(operator)[0])
+        for side, child in enumerate(self._list_visible_inputs(operator)):
+            if (value := self._find_value(attr, child)) is not None:
+                return self._guard_presence(value, child) if side in operator.optional else value
         return None
 
-    def _column(self, attr: int, scan: Operator) -> str | None:
-        """A column of a source."""
+    def _translate_column(self, attr: int, scan: Operator) -> str | None:
         column = next((column for column in scan.attributes if column.attr == attr), None)
         if column is not None and column.type != "string":
             self._refuse_own_forms(scan)
-        return None if column is None else self._leaf(scan, attr, column.type, column.name)
+        return None if column is None else self._add_leaf(scan, attr, column.type, column.name)
 
-    def _seen(self, operator: Operator) -> Sequence[Operator]:
-        """The inputs whose columns an operator gives: those of a semi-join's right side may be numbered as another input's above it."""
+    def _list_visible_inputs(self, operator: Operator) -> Sequence[Operator]:
+        """Return the inputs whose columns an operator provides. Columns of a semi-join's right side may have another input's numbers."""
         inputs = self._plan.children(operator)
-        return inputs[:1] if operator.behaviour in _FIRST_ALONE and operator.id != self._within else inputs
+        return inputs[:1] if operator.behaviour in _FIRST_ALONE and operator.id != self._join_in_translation else inputs
 
-    def _result(self, window: Operator, definition: Definition) -> str:
-        """What a window computed: of aggregates alone, since of ranks and their like only who had part in them is known."""
+    def _translate_window(self, window: Operator, definition: Definition) -> str:
+        """Translate the result of a window. Only aggregates have one: ranks do not record their values."""
         if window.id not in self._columns or not summed(definition.expr).aggregate:
             raise Untranslatable(f"{definition.name}, the result of {window.text or 'a window'},")
-        return self._leaf(window, definition.attr, definition.type or "", f"{definition.name}, the result of a window,")
+        return self._add_leaf(window, definition.attr, definition.type or "", f"{definition.name}, the result of a window,")
 
-    def _branch(self, expand: Operator, definition: Definition) -> str:
-        """What the projection that made the row put there."""
+    def _translate_branch(self, expand: Operator, definition: Definition) -> str:
+        """Translate the value from the projection that made the row."""
         child, kind = self._plan.children(expand)[0], duckdb_type(definition.type)
         if kind is None or expand.id not in self._columns:
             raise Untranslatable(f"{definition.name}, a column of type {definition.type} that several projections make,")
-        made = (f"WHEN {number} THEN {self.sql(part, child)}" for number, part in enumerate(definition.expr.args))
-        return f"CAST(CASE c.{self._columns[expand.id]} {' '.join(made)} END AS {kind})"
+        cases = (f"WHEN {number} THEN {self.translate(part, child)}" for number, part in enumerate(definition.expr.args))
+        return f"CAST(CASE c.{self._columns[expand.id]} {' '.join(cases)} END AS {kind})"
 
-    def _leaf(self, operator: Operator, attr: int, kind: str, name: str) -> str:
+    def _add_leaf(self, operator: Operator, attr: int, kind: str, name: str) -> str:
         if duckdb_type(kind) is None:
             raise Untranslatable(f"{name} has the type {kind}")
         if operator.id not in self._columns:
@@ -138,22 +138,22 @@ class Translator:
         self.needed.setdefault(operator.id, {})[attr] = kind
         return f"v{operator.id}.a{attr}"
 
-    def _if_present(self, value: str, side: Operator) -> str:
-        present = self._present(side)
-        if not present:
+    def _guard_presence(self, value: str, side: Operator) -> str:
+        conditions = self._list_presence_conditions(side)
+        if not conditions:
             raise Untranslatable("the nullable side of an outer join that the capture has no references to")
-        return f"CASE WHEN {' OR '.join(present)} THEN {value} END"
+        return f"CASE WHEN {' OR '.join(conditions)} THEN {value} END"
 
-    def _present(self, side: Operator) -> list[str]:
-        """What holds of a row that has a part from one side of an outer join: some of these."""
+    def _list_presence_conditions(self, side: Operator) -> list[str]:
+        """Return conditions; at least one holds if a row has a part from this side of an outer join."""
         return [f"c.{self._columns[operator.id]} <> {NONE}" for operator in self._plan.upstream(side) if operator.id in self._columns]
 
 
-def _key_type(aggregate: Operator, attr: int) -> str | None:
+def _find_key_type(aggregate: Operator, attr: int) -> str | None:
     return next((key.type or "" for key in aggregate.keys if key.fn == "attr" and key.attr == attr), None)
 
 
-def _literal(expression: Expression) -> str:
+def _format_literal(expression: Expression) -> str:
     kind = duckdb_type(expression.type)
     if expression.value is None:
         return f"CAST(NULL AS {kind})" if kind else "NULL"
@@ -163,29 +163,29 @@ def _literal(expression: Expression) -> str:
     return f"CAST({literal(expression.value)} AS {kind})"
 
 
-def _call(expression: Expression, parts: list[str]) -> str:
+def _translate_call(expression: Expression, parts: list[str]) -> str:
     fn, kinds = expression.fn, [duckdb_type(arg.type) for arg in expression.args]
-    alike = len(set(kinds)) == 1
+    has_one_type = len(set(kinds)) == 1
     if fn == "cast" and len(parts) == 1:
-        return _cast(expression, parts[0], kinds[0])
-    if fn in _COMPARE and len(parts) == 2 and alike:
+        return _translate_cast(expression, parts[0], kinds[0])
+    if fn in _COMPARE and len(parts) == 2 and has_one_type:
         return f"({parts[0]} {_COMPARE[fn]} {parts[1]})"
     if fn in _LOGIC and parts:
         return "(" + f" {_LOGIC[fn]} ".join(parts) + ")"
-    if fn in {"+", "-", "*"} and len(parts) == 2 and alike and kinds[0] in (*INTEGERS, *_FLOATS):
+    if fn in {"+", "-", "*"} and len(parts) == 2 and has_one_type and kinds[0] in (*INTEGERS, *_FLOATS):
         return f"({parts[0]} {fn} {parts[1]})"
-    if fn in {"+", "-", "*"} and len(parts) == 2 and (exact := computed(fn, parts, kinds, duckdb_type(expression.type))):
-        return exact
+    if fn in {"+", "-", "*"} and len(parts) == 2 and (decimal_result := computed(fn, parts, kinds, duckdb_type(expression.type))):
+        return decimal_result
     if fn == "/" and len(parts) == 2 and set(kinds) == {"DOUBLE"}:
         return f"(CASE WHEN {parts[1]} <> 0 THEN {parts[0]} / {parts[1]} END)"
     if fn in {"if", "case", "casewhen", "case_when"} and len(parts) > 1:
-        return _case(parts)
-    return _predicate(expression, parts, alike=alike)
+        return _translate_case(parts)
+    return _translate_predicate(expression, parts, has_one_type=has_one_type)
 
 
-def _predicate(expression: Expression, parts: list[str], *, alike: bool) -> str:
+def _translate_predicate(expression: Expression, parts: list[str], *, has_one_type: bool) -> str:
     fn = expression.fn
-    if fn == "coalesce" and parts and alike:
+    if fn == "coalesce" and parts and has_one_type:
         return f"coalesce({', '.join(parts)})"
     simple = {"not": "(NOT {})", "isnull": "({} IS NULL)", "isnotnull": "({} IS NOT NULL)", "isnan": "coalesce(isnan({}), false)"}
     if fn in simple and len(parts) == 1:
@@ -196,7 +196,7 @@ def _predicate(expression: Expression, parts: list[str], *, alike: bool) -> str:
         return f"CAST(year({parts[0]}) AS INTEGER)"
     if fn in _STRINGS and len(parts) == 2 and expression.args[0].type == expression.args[1].type == "string":
         return f"{_STRINGS[fn]}({', '.join(parts)})"
-    if fn == "in" and len(parts) > 1 and alike:
+    if fn == "in" and len(parts) > 1 and has_one_type:
         return f"({parts[0]} IN ({', '.join(parts[1:])}))"
     if fn == "truncated":
         raise Untranslatable("a value in it was left out, as secrets and very long expressions are")
@@ -204,20 +204,24 @@ def _predicate(expression: Expression, parts: list[str], *, alike: bool) -> str:
 
 
 def _escapes_nothing(pattern: Sequence[Expression]) -> bool:
-    """Of LIKE: a literal, and the character that escapes, where it is not the backslash."""
+    """Return whether the pattern of a LIKE is a literal in which no character is escaped, or only by the backslash."""
     escape = pattern[1].value if len(pattern) > 1 else "\\"
     return pattern[0].fn == "literal" and escape is not None and escape not in (pattern[0].value or "")
 
 
-def _cast(expression: Expression, value: str, given: str | None) -> str:
-    wanted = duckdb_type(expression.type)
-    larger = given in INTEGERS and (wanted in INTEGERS[INTEGERS.index(given) :] or (wanted == "DOUBLE" and given != "BIGINT"))
-    if wanted is not None and (given == wanted or larger or (given, wanted) == ("FLOAT", "DOUBLE") or widens(given, wanted)):
-        return f"CAST({value} AS {wanted})"
+def _translate_cast(expression: Expression, value: str, source_type: str | None) -> str:
+    target_type = duckdb_type(expression.type)
+    is_wider = source_type in INTEGERS and (
+        target_type in INTEGERS[INTEGERS.index(source_type) :] or (target_type == "DOUBLE" and source_type != "BIGINT")
+    )
+    if target_type is not None and (
+        source_type == target_type or is_wider or (source_type, target_type) == ("FLOAT", "DOUBLE") or widens(source_type, target_type)
+    ):
+        return f"CAST({value} AS {target_type})"
     raise Untranslatable(f"{expression.text} casts {expression.args[0].type} to {expression.type}")
 
 
-def _case(parts: list[str]) -> str:
+def _translate_case(parts: list[str]) -> str:
     branches = "".join(f" WHEN {condition} THEN {value}" for condition, value in zip(parts[::2], parts[1::2], strict=False))
-    otherwise = f" ELSE {parts[-1]}" if len(parts) % 2 else ""
-    return f"(CASE{branches}{otherwise} END)"
+    else_clause = f" ELSE {parts[-1]}" if len(parts) % 2 else ""
+    return f"(CASE{branches}{else_clause} END)"

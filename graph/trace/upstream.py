@@ -1,7 +1,7 @@
 """The walk upstream: from records to the records that they came from, capture by capture, the latest first.
 
-If a capture wrote a file block, the walk goes on into that capture. If no known run wrote it, its records are sources. Every table of the
-walk has the columns `origin, file, row`; `file` is the number that the session gave the file.
+If a capture wrote a file block, the walk continues in that capture. If no known run wrote the block, its records are sources. Every table
+of the walk has the columns `origin, file, row`; `file` is the number of the file in the session.
 """
 
 from __future__ import annotations
@@ -14,125 +14,142 @@ import numpy as np
 
 from headwater.graph.associations import Source
 from headwater.graph.duck import memory_tables
-from headwater.graph.trace.hops import Hops, say_problems
+from headwater.graph.trace.hops import Hops, report_problems
 from headwater.graph.trace.links import (
     Names,
-    attributes_of,
-    counts_alike,
-    datasets_of,
-    names_at_writer,
-    needed_names,
-    say_counted_otherwise,
-    say_overwritten,
-    writers,
+    find_attributes,
+    find_writers,
+    has_same_numbering,
+    list_datasets,
+    list_needed_names,
+    report_numbering,
+    report_overwritten_file,
+    translate_to_writer,
 )
-from headwater.graph.trace.merge_actions import merged
-from headwater.graph.trace.moved_files import former_places, renumber
-from headwater.graph.trace.record_places import placed
-from headwater.graph.trace.rewrites.former_files import Former
-from headwater.graph.trace.session import Capture, KnownFile, Session, places_among
+from headwater.graph.trace.merge_actions import find_merge_action
+from headwater.graph.trace.moved_files import find_former_files, renumber_files
+from headwater.graph.trace.record_places import locate_references
+from headwater.graph.trace.rewrites.former_files import FormerFiles
+from headwater.graph.trace.session import Capture, KnownFile, Session, map_places
 from headwater.graph.trace.step.backward import Backward
-from headwater.graph.trace.writers_by_place import by_writers
-from headwater.graph.trace.writers_by_row_number import by_numbers, is_shared
+from headwater.graph.trace.writers_by_place import split_by_writers
+from headwater.graph.trace.writers_by_row_number import is_shared, split_by_numbers
 
 _PLACED = ["origin", "file", "row"]
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Where a walk ends.
+    """The end of a walk.
 
-    `to` is a dataset to stop at; `follows` tells which datasets lead there. `within` is a table of the only records (`file, row`) to be
-    followed, `targets` one of those to stop at.
+    The walk stops at `dataset`, and `follows` decides which datasets lead there. `allowed_records` is a table `file, row`: the walk follows
+    no other records. `targets` is a table of records to stop at.
     """
 
-    to: str | None = None
+    dataset: str | None = None
     follows: Callable[[str], bool] = lambda _: True
-    within: str | None = None
+    allowed_records: str | None = None
     targets: str | None = None
 
 
 class Upstream:
-    """See the module's docstring. `reached`, `ends` and `vague` hold what came out."""
+    """The walk upstream. Its results are in `reached`, `ends` and `uncertain_files`."""
 
     def __init__(self, session: Session, goal: Goal, *, witness: bool) -> None:
         self.hops = Hops()
         self.reached: list[str] = []  # records of the goal's dataset, or its targets
-        self.ends: list[str] = []  # records that nobody known wrote
-        self.end_files: set[int] = set()  # the files that hold them
-        self.vague: set[int] = set()  # files of which it cannot be told any more which record it was
-        self.blurred: list[str] = []  # tables `origin, file` of them
+        self.ends: list[str] = []  # records that no known run wrote
+        self.end_files: set[int] = set()  # the files of the ends
+        self.uncertain_files: set[int] = set()  # files in which the reached record is not known any more
+        self.uncertain_tables: list[str] = []  # tables `origin, file` for these files
         self._session = session
-        self._former = Former(session)
+        self._former = FormerFiles(session)
         self._goal = goal
         self._witness = witness
-        self._waiting: dict[tuple[str, Names], list[str]] = {}
-        self._seen: dict[tuple[str, Names], list[str]] = {}
+        self._queue: dict[tuple[str, Names], list[str]] = {}
+        self._visited_tables: dict[tuple[str, Names], list[str]] = {}
 
     def run(self, begin: str, names: Names) -> None:
-        """From a table of records; `names` are the columns of a witness."""
-        self._sort(begin, self._met([begin])[0], lambda _: names, None, first=True)
-        while self._waiting:
-            key = max(self._waiting, key=lambda key: (self._session.capture(key[0]).manifest.ended, key[0], sorted(key[1] or ())))
-            tables = self._waiting.pop(key)
-            if (fresh := self._fresh(key, tables)) is not None:
-                self._step(self._session.capture(key[0]), key[1], fresh)
+        """Walk from a table of records; `names` are the columns of a witness."""
+        self._sort_records(begin, self._list_files([begin])[0], lambda _: names, None, first=True)
+        while self._queue:
+            key = max(self._queue, key=lambda key: (self._session.get_capture(key[0]).manifest.ended, key[0], sorted(key[1] or ())))
+            tables = self._queue.pop(key)
+            if (new_records := self._keep_new_records(key, tables)) is not None:
+                self._step(self._session.get_capture(key[0]), key[1], new_records)
 
     def _step(self, capture: Capture, names: Names, begin: str) -> None:
         session, sink = self._session, capture.manifest.sink
         if sink is None:
             return
-        say_problems(session, capture, witness=self._witness)
-        _, datasets = datasets_of(capture)
-        wanted = [scan for scan, dataset in datasets.items() if self._goal.follows(dataset)]
-        columns = attributes_of(sink, names) if self._witness else None
-        step = Backward(session, capture, witness=self._witness, columns=columns, towards=capture.plan.above(wanted))
-        reached = step.run(begin, places_among(session, capture, sorted(session.files_of([begin]))))
-        sources = {scan: capture.source(capture.plan.operators[scan].source) for scan, _ in reached.scans}
-        located = [placed(session, capture, sources[scan], self._one(parts)) for (scan, _), parts in reached.scans.items()]
-        found = dict(zip((scan for scan, _ in reached.scans), located, strict=True))
-        done = merged(session, capture, begin, found) if len(wanted) == len(datasets) and len(found) == len(located) else None
-        self.hops.add(capture, begin, {scan for (scan, _), table in zip(reached.scans, located, strict=True) if session.count(table)}, done)
-        kept = [self._wanted(table) for table in located]
-        for (scan, given), table, met in zip(reached.scans, kept, self._met(kept), strict=True):
-            needed = needed_names(capture.plan.operators[scan], given) if self._witness else None
-            self._sort(table, met, partial(self._at_writer, sources[scan], needed), capture, sources[scan])
+        report_problems(session, capture, witness=self._witness)
+        _, datasets = list_datasets(capture)
+        wanted_scans = [scan for scan, dataset in datasets.items() if self._goal.follows(dataset)]
+        columns = find_attributes(sink, names) if self._witness else None
+        step = Backward(
+            session, capture, witness=self._witness, columns=columns, goal_operators=capture.plan.find_operators_above(wanted_scans)
+        )
+        step_result = step.run(begin, map_places(session, capture, sorted(session.list_files_of([begin]))))
+        sources = {scan: capture.source(capture.plan.operators[scan].source) for scan, _ in step_result.scans}
+        place_tables = [
+            locate_references(session, capture, sources[scan], self._unite_tables(parts)) for (scan, _), parts in step_result.scans.items()
+        ]
+        tables_by_scan = dict(zip((scan for scan, _ in step_result.scans), place_tables, strict=True))
+        effect = (
+            find_merge_action(session, capture, begin, tables_by_scan)
+            if len(wanted_scans) == len(datasets) and len(tables_by_scan) == len(place_tables)
+            else None
+        )
+        self.hops.add(
+            capture,
+            begin,
+            {scan for (scan, _), table in zip(step_result.scans, place_tables, strict=True) if session.count_rows(table)},
+            effect,
+        )
+        wanted_tables = [self._keep_wanted(table) for table in place_tables]
+        for (scan, scan_columns), table, is_uncertain_by_file in zip(
+            step_result.scans, wanted_tables, self._list_files(wanted_tables), strict=True
+        ):
+            needed_columns = list_needed_names(capture.plan.operators[scan], scan_columns) if self._witness else None
+            self._sort_records(
+                table, is_uncertain_by_file, partial(self._translate_names, sources[scan], needed_columns), capture, sources[scan]
+            )
 
-    def _at_writer(self, source: Source, needed: Names, writer: Capture) -> Names:
+    def _translate_names(self, source: Source, columns: Names, writer: Capture) -> Names:
         if writer.manifest.sink is None:
-            return needed
-        names = names_at_writer(source, writer.manifest.sink, needed)
-        if names is None and needed is not None:
+            return columns
+        names = translate_to_writer(source, writer.manifest.sink, columns)
+        if names is None and columns is not None:
             reason = "its columns may have been found by field ids: all columns of its records count as read"
-            self._session.say(source.path, reason, "superset")
+            self._session.report(source.path, reason, "superset")
         return names
 
-    def _wanted(self, table: str) -> str:
-        """Of a step's records those that are to be followed; the goal's targets among them are reached."""
+    def _keep_wanted(self, table: str) -> str:
+        """Return the records of a step that are to be followed. Targets of the goal among them are added to `reached`."""
         session, goal = self._session, self._goal
         if not goal.targets:
             return table
         self.reached.append(
-            session.table(f"SELECT DISTINCT r.origin, r.file, r.row FROM {table} r SEMI JOIN {goal.targets} USING (file, row)")
+            session.make_table(f"SELECT DISTINCT r.origin, r.file, r.row FROM {table} r SEMI JOIN {goal.targets} USING (file, row)")
         )
-        return session.table(f"SELECT r.origin, r.file, r.row FROM {table} r SEMI JOIN {goal.within} USING (file, row)")
+        return session.make_table(f"SELECT r.origin, r.file, r.row FROM {table} r SEMI JOIN {goal.allowed_records} USING (file, row)")
 
-    def _met(self, tables: Sequence[str]) -> list[dict[int, bool]]:
-        """Of each table the files that it has records of, and whether it is not known of some of these which they are."""
-        known = [self._session.columns(table) for table in tables]
-        met = [dict.fromkeys(memory_tables.values(columns["file"]).tolist(), False) if columns else {} for columns in known]
-        parts = [(part, table) for part, (table, columns) in enumerate(zip(tables, known, strict=True)) if columns is None]
+    def _list_files(self, tables: Sequence[str]) -> list[dict[int, bool]]:
+        """Return the files with records in each table, and for each file whether some of its records are uncertain."""
+        in_memory = [self._session.get_columns(table) for table in tables]
+        files_by_table = [dict.fromkeys(memory_tables.values(columns["file"]).tolist(), False) if columns else {} for columns in in_memory]
+        parts = [(part, table) for part, (table, columns) in enumerate(zip(tables, in_memory, strict=True)) if columns is None]
         if parts:
             rows = " UNION ALL ".join(f"SELECT {part} AS part, file, row IS NULL AS vague FROM {table}" for part, table in parts)
             query = f"SELECT part, file, bool_or(vague) FROM ({rows}) GROUP BY part, file ORDER BY part, file"
-            for part, file, vague in self._session.database.execute(query).fetchall():
-                met[part][file] = vague
-        return met
+            for part, file, is_uncertain in self._session.database.execute(query).fetchall():
+                files_by_table[part][file] = is_uncertain
+        return files_by_table
 
-    def _sort(
+    def _sort_records(
         self,
         table: str,
-        met: Mapping[int, bool],
+        is_uncertain_by_file: Mapping[int, bool],
         names: Callable[[Capture], Names],
         reader: Capture | None,
         source: Source | None = None,
@@ -141,118 +158,141 @@ class Upstream:
     ) -> None:
         """Hand records on: to the goal, to the captures that wrote them, or to the ends."""
         session, goal = self._session, self._goal
-        vague = {number for number, unknown in met.items() if unknown}
-        self.vague |= vague
-        if vague:
-            self.blurred.append(session.table(f"SELECT DISTINCT origin, file FROM {table} WHERE row IS NULL"))
-        numbers = list(met)
-        here = {number for number in numbers if goal.to is not None and not first and session.files[number].dataset == goal.to}
-        onward = [session.files[number] for number in numbers if number not in here]
-        wrote = writers(session, onward)
-        if goal.to is not None and not first:  # what was read as a file of another dataset may have been written as one of this
-            here |= {number for number, writer in wrote.items() if datasets_of(session.capture(writer))[0] == goal.to}
-            onward = [file for file in onward if file.number not in here]
-        if here:
-            self.reached.append(self._only(table, here, not vague and len(here) == len(numbers)))
-        onward = self._sort_moved(table, onward, wrote, names, reader, source)
-        shared = {file.number: file for file in onward if file.number in wrote and is_shared(session, file, wrote[file.number], source)}
+        uncertain_numbers = {number for number, is_uncertain in is_uncertain_by_file.items() if is_uncertain}
+        self.uncertain_files |= uncertain_numbers
+        if uncertain_numbers:
+            self.uncertain_tables.append(session.make_table(f"SELECT DISTINCT origin, file FROM {table} WHERE row IS NULL"))
+        numbers = list(is_uncertain_by_file)
+        goal_files = {
+            number for number in numbers if goal.dataset is not None and not first and session.files[number].dataset == goal.dataset
+        }
+        other_files = [session.files[number] for number in numbers if number not in goal_files]
+        writer_of_file = find_writers(session, other_files)
+        if (
+            goal.dataset is not None and not first
+        ):  # a file that was read as part of another dataset may have been written as part of this one
+            goal_files |= {
+                number for number, writer in writer_of_file.items() if list_datasets(session.get_capture(writer))[0] == goal.dataset
+            }
+            other_files = [file for file in other_files if file.number not in goal_files]
+        if goal_files:
+            self.reached.append(self._select_files(table, goal_files, not uncertain_numbers and len(goal_files) == len(numbers)))
+        other_files = self._sort_moved(table, other_files, writer_of_file, names, reader, source)
+        shared = {
+            file.number: file
+            for file in other_files
+            if file.number in writer_of_file and is_shared(session, file, writer_of_file[file.number], source)
+        }
         if shared:
             self._sort_shared(table, list(shared.values()), names, reader, source)
-        onward = [file for file in onward if file.number not in shared]
-        found = self._followed({file.number: wrote[file.number] for file in onward if file.number in wrote}, reader, source)
-        if pruned := session.pruned(set(found.values())):
-            found = {number: writer for number, writer in found.items() if writer not in pruned}
+        other_files = [file for file in other_files if file.number not in shared]
+        matching_writers = self._keep_matching_writers(
+            {file.number: writer_of_file[file.number] for file in other_files if file.number in writer_of_file}, reader, source
+        )
+        if pruned_captures := session.find_pruned(set(matching_writers.values())):
+            matching_writers = {number: writer for number, writer in matching_writers.items() if writer not in pruned_captures}
         by_writer: dict[str, set[int]] = {}
-        for number, writer in found.items():
+        for number, writer in matching_writers.items():
             by_writer.setdefault(writer, set()).add(number)
         for writer, files in by_writer.items():
-            needed = names(session.capture(writer)) if self._witness else None
-            self._waiting.setdefault((writer, needed), []).append(self._only(table, files, not vague and len(files) == len(numbers)))
-        ends = {file.number for file in onward} - found.keys()
+            needed_columns = names(session.get_capture(writer)) if self._witness else None
+            self._queue.setdefault((writer, needed_columns), []).append(
+                self._select_files(table, files, not uncertain_numbers and len(files) == len(numbers))
+            )
+        ends = {file.number for file in other_files} - matching_writers.keys()
         if ends:
-            self._end(self._only(table, ends, not vague and len(ends) == len(numbers)), ends, ends - wrote.keys(), names)
+            self._add_ends(
+                self._select_files(table, ends, not uncertain_numbers and len(ends) == len(numbers)),
+                ends,
+                ends - writer_of_file.keys(),
+                names,
+            )
             for number in ends if reader else ():
-                say_overwritten(session, session.files[number], reader)  # type: ignore[arg-type]
+                report_overwritten_file(session, session.files[number], reader)  # type: ignore[arg-type]
 
-    def _end(self, table: str, files: set[int], unwritten: set[int], names: Callable[[Capture], Names]) -> None:
-        """Records of which no known run wrote the file: ends, but for those that a run which is not known took over from other files."""
-        former = self._former.of(table, [self._session.files[number] for number in sorted(unwritten)])
-        for writer, records in former.by_writer:
-            needed = names(self._session.capture(writer)) if self._witness else None
-            self._waiting.setdefault((writer, needed), []).append(self._wanted(records))
-        if former.rest == table or self._session.count(former.rest):
-            self.end_files |= files if former.rest == table else self._session.files_of([former.rest])
-            self.ends.append(former.rest)
+    def _add_ends(self, table: str, files: set[int], unwritten_files: set[int], names: Callable[[Capture], Names]) -> None:
+        """Add records of files that no known run wrote to the ends, except records that an unknown run copied from other files."""
+        former_records = self._former.find_former_records(table, [self._session.files[number] for number in sorted(unwritten_files)])
+        for writer, records in former_records.by_writer:
+            needed_columns = names(self._session.get_capture(writer)) if self._witness else None
+            self._queue.setdefault((writer, needed_columns), []).append(self._keep_wanted(records))
+        if former_records.rest == table or self._session.count_rows(former_records.rest):
+            self.end_files |= files if former_records.rest == table else self._session.list_files_of([former_records.rest])
+            self.ends.append(former_records.rest)
 
     def _sort_moved(
         self,
         table: str,
         files: list[KnownFile],
-        wrote: Collection[int],
+        written_files: Collection[int],
         names: Callable[[Capture], Names],
         reader: Capture | None,
         source: Source | None,
     ) -> list[KnownFile]:
-        """Hand on the records of files that lay elsewhere when they were written, as they lay there; return the other files."""
-        moved = former_places(self._session, [file for file in files if file.number not in wrote])
-        if moved:
-            self._sort(renumber(self._session, table, moved), dict.fromkeys(moved.values(), False), names, reader, source)
-        return [file for file in files if file.number not in moved]
+        """Hand on the records of moved files, at the places where they were written. Return the other files."""
+        former_files = find_former_files(self._session, [file for file in files if file.number not in written_files])
+        if former_files:
+            self._sort_records(
+                renumber_files(self._session, table, former_files), dict.fromkeys(former_files.values(), False), names, reader, source
+            )
+        return [file for file in files if file.number not in former_files]
 
     def _sort_shared(
         self, table: str, files: Sequence[KnownFile], names: Callable[[Capture], Names], reader: Capture | None, source: Source | None
     ) -> None:
         """Hand on the records of files that several captures may have written."""
         session = self._session
-        together = by_numbers(session, table, files, source)
-        one_by_one = [by_writers(session, table, file, reader, source) for file in together.left]
-        for writer, records in [*together.by_writer, *(found for parts in one_by_one for found in parts.by_writer)]:
-            needed = names(session.capture(writer)) if self._witness else None
-            self._waiting.setdefault((writer, needed), []).append(records)
-        for rest in [together.rest, *(parts.rest for parts in one_by_one)]:
-            if rest is not None and session.count(rest):
-                self.end_files |= {row[0] for row in session.database.execute(f"SELECT DISTINCT file FROM {rest}").fetchall()}
-                self.ends.append(rest)
+        joint_parts = split_by_numbers(session, table, files, source)
+        single_parts = [split_by_writers(session, table, file, reader, source) for file in joint_parts.skipped_files]
+        for writer, records in [*joint_parts.by_writer, *(writer_records for parts in single_parts for writer_records in parts.by_writer)]:
+            needed_columns = names(session.get_capture(writer)) if self._witness else None
+            self._queue.setdefault((writer, needed_columns), []).append(records)
+        for unwritten_table in [joint_parts.unwritten, *(parts.unwritten for parts in single_parts)]:
+            if unwritten_table is not None and session.count_rows(unwritten_table):
+                self.end_files |= {row[0] for row in session.database.execute(f"SELECT DISTINCT file FROM {unwritten_table}").fetchall()}
+                self.ends.append(unwritten_table)
 
-    def _followed(self, found: dict[int, str], reader: Capture | None, source: Source | None) -> dict[int, str]:
-        """Those writers whose n-th record of the file is the reader's n-th."""
+    def _keep_matching_writers(self, writer_of_file: dict[int, str], reader: Capture | None, source: Source | None) -> dict[int, str]:
+        """Keep the writers whose n-th record of the file is the reader's n-th."""
         if reader is None or source is None:
-            return found
-        kept: dict[int, str] = {}
-        for number, writer in found.items():
-            sink = self._session.capture(writer).manifest.sink
-            if sink is None or counts_alike(sink, source):
-                kept[number] = writer
+            return writer_of_file
+        matching_writers: dict[int, str] = {}
+        for number, writer in writer_of_file.items():
+            sink = self._session.get_capture(writer).manifest.sink
+            if sink is None or has_same_numbering(sink, source):
+                matching_writers[number] = writer
             else:
-                say_counted_otherwise(self._session, self._session.files[number], reader.id)
-        return kept
+                report_numbering(self._session, self._session.files[number], reader.id)
+        return matching_writers
 
-    def _only(self, table: str, files: set[int], all_of_it: bool) -> str:
-        """The records in some files, each once."""
+    def _select_files(self, table: str, files: set[int], all_of_it: bool) -> str:
+        """Return the records in some files, each once."""
         if all_of_it:
             return table
-        known = self._session.columns(table)
-        if known is not None:
-            return self._session.hold(
-                memory_tables.distinct(memory_tables.taken(memory_tables.chosen(known, _PLACED), np.isin(known["file"], list(files))))
+        in_memory = self._session.get_columns(table)
+        if in_memory is not None:
+            return self._session.keep_in_memory(
+                memory_tables.distinct(
+                    memory_tables.taken(memory_tables.chosen(in_memory, _PLACED), np.isin(in_memory["file"], list(files)))
+                )
             )
-        listed = ", ".join(map(str, sorted(files)))
-        return self._session.table(f"SELECT DISTINCT origin, file, row FROM {table} WHERE row IS NOT NULL AND file IN ({listed})")
+        numbers = ", ".join(map(str, sorted(files)))
+        return self._session.make_table(f"SELECT DISTINCT origin, file, row FROM {table} WHERE row IS NOT NULL AND file IN ({numbers})")
 
-    def _one(self, queries: Sequence[str]) -> str:
-        """The rows `origin, ref` of several tables or queries, each once."""
+    def _unite_tables(self, queries: Sequence[str]) -> str:
+        """Return the rows `origin, ref` of several tables or queries, each once."""
         if len(queries) == 1:
             return queries[0]
-        if all(self._session.columns(query) is not None for query in queries):
-            return self._session.united(queries, ["origin", "ref"])
+        if all(self._session.get_columns(query) is not None for query in queries):
+            return self._session.unite_columns(queries, ["origin", "ref"])
         return f"({' UNION '.join(f'FROM {query}' for query in queries)})"
 
-    def _fresh(self, key: tuple[str, Names], tables: list[str]) -> str | None:
-        """Records that have not gone through this capture for these columns before."""
-        known = "".join(f" EXCEPT SELECT origin, file, row FROM {table}" for table in self._seen.get(key, ()))
-        table = tables[0] if len(tables) == 1 else self._session.united(tables, _PLACED)
-        table = self._session.table(f"SELECT origin, file, row FROM {table}{known}") if known else table
-        if not self._session.count(table):
+    def _keep_new_records(self, key: tuple[str, Names], tables: list[str]) -> str | None:
+        """Return the records that have not gone through this capture for these columns before."""
+        exclusions = "".join(f" EXCEPT SELECT origin, file, row FROM {table}" for table in self._visited_tables.get(key, ()))
+        table = tables[0] if len(tables) == 1 else self._session.unite_columns(tables, _PLACED)
+        table = self._session.make_table(f"SELECT origin, file, row FROM {table}{exclusions}") if exclusions else table
+        if not self._session.count_rows(table):
             return None
-        self._seen.setdefault(key, []).append(table)
+        self._visited_tables.setdefault(key, []).append(table)
         return table

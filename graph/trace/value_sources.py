@@ -1,6 +1,6 @@
-"""Where the values of an answer come from: the files, where they lie, and the names by which their columns are known.
+"""The origin of the values of an answer: the files, their real locations, and the names of their columns.
 
-For whoever decides which of the values may be told: a file may be called by several names, and as part of several datasets.
+The access check decides by these which values a caller may see. A file may have several names, and may belong to several datasets.
 """
 
 from __future__ import annotations
@@ -18,81 +18,83 @@ from headwater.graph.files.shapes import Shape
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Origin, TraceRequest
-from headwater.graph.trace.datasets import Dataset, current_files, shape_of
+from headwater.graph.trace.datasets import Dataset, find_shape, list_current_files
 from headwater.graph.trace.session import KnownFile, Session
-from headwater.graph.trace.tracer import tracer_of
-from headwater.graph.trace.versions import find_asked
+from headwater.graph.trace.tracer import get_tracer
+from headwater.graph.trace.versions import find_requested_dataset
 
 _METADATA = re.compile(r"/_delta_log/|/metadata/[^/]*\.(?:avro|json|puffin|stats|parquet|orc)(?:\.gz)?$|/\.hoodie/|/_(?:common_)?metadata$")
 _UNREAD = ColumnNames(is_certain=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The dataset that a predicate is asked of, by its id, its files, and the request by that id."""
+class PredicateScope:
+    """The dataset to which a predicate is applied, its files, and the request with the dataset's id."""
 
     dataset: str
     files: Sequence[Origin]
     request: TraceRequest
 
 
-async def asked_of(graph: GraphStore | None, store: AssociationStore, tenant: str, request: TraceRequest) -> Asked:
-    """What the predicate of a request would be asked of. Of a dataset that cannot be read, no files.
+async def find_predicate_scope(graph: GraphStore | None, store: AssociationStore, tenant: str, request: TraceRequest) -> PredicateScope:
+    """Return the scope of the predicate of a request. A dataset that cannot be read has no files.
 
     Raises:
         NotFoundError, InvalidQueryError, UnsupportedError: as the trace itself.
     """
-    with tracer_of(store).session(tenant) as session:
-        dataset = await find_asked(session, graph, request)
+    with get_tracer(store).session(tenant) as session:
+        dataset = await find_requested_dataset(session, graph, request)
         is_named_with_version = dataset.version is not None and request.as_of is None  # name@version
-        named = request if is_named_with_version else replace(request, dataset=dataset.asked_id)
-        return Asked(dataset.id, await asyncio.to_thread(_files, session, dataset), named)
+        named_request = request if is_named_with_version else replace(request, dataset=dataset.part_id)
+        return PredicateScope(dataset.id, await asyncio.to_thread(_list_files, session, dataset), named_request)
 
 
-def origins_of(session: Session, files: Iterable[KnownFile], dataset: Dataset | None = None) -> list[Origin]:
-    """Files that values come from; those of a version of a dataset are read as the version is."""
+def list_origins(session: Session, files: Iterable[KnownFile], dataset: Dataset | None = None) -> list[Origin]:
+    """Return the files that values come from. Files of a version are read as the version is."""
     version = dataset.version if dataset is not None else None
     files = list(files)
     names: dict[int, ColumnNames] = {}
     for shape in {*(file.shape for file in files), *([version.shape] if version is not None else [])}:
-        read = files if version is not None and shape == version.shape else [file for file in files if file.shape == shape]
-        for file, found in zip(read, _names(session, shape, read), strict=True):
-            names[file.number] = _both(names.get(file.number), found)
-    origins = [Origin(file.block.path, file.lies, names[file.number]) for file in files]
+        read_files = files if version is not None and shape == version.shape else [file for file in files if file.shape == shape]
+        for file, column_names in zip(read_files, _list_names(session, shape, read_files), strict=True):
+            names[file.number] = _merge_names(names.get(file.number), column_names)
+    origins = [Origin(file.block.path, file.real_uri, names[file.number]) for file in files]
     return [replace(origin, names=UNCERTAIN) if _is_metadata(origin) else origin for origin in origins]
 
 
 def _is_metadata(origin: Origin) -> bool:
-    """Whether a file is of a table's metadata: it holds the least and greatest values of columns, under names of its own."""
+    """Return whether a file belongs to a table's metadata, which contains extreme values of columns under other names."""
     return any(_METADATA.search(unquote(uri)) for uri in (origin.file, origin.lies))
 
 
-def _names(session: Session, shape: Shape, files: Sequence[KnownFile]) -> list[ColumnNames]:
-    """The names of columns in files that are read in one shape. Of a file that cannot be read, no value is shown."""
-    known = {file.number: file for file in files if not file.problem}
-    found = format_of(shape.format).column_names(session.reader, session.database, shape, [file.readable() for file in known.values()])
-    by_number = dict(zip(known, found, strict=True))
+def _list_names(session: Session, shape: Shape, files: Sequence[KnownFile]) -> list[ColumnNames]:
+    """Return the names of columns in files with one shape. No value of an unreadable file is shown."""
+    readable_files = {file.number: file for file in files if not file.problem}
+    names = format_of(shape.format).column_names(
+        session.reader, session.database, shape, [file.make_read_file() for file in readable_files.values()]
+    )
+    by_number = dict(zip(readable_files, names, strict=True))
     return [by_number.get(file.number, _UNREAD) for file in files]
 
 
-def _both(one: ColumnNames | None, other: ColumnNames) -> ColumnNames:
-    """The names of a file that is read in two shapes."""
-    if one is None:
-        return other
+def _merge_names(names: ColumnNames | None, other_names: ColumnNames) -> ColumnNames:
+    """Return the names of a file that is read in two shapes."""
+    if names is None:
+        return other_names
     return ColumnNames(
-        one.is_certain and other.is_certain,
-        one.others | other.others,
-        one.doubled | other.doubled,
-        one.may_be_renamed or other.may_be_renamed,
-        one.known & other.known,
+        names.is_certain and other_names.is_certain,
+        names.others | other_names.others,
+        names.doubled | other_names.doubled,
+        names.may_be_renamed or other_names.may_be_renamed,
+        names.known & other_names.known,
     )
 
 
-def _files(session: Session, dataset: Dataset) -> list[Origin]:
+def _list_files(session: Session, dataset: Dataset) -> list[Origin]:
     if dataset.version is not None:
-        return origins_of(session, dataset.version.files, dataset)
+        return list_origins(session, dataset.version.files, dataset)
     try:
-        shape, _ = shape_of(session, dataset)
-        return origins_of(session, current_files(session, dataset, shape))
+        shape, _ = find_shape(session, dataset)
+        return list_origins(session, list_current_files(session, dataset, shape))
     except HeadwaterError:
         return []

@@ -1,9 +1,8 @@
-"""Datasets as they were: which files a version consisted of, and which runs wrote them.
+"""Earlier states of datasets: the files of a version, and the runs that wrote them.
 
-For traces that ask about an earlier time, a run, a version of the graph or a table's snapshot. A version is made of blocks: what the last
-run that replaced the whole dataset wrote, and what was added since. Which run wrote a record, and what that run read, is then found by
-the blocks, as ever. Where a run that is known by datasets only had a part in it, the answer says so, or there is none. Tables that have
-metadata of their own tell by these which files a version had (`snapshots`).
+Used if a trace asks about an earlier time, a run, a version of the graph or a table's snapshot. A version consists of the blocks that the
+last run wrote which replaced the whole dataset, and of all later additions. If runs that are known by datasets only had a part in a
+version, the answer says so, or the version is refused. Tables with metadata of their own list the files of a version there (`snapshots`).
 """
 
 from __future__ import annotations
@@ -26,85 +25,87 @@ from headwater.graph.stores.write_times import with_ends
 from headwater.graph.trace.answer import AsOf, TraceRequest
 from headwater.graph.trace.datasets import Dataset, Version, find_dataset
 from headwater.graph.trace.session import Capture, KnownFile, Session
-from headwater.graph.trace.snapshots import at_snapshot, snapshot_of_run, table_shape
+from headwater.graph.trace.snapshots import find_run_snapshot, find_snapshot, find_table_shape
 
 _PAGE = 1_000
 _HINT = "Name an instant (2026-01-31T23:59:59Z), a run's id, a version's id, or a snapshot of a table. `headwater jobs` lists runs."
 
 
-async def find_asked(session: Session, graph: GraphStore | None, request: TraceRequest) -> Dataset:
-    """The dataset that a request is about, at the version that it asks for: by `as_of`, or behind an `@` after the dataset.
+async def find_requested_dataset(session: Session, graph: GraphStore | None, request: TraceRequest) -> Dataset:
+    """Return the dataset of a request, at the version that `as_of` or the text behind an `@` names.
 
     Raises:
         NotFoundError: there is no such dataset, or no such version.
-        InvalidQueryError: several datasets are called so, or what is asked for is no version.
+        InvalidQueryError: several datasets have this name, or the text names no version.
         UnsupportedError: records of that version are not known.
     """
     text, as_of = request.dataset, request.as_of
     try:
         dataset = await find_dataset(session, graph, text)
     except NotFoundError:
-        name, _, asked = text.rpartition("@")
-        if not name or not asked or "/" in asked or as_of is not None:
+        name, _, version_text = text.rpartition("@")
+        if not name or not version_text or "/" in version_text or as_of is not None:
             raise
-        dataset, as_of = await find_dataset(session, graph, name), asked
+        dataset, as_of = await find_dataset(session, graph, name), version_text
     if as_of is None:
         return dataset
-    found = await version_of(session, graph, dataset, as_of)
-    if not found.within or found.version is None:
-        return found
-    files = [file for file in found.version.files if found.has(file)]
-    rows = {file.number: found.version.rows[file.number] for file in files if file.number in found.version.rows}
-    return replace(found, version=replace(found.version, files=files, rows=rows))
+    versioned_dataset = await find_version(session, graph, dataset, as_of)
+    if not versioned_dataset.part or versioned_dataset.version is None:
+        return versioned_dataset
+    files = [file for file in versioned_dataset.version.files if versioned_dataset.contains(file)]
+    rows = {file.number: versioned_dataset.version.rows[file.number] for file in files if file.number in versioned_dataset.version.rows}
+    return replace(versioned_dataset, version=replace(versioned_dataset.version, files=files, rows=rows))
 
 
-async def version_of(session: Session, graph: GraphStore | None, dataset: Dataset, as_of: str) -> Dataset:
-    """A dataset as it was. Raises as `find_asked` does."""
-    known, tenant = session.store.catalog.versions, session.tenant
-    shape = await asyncio.to_thread(table_shape, session, dataset)
+async def find_version(session: Session, graph: GraphStore | None, dataset: Dataset, as_of: str) -> Dataset:
+    """Return a dataset at a version. Raises as `find_requested_dataset` does."""
+    known_versions, tenant = session.store.catalog.versions, session.tenant
+    shape = await asyncio.to_thread(find_table_shape, session, dataset)
     if shape is not None:
-        return await _of_table(session, graph, dataset, shape, as_of)
-    run, until = await _meant(session, graph, dataset, as_of)
+        return await _find_table_version(session, graph, dataset, shape, as_of)
+    run, latest_instant = await _parse_version(session, graph, dataset, as_of)
     if run is not None:
-        until = await asyncio.to_thread(known.last_write, tenant, dataset.id, run)
-        if until is None:
-            return await asyncio.to_thread(_as_read, session, dataset, None, run)
-    assert until is not None  # noqa: S101 - `_meant` gives the one or the other
-    coarse = [version async for version in _coarse(graph, tenant, dataset) if _written_at(version) <= until]
-    return await asyncio.to_thread(_as_written, session, dataset, as_of, until, coarse)
+        latest_instant = await asyncio.to_thread(known_versions.last_write, tenant, dataset.id, run)
+        if latest_instant is None:
+            return await asyncio.to_thread(_find_read_state, session, dataset, None, run)
+    assert latest_instant is not None  # noqa: S101 - `_parse_version` gives the one or the other
+    coarse = [version async for version in _list_coarse_versions(graph, tenant, dataset) if _get_write_time(version) <= latest_instant]
+    return await asyncio.to_thread(_find_written_state, session, dataset, as_of, latest_instant, coarse)
 
 
-async def _of_table(session: Session, graph: GraphStore | None, dataset: Dataset, shape: Shape, as_of: str) -> Dataset:
-    """A table of Delta or Iceberg as it was: what its metadata know by that name comes before what the graph knows."""
-    run, until = _run_or_instant(dataset, as_of)
-    name = as_of if run is None and until is None else None
+async def _find_table_version(session: Session, graph: GraphStore | None, dataset: Dataset, shape: Shape, as_of: str) -> Dataset:
+    """Return a version of a Delta or Iceberg table. Names in the table's metadata come before names in the graph."""
+    run, latest_instant = _parse_run_or_instant(dataset, as_of)
+    name = as_of if run is None and latest_instant is None else None
     runs: list[str] = []
     if run is not None:
-        name = await asyncio.to_thread(snapshot_of_run, session, dataset, run)
+        name = await asyncio.to_thread(find_run_snapshot, session, dataset, run)
     if name is not None:
-        labels = [(_label(version), parse_id(version.id)[1][2]) async for version in _versions(graph, session.tenant, dataset)]
+        labels = [(_get_label(version), parse_id(version.id)[1][2]) async for version in _list_versions(graph, session.tenant, dataset)]
         runs = [maker for label, maker in labels if label == name]
-    return await asyncio.to_thread(at_snapshot, session, dataset, shape, name=name, until=until, runs=runs)
+    return await asyncio.to_thread(find_snapshot, session, dataset, shape, name=name, latest_instant=latest_instant, runs=runs)
 
 
-async def _meant(session: Session, graph: GraphStore | None, dataset: Dataset, as_of: str) -> tuple[str | None, str | None]:
-    """The run, or else the instant, that a text names."""
-    run, until = _run_or_instant(dataset, as_of)
-    if run is not None or until is not None:
-        return run, until
-    found = {version.id: version async for version in _versions(graph, session.tenant, dataset) if _label(version) == as_of}
-    if len(found) > 1:
-        runs = ", ".join(parse_id(version)[1][2] for version in sorted(found))
+async def _parse_version(session: Session, graph: GraphStore | None, dataset: Dataset, as_of: str) -> tuple[str | None, str | None]:
+    """Return the run, or else the instant, that a text names."""
+    run, latest_instant = _parse_run_or_instant(dataset, as_of)
+    if run is not None or latest_instant is not None:
+        return run, latest_instant
+    versions_by_id = {
+        version.id: version async for version in _list_versions(graph, session.tenant, dataset) if _get_label(version) == as_of
+    }
+    if len(versions_by_id) > 1:
+        runs = ", ".join(parse_id(version)[1][2] for version in sorted(versions_by_id))
         raise InvalidQueryError(
-            f"{len(found)} versions of {dataset.name} are called {as_of}: of the runs {runs}.", field="as_of", hint="Name the run."
+            f"{len(versions_by_id)} versions of {dataset.name} are called {as_of}: of the runs {runs}.", field="as_of", hint="Name the run."
         )
-    if not found:
+    if not versions_by_id:
         raise InvalidQueryError(f"{as_of!r} names no version of {dataset.name}.", field="as_of", hint=_HINT)
-    return parse_id(next(iter(found)))[1][2], None
+    return parse_id(next(iter(versions_by_id)))[1][2], None
 
 
-def _run_or_instant(dataset: Dataset, as_of: str) -> tuple[str | None, str | None]:
-    """The run, or else the instant, that a text names by itself; neither where it can only be what a version is called."""
+def _parse_run_or_instant(dataset: Dataset, as_of: str) -> tuple[str | None, str | None]:
+    """Return the run, or else the instant, that a text names by itself. Both are None if it can only be a version's name."""
     kind, parts = parse_id(as_of) if as_of.startswith((f"{NodeKind.RUN}:", f"{NodeKind.VERSION}:")) else (None, ())
     if kind == NodeKind.VERSION:
         if node_id(NodeKind.DATASET, *parts[:2]) != dataset.id or len(parts) != 3:
@@ -124,101 +125,113 @@ def _run_or_instant(dataset: Dataset, as_of: str) -> tuple[str | None, str | Non
         return None, None
 
 
-def _as_written(session: Session, dataset: Dataset, as_of: str, until: str, coarse: list[Node]) -> Dataset:
-    """A dataset as runs had written it by an instant."""
+def _find_written_state(session: Session, dataset: Dataset, as_of: str, latest_instant: str, coarse: list[Node]) -> Dataset:
+    """Return a dataset as runs had written it at an instant."""
     writes: list[Write] = []
     base: Write | None = None
-    for write in session.store.catalog.versions.writes(session.tenant, dataset.id, until):
+    for write in session.store.catalog.versions.writes(session.tenant, dataset.id, latest_instant):
         if base is not None and write.ended <= base.started:
             break
         if base is not None:
             reason = f"run {write.run} wrote it while run {base.run} replaced it: what the one wrote may be in that version or not"
-            session.say(dataset.id, reason, "superset")
+            session.report(dataset.id, reason, "superset")
         writes.append(write)
         if base is None and write.replaces is Replaces.ALL:
             base = write
-    since = base.ended if base is not None else ""
-    _check_coarse(session, dataset, as_of, [version for version in coarse if _written_at(version) > since])
+    start_instant = base.ended if base is not None else ""
+    _check_coarse(session, dataset, as_of, [version for version in coarse if _get_write_time(version) > start_instant])
     if not writes:
-        return _as_read(session, dataset, until, None)
-    return _of_writes(session, dataset, as_of, until, writes, base)
+        return _find_read_state(session, dataset, latest_instant, None)
+    return _make_version(session, dataset, as_of, latest_instant, writes, base)
 
 
-def _of_writes(session: Session, dataset: Dataset, as_of: str, until: str, writes: list[Write], base: Write | None) -> Dataset:
+def _make_version(session: Session, dataset: Dataset, as_of: str, latest_instant: str, writes: list[Write], base: Write | None) -> Dataset:
     pieces: dict[str, tuple[KnownFile, int]] = {}
     for write in reversed(writes):
         if write.status == "refused":
             if write is base:
-                raise _unknown(dataset, as_of, write.run)
-            session.say(dataset.id, f"run {write.run} wrote to it too, and which records is not known", "missing")
+                raise _make_unknown_error(dataset, as_of, write.run)
+            session.report(dataset.id, f"run {write.run} wrote to it too, and which records is not known", "missing")
             continue
-        capture = session.capture(write.capture)
+        capture = session.get_capture(write.capture)
         if write.replaces is Replaces.SOME and pieces:
-            session.say(dataset.id, f"run {write.run} replaced some of its partitions; which it was is not known", "superset")
-        files = [(session.wrote(capture, kept), kept.rows) for kept in capture.files]
+            session.report(dataset.id, f"run {write.run} replaced some of its partitions; which it was is not known", "superset")
+        files = [(session.add_written_file(capture, kept_file), kept_file.rows) for kept_file in capture.files]
         if write.replaces is Replaces.PARTITIONS:
-            folders, below = {_folder(file) for file, _ in files}, _replaced_folder(capture)
-            pieces = {path: piece for path, piece in pieces.items() if _folder(piece[0]) not in folders and not path.startswith(below)}
+            folders, replaced_prefix = {_get_folder(file) for file, _ in files}, _find_replaced_folder(capture)
+            pieces = {
+                path: piece
+                for path, piece in pieces.items()
+                if _get_folder(piece[0]) not in folders and not path.startswith(replaced_prefix)
+            }
         pieces |= {file.block.path: (file, rows) for file, rows in files}
     latest = next((write for write in writes if write.status != "refused"), None)
     if latest is None:
-        raise _unknown(dataset, as_of, writes[0].run)
-    sink = session.capture(latest.capture).manifest.sink
+        raise _make_unknown_error(dataset, as_of, writes[0].run)
+    sink = session.get_capture(latest.capture).manifest.sink
     assert sink is not None  # noqa: S101 - it wrote the dataset
-    wrote = {write.run: None for write in writes if write.status != "refused"}
-    stated = AsOf(until, [node_id(NodeKind.RUN, run) for run in wrote])
-    listed = [pieces[path][0] for path in sorted(pieces)]
-    return replace(dataset, version=Version(stated, listed, Shape.of_sink(sink), {file.number: rows for file, rows in pieces.values()}))
+    writer_runs = {write.run: None for write in writes if write.status != "refused"}
+    version_time = AsOf(latest_instant, [node_id(NodeKind.RUN, run) for run in writer_runs])
+    listed_files = [pieces[path][0] for path in sorted(pieces)]
+    return replace(
+        dataset, version=Version(version_time, listed_files, Shape.of_sink(sink), {file.number: rows for file, rows in pieces.values()})
+    )
 
 
-def _replaced_folder(capture: Capture) -> tuple[str, ...]:
-    """The folder of a partition that a capture replaced with all that was below it, as the beginnings of paths."""
+def _find_replaced_folder(capture: Capture) -> tuple[str, ...]:
+    """Return the folder of a partition that a capture replaced with its content, as beginnings of paths."""
     sink = capture.manifest.sink
     return (f"{uri_of(sink.path).rstrip('/')}/",) if sink is not None and sink.within and not sink.extra.get("dynamic") else ()
 
 
-def _as_read(session: Session, dataset: Dataset, until: str | None, run: str | None) -> Dataset:
-    """A dataset that no known run had written: as the last run by an instant read it, or as one run did."""
-    found = session.store.catalog.versions.reader(session.tenant, dataset.id, until=until, run=run)
-    if found is None:
-        when = (
-            f"Run {run} neither wrote nor read" if run is not None else f"By {shown_instant(until or '')} no known run had written or read"
+def _find_read_state(session: Session, dataset: Dataset, latest_instant: str | None, run: str | None) -> Dataset:
+    """Return a dataset that no known run wrote, as one run read it, or as the last run before an instant read it."""
+    last_read = session.store.catalog.versions.reader(session.tenant, dataset.id, until=latest_instant, run=run)
+    if last_read is None:
+        time_text = (
+            f"Run {run} neither wrote nor read"
+            if run is not None
+            else f"By {shown_instant(latest_instant or '')} no known run had written or read"
         )
-        raise NotFoundError(f"{when} {dataset.name} with its records.", hint=_HINT)
-    capture, reader, ended = session.capture(found[0]), found[1], found[2]
+        raise NotFoundError(f"{time_text} {dataset.name} with its records.", hint=_HINT)
+    capture, reader, end_time = session.get_capture(last_read[0]), last_read[1], last_read[2]
     sources = [s for s in capture.manifest.sources if node_id(NodeKind.DATASET, s.dataset.namespace, s.dataset.name) == dataset.id]
     shape = Shape.of_source(sources[0])
-    read = [(file, Shape.of_source(source)) for source in sources for file in capture.files_of(source)]
-    files = {known.number: known for file, of in read for known in [session.known(block_of_source(file), dataset.id, of, file.partition)]}
-    stated = AsOf(until or ended, [node_id(NodeKind.RUN, reader)], is_read=True)
-    return replace(dataset, version=Version(stated, sorted(files.values(), key=_path), shape, {}))
+    file_shapes = [(file, Shape.of_source(source)) for source in sources for file in capture.files_of(source)]
+    files = {
+        known_file.number: known_file
+        for file, source_shape in file_shapes
+        for known_file in [session.add_file(block_of_source(file), dataset.id, source_shape, file.partition)]
+    }
+    as_of = AsOf(latest_instant or end_time, [node_id(NodeKind.RUN, reader)], is_read=True)
+    return replace(dataset, version=Version(as_of, sorted(files.values(), key=_get_path), shape, {}))
 
 
 def _check_coarse(session: Session, dataset: Dataset, as_of: str, versions: list[Node]) -> None:
-    """Say which runs that are known by datasets only had a part in a version; where one of them replaced all, nothing is known of it."""
+    """Report runs that are known by datasets only and had a part in a version. Refuse the version if one of them replaced everything."""
     for version in versions:
         run = parse_id(version.id)[1][2]
         if version.properties.get("block") == "base":
-            raise _unknown(dataset, as_of, run)
-        session.say(dataset.id, f"run {run} wrote to it by then too, and is known by datasets only", "missing")
+            raise _make_unknown_error(dataset, as_of, run)
+        session.report(dataset.id, f"run {run} wrote to it by then too, and is known by datasets only", "missing")
 
 
-def _unknown(dataset: Dataset, as_of: str, run: str) -> UnsupportedError:
+def _make_unknown_error(dataset: Dataset, as_of: str, run: str) -> UnsupportedError:
     return UnsupportedError(
         f"Which records {dataset.name} had as of {as_of} is not known: run {run}, which wrote it, was not captured by record.",
         hint=f"`headwater lineage {dataset.name} --as-of …` shows its lineage by datasets.",
     )
 
 
-async def _coarse(graph: GraphStore | None, tenant: str, dataset: Dataset) -> AsyncIterator[Node]:
-    """The versions of a dataset that no capture tells of."""
-    async for version in _versions(graph, tenant, dataset):
-        if "capture" not in version.properties and _written_at(version):
+async def _list_coarse_versions(graph: GraphStore | None, tenant: str, dataset: Dataset) -> AsyncIterator[Node]:
+    """Yield the versions of a dataset that have no capture."""
+    async for version in _list_versions(graph, tenant, dataset):
+        if "capture" not in version.properties and _get_write_time(version):
             yield version
 
 
-async def _versions(graph: GraphStore | None, tenant: str, dataset: Dataset) -> AsyncIterator[Node]:
-    """The versions of a dataset that the graph knows: one for each run that wrote it."""
+async def _list_versions(graph: GraphStore | None, tenant: str, dataset: Dataset) -> AsyncIterator[Node]:
+    """Yield the versions of a dataset in the graph: one for each run that wrote it."""
     cursor: str | None = None
     while graph is not None:
         page = await graph.children(tenant, dataset.id, kinds=[NodeKind.VERSION], first=_PAGE, after=cursor)
@@ -229,21 +242,21 @@ async def _versions(graph: GraphStore | None, tenant: str, dataset: Dataset) -> 
             return
 
 
-def _written_at(version: Node) -> str:
-    """When a version was written; '' where it is not known."""
-    stated = version.properties.get("writtenAt")
-    return Stamp.at(stated, "").time if isinstance(stated, str) else ""
+def _get_write_time(version: Node) -> str:
+    """Return the time when a version was written, or '' if it is not known."""
+    write_time = version.properties.get("writtenAt")
+    return Stamp.at(write_time, "").time if isinstance(write_time, str) else ""
 
 
-def _label(version: Node) -> str | None:
-    """The snapshot of a table that a version is (the OpenLineage facet `version`)."""
-    stated = version.properties.get("version")
-    return str(stated["datasetVersion"]) if isinstance(stated, dict) and "datasetVersion" in stated else None
+def _get_label(version: Node) -> str | None:
+    """Return the snapshot of a table in a version (the OpenLineage facet `version`)."""
+    version_facet = version.properties.get("version")
+    return str(version_facet["datasetVersion"]) if isinstance(version_facet, dict) and "datasetVersion" in version_facet else None
 
 
-def _folder(file: KnownFile) -> str:
+def _get_folder(file: KnownFile) -> str:
     return file.block.path.rpartition("/")[0]
 
 
-def _path(file: KnownFile) -> str:
+def _get_path(file: KnownFile) -> str:
     return file.block.path

@@ -1,9 +1,9 @@
-"""Which records of a file its writers and readers share, where they name places in it themselves.
+"""Finds the records that writers and readers of a file share, if they name places in the file themselves.
 
-For the walks, at files of which several captures may have written records that they number in different ways, and at files in which one
-side counts ranges of bytes: there records are the same as far as their bytes overlap (*ghost* associations). An answer is exact where every
-record that was read consists of whole records that were written; else it says that it is a superset, or what is missing. Lengths and
-offsets come from strangers: they are compared and nothing else.
+The walks use it for two kinds of files: several captures wrote records and number them differently, or one side counts ranges of bytes.
+Two records are the same as far as their bytes overlap (*ghost* associations). An answer is exact if every record that was read consists of
+whole written records. Otherwise the answer says that it is a superset, or names what is missing. Lengths and offsets come from other
+programs, so they are only compared.
 """
 
 from __future__ import annotations
@@ -22,147 +22,162 @@ from headwater.graph.trace.session import Capture, KnownFile, Session
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """The records of one file that each writer wrote: tables `origin, file, row`; and those that none of them did."""
+class FileParts:
+    """The records of one file by writer, as tables `origin, file, row`, and the records without a writer."""
 
     by_writer: Sequence[tuple[str, str]]
-    rest: str
+    unwritten: str
 
 
-def by_writers(session: Session, table: str, file: KnownFile, reader: Capture | None, source: Source | None) -> Parts:
-    """The records of a file in a table `origin, file, row`, as those who wrote them number them."""
-    own = session.table(f"SELECT DISTINCT origin, row FROM {table} WHERE file = {file.number} AND row IS NOT NULL")
+def split_by_writers(session: Session, table: str, file: KnownFile, reader: Capture | None, source: Source | None) -> FileParts:
+    """Split the records of a file in a table `origin, file, row`, in the numbers of their writers."""
+    own_records = session.make_table(f"SELECT DISTINCT origin, row FROM {table} WHERE file = {file.number} AND row IS NOT NULL")
     shape = Shape.of_source(source) if source else file.shape
-    found: list[tuple[str, str]] = []
+    writer_pairs: list[tuple[str, str]] = []
     matched: list[str] = []
     everyone = session.store.catalog.all_writers(session.tenant, [file.block]).get(file.block, [])
-    pruned = session.pruned(everyone)
-    writers = [name for name in everyone if name not in pruned]
+    pruned_captures = session.find_pruned(everyone)
+    writers = [name for name in everyone if name not in pruned_captures]
     for name in writers:
-        writer = session.capture(name)
+        writer = session.get_capture(name)
         sink = writer.manifest.sink
         if sink is None:
             continue
-        theirs = Shape.of_sink(sink)
-        counted = {_counts_bytes(shape), _counts_bytes(theirs)}
-        by_number = counted == {False} or (reader is None and counted == {True})  # who asks names ranges as they were written
-        pairs = _equal(session, own, file, writer, shape, theirs) if by_number else None
-        if pairs is None and _may_overlap(shape, theirs):
-            ours = _read_ranges(session, file, reader, source) if reader and source else _line_ranges(session, file, shape)
-            written = _written_ranges(session, file, writer)
-            pairs = _overlapping(session, own, ours, written) if ours and written else None
+        writer_shape = Shape.of_sink(sink)
+        range_kinds = {_has_byte_ranges(shape), _has_byte_ranges(writer_shape)}
+        by_number = range_kinds == {False} or (reader is None and range_kinds == {True})  # a question names ranges as they were written
+        pairs = _pair_equal_numbers(session, own_records, file, writer, shape, writer_shape) if by_number else None
+        if pairs is None and _may_overlap(shape, writer_shape):
+            reader_ranges = (
+                _query_read_ranges(session, file, reader, source) if reader and source else _query_line_ranges(session, file, shape)
+            )
+            writer_ranges = _query_written_ranges(session, file, writer)
+            pairs = _pair_overlapping(session, own_records, reader_ranges, writer_ranges) if reader_ranges and writer_ranges else None
         if pairs is None:
-            session.say(file.block.path, f"capture {name} wrote it, and numbers its records in another way", "missing")
-        elif session.count(pairs):
-            found.append((name, session.table(f"SELECT DISTINCT origin, {file.number}::BIGINT AS file, theirs AS row FROM {pairs}")))
+            session.report(file.block.path, f"capture {name} wrote it, and numbers its records in another way", "missing")
+        elif session.count_rows(pairs):
+            writer_pairs.append(
+                (name, session.make_table(f"SELECT DISTINCT origin, {file.number}::BIGINT AS file, theirs AS row FROM {pairs}"))
+            )
             matched.append(pairs)
     if len(writers) > 1:
-        _say_rewritten(session, file, found)
-    covered = " UNION ".join(f"SELECT origin, row FROM {pairs}" for pairs in matched)
-    rest = session.table(
-        f"SELECT origin, {file.number}::BIGINT AS file, row FROM {own} {f'ANTI JOIN ({covered}) USING (origin, row)' if covered else ''}"
+        _report_rewritten(session, file, writer_pairs)
+    covered_records = " UNION ".join(f"SELECT origin, row FROM {pairs}" for pairs in matched)
+    unwritten = session.make_table(
+        f"SELECT origin, {file.number}::BIGINT AS file, row FROM {own_records} "
+        f"{f'ANTI JOIN ({covered_records}) USING (origin, row)' if covered_records else ''}"
     )
-    if writers and not pruned and session.count(rest):
-        session.say(file.block.path, f"{session.count(rest)} of its records were written by no run that is known", "missing")
-    _say_cut(session, file, matched)
-    return Parts(found, rest)
+    if writers and not pruned_captures and session.count_rows(unwritten):
+        session.report(file.block.path, f"{session.count_rows(unwritten)} of its records were written by no run that is known", "missing")
+    _report_cut_records(session, file, matched)
+    return FileParts(writer_pairs, unwritten)
 
 
-def as_read(session: Session, table: str, file: KnownFile, reader: Capture, source: Source) -> str | None:
-    """The records of a file in a table `origin, file, row`, as a reader numbers them: the same; None where that cannot be told."""
-    own = session.table(f"SELECT DISTINCT origin, row FROM {table} WHERE file = {file.number}")
-    read = _read_ranges(session, file, reader, source)
-    if _counts_bytes(file.shape):
+def number_as_reader(session: Session, table: str, file: KnownFile, reader: Capture, source: Source) -> str | None:
+    """Return the records of a file in a table `origin, file, row`, in a reader's numbers. None if these are not known."""
+    own_records = session.make_table(f"SELECT DISTINCT origin, row FROM {table} WHERE file = {file.number}")
+    reader_ranges = _query_read_ranges(session, file, reader, source)
+    if _has_byte_ranges(file.shape):
         names = session.store.catalog.all_writers(session.tenant, [file.block]).get(file.block, [])
-        writers = [session.capture(name) for name in names if name not in session.pruned(names)]
-        written = [query for writer in writers if (query := _written_ranges(session, file, writer))]
-        ours = f"({' UNION '.join(f'FROM {query}' for query in written)})" if written else None
-        if ours is None and _counts_bytes(Shape.of_source(source)):
-            ours = read  # nobody wrote it: who asks names a range as its readers do
+        writers = [session.get_capture(name) for name in names if name not in session.find_pruned(names)]
+        writer_queries = [query for writer in writers if (query := _query_written_ranges(session, file, writer))]
+        own_ranges = f"({' UNION '.join(f'FROM {query}' for query in writer_queries)})" if writer_queries else None
+        if own_ranges is None and _has_byte_ranges(Shape.of_source(source)):
+            own_ranges = reader_ranges  # without a writer, a question names a range as the readers do
     else:
-        ours = _line_ranges(session, file, file.shape)
-    if not ours or not read:
+        own_ranges = _query_line_ranges(session, file, file.shape)
+    if not own_ranges or not reader_ranges:
         return None
-    pairs = _overlapping(session, own, ours, read)
-    _say_cut(session, file, [pairs])
-    return session.table(f"SELECT DISTINCT origin, {file.number}::BIGINT AS file, theirs AS row FROM {pairs}")
+    pairs = _pair_overlapping(session, own_records, own_ranges, reader_ranges)
+    _report_cut_records(session, file, [pairs])
+    return session.make_table(f"SELECT DISTINCT origin, {file.number}::BIGINT AS file, theirs AS row FROM {pairs}")
 
 
-def _equal(session: Session, own: str, file: KnownFile, writer: Capture, ours: Shape, theirs: Shape) -> str | None:
-    """Pairs of the same number: of records that the writer says it wrote."""
+def _pair_equal_numbers(
+    session: Session, own_records: str, file: KnownFile, writer: Capture, own_shape: Shape, writer_shape: Shape
+) -> str | None:
+    """Return pairs of equal numbers, for records that the writer claims."""
     try:
-        alike = format_of(ours.format).numbering(dict(ours.options)) == format_of(theirs.format).numbering(dict(theirs.options))
+        has_same_numbering = format_of(own_shape.format).numbering(dict(own_shape.options)) == format_of(writer_shape.format).numbering(
+            dict(writer_shape.options)
+        )
     except UnsupportedError:
-        alike = False
+        has_same_numbering = False
     place = writer.files.place_of(file.block)
     sink = writer.plan.sink
-    if not alike or place is None or sink is None:
+    if not has_same_numbering or place is None or sink is None:
         return None
-    rows = session.rows(writer, sink)
-    return session.table(
-        f"SELECT o.origin, o.row, o.row AS theirs, false AS cut, 0 AS low, 0 AS high, 0 AS begin, 0 AS finish FROM {own} o "
+    rows = session.query_rows(writer, sink)
+    return session.make_table(
+        f"SELECT o.origin, o.row, o.row AS theirs, false AS cut, 0 AS low, 0 AS high, 0 AS begin, 0 AS finish FROM {own_records} o "
         f"SEMI JOIN (SELECT row FROM {rows} WHERE file = {place}) s ON s.row = o.row"
     )
 
 
-def _overlapping(session: Session, own: str, ours: str, theirs: str) -> str:
-    """Pairs of records whose bytes overlap; `cut` where one reaches beyond ours, which is `low` to `high`."""
-    mine = session.table(
-        f"SELECT o.origin, o.row, min(r.begin) AS low, max(r.finish) AS high FROM {own} o JOIN {ours} r ON r.row = o.row GROUP BY ALL"
+def _pair_overlapping(session: Session, own_records: str, own_ranges: str, writer_ranges: str) -> str:
+    """Return pairs of records whose bytes overlap. `cut` is true if one reaches beyond our record, from `low` to `high`."""
+    range_table = session.make_table(
+        f"SELECT o.origin, o.row, min(r.begin) AS low, max(r.finish) AS high FROM {own_records} o "
+        f"JOIN {own_ranges} r ON r.row = o.row GROUP BY ALL"
     )
-    return session.table(
+    return session.make_table(
         f"SELECT o.origin, o.row, t.row AS theirs, t.begin < o.low OR t.finish > o.high AS cut, o.low, o.high, t.begin, t.finish "
-        f"FROM {mine} o JOIN {theirs} t ON t.begin < o.high AND t.finish > o.low"
+        f"FROM {range_table} o JOIN {writer_ranges} t ON t.begin < o.high AND t.finish > o.low"
     )
 
 
-def _say_cut(session: Session, file: KnownFile, pairs: Sequence[str]) -> None:
-    """Say where records overlap in parts, and where bytes of a record are in none of the others."""
+def _report_cut_records(session: Session, file: KnownFile, pairs: Sequence[str]) -> None:
+    """Report records that overlap in part, and records with bytes that are in no other record."""
     if not pairs:
         return
-    every = session.table(" UNION ALL ".join(f"FROM {table}" for table in pairs))
+    all_pairs = session.make_table(" UNION ALL ".join(f"FROM {table}" for table in pairs))
     gaps = (
         f"SELECT cut, begin > coalesce(max(finish) OVER (PARTITION BY origin, row ORDER BY begin, finish "
-        f"ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), low) OR max(finish) OVER (PARTITION BY origin, row) < high AS gap FROM {every}"
+        f"ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), low) OR max(finish) OVER (PARTITION BY origin, row) < high AS gap "
+        f"FROM {all_pairs}"
     )
-    found = session.database.execute(f"SELECT coalesce(bool_or(cut), false), coalesce(bool_or(gap), false) FROM ({gaps})").fetchone()
-    cut, gap = found or (False, False)
-    if cut:
+    totals = session.database.execute(f"SELECT coalesce(bool_or(cut), false), coalesce(bool_or(gap), false) FROM ({gaps})").fetchone()
+    has_cuts, gap = totals or (False, False)
+    if has_cuts:
         reason = "a part of a record was read or written: all records that share bytes with it are given"
-        session.say(file.block.path, reason, "superset")
+        session.report(file.block.path, reason, "superset")
     if gap:
-        session.say(file.block.path, "some bytes that were read or written are in no record of the other side that is known", "missing")
+        session.report(file.block.path, "some bytes that were read or written are in no record of the other side that is known", "missing")
 
 
-def _say_rewritten(session: Session, file: KnownFile, found: Sequence[tuple[str, str]]) -> None:
-    """Say where several captures wrote one record: which of them was read is not known."""
-    if len(found) < 2:
+def _report_rewritten(session: Session, file: KnownFile, writer_records: Sequence[tuple[str, str]]) -> None:
+    """Report records that several captures wrote, because the record that was read is not known."""
+    if len(writer_records) < 2:
         return
-    union = " UNION ALL ".join(f"SELECT DISTINCT row FROM {table}" for _, table in found)
-    twice = session.database.execute(f"SELECT count(*) FROM (SELECT row FROM ({union}) GROUP BY row HAVING count(*) > 1)").fetchone()
-    if twice and twice[0]:
-        session.say(file.block.path, f"{twice[0]} of its records were written more than once; all who wrote them are given", "superset")
+    union = " UNION ALL ".join(f"SELECT DISTINCT row FROM {table}" for _, table in writer_records)
+    rewritten_count = session.database.execute(
+        f"SELECT count(*) FROM (SELECT row FROM ({union}) GROUP BY row HAVING count(*) > 1)"
+    ).fetchone()
+    if rewritten_count and rewritten_count[0]:
+        session.report(
+            file.block.path, f"{rewritten_count[0]} of its records were written more than once; all who wrote them are given", "superset"
+        )
 
 
-def _may_overlap(ours: Shape, theirs: Shape) -> bool:
-    """Whether both name places in a file: ranges of its bytes, or lines. Positions of a stream and keys of a table are none."""
-    return all(format_of(shape.format).in_files for shape in (ours, theirs))
+def _may_overlap(own_shape: Shape, writer_shape: Shape) -> bool:
+    """Return whether both sides name places in a file: ranges of bytes, or lines. Stream positions and table keys are not places."""
+    return all(format_of(shape.format).in_files for shape in (own_shape, writer_shape))
 
 
-def _counts_bytes(shape: Shape) -> bool:
+def _has_byte_ranges(shape: Shape) -> bool:
     return format_of(shape.format).counts_bytes
 
 
-def counts_bytes(file: KnownFile, source: Source) -> bool:
-    """Whether one of those who wrote a file and read it counts ranges of its bytes."""
-    return _counts_bytes(file.shape) or _counts_bytes(Shape.of_source(source))
+def uses_byte_ranges(file: KnownFile, source: Source) -> bool:
+    """Return whether a writer or the reader of a file counts ranges of its bytes."""
+    return _has_byte_ranges(file.shape) or _has_byte_ranges(Shape.of_source(source))
 
 
-def _read_ranges(session: Session, file: KnownFile, reader: Capture, source: Source) -> str | None:
-    """A table or query `row, begin, finish` of the records of a file as a capture read it."""
+def _query_read_ranges(session: Session, file: KnownFile, reader: Capture, source: Source) -> str | None:
+    """Return a table or query `row, begin, finish` of the records of a file as a capture read it."""
     shape = Shape.of_source(source)
-    if not _counts_bytes(shape):
-        return _line_ranges(session, file, shape)
+    if not _has_byte_ranges(shape):
+        return _query_line_ranges(session, file, shape)
     entry = reader.files_of(source).of(file.block)
     scan = next((operator.id for operator in reader.plan.operators.values() if operator.source == source.source), None)
     extents = (boundary for boundary in reader.manifest.boundaries if boundary.kind == "extent" and boundary.operator == scan)
@@ -172,34 +187,34 @@ def _read_ranges(session: Session, file: KnownFile, reader: Capture, source: Sou
     first = entry.ordinal << POSITION_BITS
     return (
         f"(SELECT ref - {first} AS row, ref - {first} AS begin, ref - {first} + length AS finish "
-        f"FROM {session.rows(reader, boundary)} WHERE ref >= {first} AND ref <= {first + POSITION_MASK})"
+        f"FROM {session.query_rows(reader, boundary)} WHERE ref >= {first} AND ref <= {first + POSITION_MASK})"
     )
 
 
-def _written_ranges(session: Session, file: KnownFile, writer: Capture) -> str | None:
-    """The same of the records as a capture wrote them."""
+def _query_written_ranges(session: Session, file: KnownFile, writer: Capture) -> str | None:
+    """Return a table or query `row, begin, finish` of the records of a file as a capture wrote it."""
     place, sink = writer.files.place_of(file.block), writer.plan.sink
     if place is None or sink is None or writer.manifest.sink is None:
         return None
     shape = Shape.of_sink(writer.manifest.sink)
-    if not _counts_bytes(shape):
-        lines = _line_ranges(session, file, shape)
+    if not _has_byte_ranges(shape):
+        lines = _query_line_ranges(session, file, shape)
         if lines is None or not sink.is_placed:
             return lines
-        return f"(FROM {lines} SEMI JOIN (SELECT row FROM {session.rows(writer, sink)} WHERE file = {place}) USING (row))"
+        return f"(FROM {lines} SEMI JOIN (SELECT row FROM {session.query_rows(writer, sink)} WHERE file = {place}) USING (row))"
     if not any(column.role == "length" for column in sink.columns):
         return None
-    return f"(SELECT DISTINCT row, row AS begin, row + length AS finish FROM {session.rows(writer, sink)} WHERE file = {place})"
+    return f"(SELECT DISTINCT row, row AS begin, row + length AS finish FROM {session.query_rows(writer, sink)} WHERE file = {place})"
 
 
-def _line_ranges(session: Session, file: KnownFile, shape: Shape) -> str | None:
-    """The same of a file's lines, with their ends; None where records are no lines, or the file has changed."""
+def _query_line_ranges(session: Session, file: KnownFile, shape: Shape) -> str | None:
+    """Return a table `row, begin, finish` of a file's lines. None if records are not lines, or the file has changed."""
     try:
-        found = format_of(shape.format).byte_ranges(session.reader, file.readable_as(shape), shape)
+        ranges = format_of(shape.format).byte_ranges(session.reader, file.make_read_file_as(shape), shape)
     except (SourceChangedError, SourceUnavailableError, UnsupportedError, OSError) as error:
-        session.say(file.block.path, f"where its records lie cannot be told: {error}", "missing")
+        session.report(file.block.path, f"where its records lie cannot be told: {error}", "missing")
         return None
-    if found is None:
+    if ranges is None:
         return None
-    begins, ends = found
-    return session.hold({"row": np.arange(len(begins), dtype=np.int64), "begin": begins, "finish": ends})
+    begins, ends = ranges
+    return session.keep_in_memory({"row": np.arange(len(begins), dtype=np.int64), "begin": begins, "finish": ends})

@@ -1,7 +1,7 @@
-"""Which captures wrote the records of files that several may have written, where all of them number records alike: many files at once.
+"""Finds the captures that wrote records of files with several possible writers, if all of them number records alike.
 
-For the walk backward, at keys of tables, of which each is as a file, at streams, and at files of which actors state what they wrote. What
-is numbered in another way, or by bytes, is left to `writers_by_place`, file by file.
+The walk backward uses it, many files at once, for keys of tables, for streams, and for files whose written records actors state. Each key
+of a table counts as a file. Files with other numbers, or with byte ranges, are left to `writers_by_place`.
 """
 
 from __future__ import annotations
@@ -17,108 +17,121 @@ from headwater.graph.files.formats import format_of
 from headwater.graph.files.shapes import Shape
 from headwater.graph.trace.session import Capture, KnownFile, Session
 
-_NAMED = 20  # files that an answer names; of more it says how many they are
+_NAMED = 20  # files that an answer names; more files are only counted
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Tables `origin, file, row`: by writer, and of no writer (`rest`); and the files that were not looked at."""
+class NumberedParts:
+    """Tables `origin, file, row` by writer, a table of records without a writer, and the files that were skipped."""
 
     by_writer: Sequence[tuple[str, str]]
-    rest: str | None
-    left: Sequence[KnownFile]
+    unwritten: str | None
+    skipped_files: Sequence[KnownFile]
 
 
 def is_shared(session: Session, file: KnownFile, writer: str, source: Source | None) -> bool:
-    """Whether several captures may have written records of a file: its formats share files, or its writer states places."""
+    """Return whether several captures may have written records of a file: its format shares files, or its writer states places."""
     if format_of(file.shape.format).shares_files or (source is not None and format_of(source.format).shares_files):
         return True
-    sink = session.capture(writer).plan.sink
+    sink = session.get_capture(writer).plan.sink
     return sink is not None and sink.is_placed
 
 
-def by_numbers(session: Session, table: str, files: Sequence[KnownFile], source: Source | None) -> Found:
-    """The records of files in a table `origin, file, row`, by those who wrote records of these numbers."""
+def split_by_numbers(session: Session, table: str, files: Sequence[KnownFile], source: Source | None) -> NumberedParts:
+    """Split the records of files in a table `origin, file, row` by the writers of these numbers."""
     writers = session.store.catalog.all_writers(session.tenant, [file.block for file in files])
-    pruned = session.pruned({name for names in writers.values() for name in names})
-    asked = Shape.of_source(source) if source else None
-    alike: dict[tuple[str, Shape], bool] = {}
-    taken: list[KnownFile] = []
+    pruned_captures = session.find_pruned({name for names in writers.values() for name in names})
+    reader_shape = Shape.of_source(source) if source else None
+    same_numbers: dict[tuple[str, Shape], bool] = {}
+    checked_files: list[KnownFile] = []
     places: dict[str, list[tuple[int, int]]] = {}  # by writer: number of a file here, and at the writer
     for file in files:
-        shape = asked or file.shape
-        at: dict[str, int | None] = {}
+        shape = reader_shape or file.shape
+        writer_places: dict[str, int | None] = {}
         for name in writers.get(file.block, ()):
-            if (name, shape) not in alike:
-                alike[name, shape] = name not in pruned and _numbers_alike(session.capture(name), shape)
-            at[name] = session.capture(name).files.place_of(file.block) if alike[name, shape] else None
-        if None in at.values():
+            if (name, shape) not in same_numbers:
+                same_numbers[name, shape] = name not in pruned_captures and _has_same_numbers(session.get_capture(name), shape)
+            writer_places[name] = session.get_capture(name).files.place_of(file.block) if same_numbers[name, shape] else None
+        if None in writer_places.values():
             continue
-        taken.append(file)
-        for name, place in at.items():
+        checked_files.append(file)
+        for name, place in writer_places.items():
             places.setdefault(name, []).append((file.number, place or 0))
-    if not taken:
-        return Found((), None, files)
-    numbers = {file.number for file in taken}
-    own = session.table(
-        f"SELECT DISTINCT origin, file, row FROM {table} SEMI JOIN {_table_of(session, numbers)} USING (file) WHERE row IS NOT NULL"
+    if not checked_files:
+        return NumberedParts((), None, files)
+    numbers = {file.number for file in checked_files}
+    own_records = session.make_table(
+        f"SELECT DISTINCT origin, file, row FROM {table} SEMI JOIN {_find_table(session, numbers)} USING (file) WHERE row IS NOT NULL"
     )
-    found = [(name, _written(session, own, session.capture(name), at)) for name, at in places.items()]
-    found = [(name, records) for name, records in found if session.count(records)]
-    _say_rewritten(session, found)
-    covered = " UNION ".join(f"FROM {records}" for _, records in found)
-    rest = session.table(f"SELECT origin, file, row FROM {own} {f'ANTI JOIN ({covered}) USING (origin, file, row)' if covered else ''}")
-    _say(session, f"SELECT file, count(DISTINCT row) FROM {rest} GROUP BY file", "records were written by no run that is known", "missing")
-    return Found(found, rest if session.count(rest) else None, [file for file in files if file.number not in numbers])
+    writer_records = [
+        (name, _query_written_records(session, own_records, session.get_capture(name), writer_places))
+        for name, writer_places in places.items()
+    ]
+    writer_records = [(name, records) for name, records in writer_records if session.count_rows(records)]
+    _report_rewritten(session, writer_records)
+    covered_records = " UNION ".join(f"FROM {records}" for _, records in writer_records)
+    unwritten = session.make_table(
+        f"SELECT origin, file, row FROM {own_records} "
+        f"{f'ANTI JOIN ({covered_records}) USING (origin, file, row)' if covered_records else ''}"
+    )
+    _report_counts(
+        session,
+        f"SELECT file, count(DISTINCT row) FROM {unwritten} GROUP BY file",
+        "records were written by no run that is known",
+        "missing",
+    )
+    return NumberedParts(
+        writer_records, unwritten if session.count_rows(unwritten) else None, [file for file in files if file.number not in numbers]
+    )
 
 
-def _numbers_alike(writer: Capture, shape: Shape) -> bool:
-    """Whether a writer's n-th record of a file is the n-th in a shape, and its sink tells which it wrote."""
-    stated, sink = writer.manifest.sink, writer.plan.sink
-    if stated is None or sink is None:
+def _has_same_numbers(writer: Capture, shape: Shape) -> bool:
+    """Return whether a writer's n-th record of a file is the n-th in a shape, and the sink names the written records."""
+    sink_part, sink = writer.manifest.sink, writer.plan.sink
+    if sink_part is None or sink is None:
         return False
-    theirs = format_of(stated.format)
-    if theirs.counts_bytes or format_of(shape.format).counts_bytes:
+    writer_format = format_of(sink_part.format)
+    if writer_format.counts_bytes or format_of(shape.format).counts_bytes:
         return False
     try:
-        return format_of(shape.format).numbering(dict(shape.options)) == theirs.numbering(dict(stated.options))
+        return format_of(shape.format).numbering(dict(shape.options)) == writer_format.numbering(dict(sink_part.options))
     except UnsupportedError:
         return False
 
 
-def _table_of(session: Session, numbers: set[int]) -> str:
-    return session.hold({"file": np.fromiter(sorted(numbers), np.int64, len(numbers))})
+def _find_table(session: Session, numbers: set[int]) -> str:
+    return session.keep_in_memory({"file": np.fromiter(sorted(numbers), np.int64, len(numbers))})
 
 
-def _written(session: Session, own: str, writer: Capture, places: Sequence[tuple[int, int]]) -> str:
-    """Those of the records that a capture says it wrote."""
+def _query_written_records(session: Session, own_records: str, writer: Capture, places: Sequence[tuple[int, int]]) -> str:
+    """Return the records that a capture claims to have written."""
     if (sink := writer.plan.sink) is None:
-        return session.table(f"SELECT * FROM {own} LIMIT 0")
-    numbers, at = np.array(places, np.int64).reshape(-1, 2).T
-    known = session.hold({"file": numbers.copy(), "place": at.copy()})
-    return session.table(
-        f"SELECT o.origin, o.file, o.row FROM {own} o JOIN {known} k ON k.file = o.file "
-        f"SEMI JOIN (SELECT file AS place, row FROM {session.rows(writer, sink)}) s ON s.place = k.place AND s.row = o.row"
+        return session.make_table(f"SELECT * FROM {own_records} LIMIT 0")
+    numbers, writer_rows = np.array(places, np.int64).reshape(-1, 2).T
+    place_table = session.keep_in_memory({"file": numbers.copy(), "place": writer_rows.copy()})
+    return session.make_table(
+        f"SELECT o.origin, o.file, o.row FROM {own_records} o JOIN {place_table} k ON k.file = o.file "
+        f"SEMI JOIN (SELECT file AS place, row FROM {session.query_rows(writer, sink)}) s ON s.place = k.place AND s.row = o.row"
     )
 
 
-def _say_rewritten(session: Session, found: Sequence[tuple[str, str]]) -> None:
-    """Say where several captures wrote one record: which of them was read is not known."""
-    if len(found) > 1:
-        union = " UNION ALL ".join(f"SELECT DISTINCT file, row FROM {records}" for _, records in found)
-        twice = f"SELECT file, count(*) FROM (SELECT file, row FROM ({union}) GROUP BY ALL HAVING count(*) > 1) GROUP BY file"
-        _say(session, twice, "records were written more than once; all who wrote them are given", "superset")
+def _report_rewritten(session: Session, writer_records: Sequence[tuple[str, str]]) -> None:
+    """Report records that several captures wrote, because the record that was read is not known."""
+    if len(writer_records) > 1:
+        union = " UNION ALL ".join(f"SELECT DISTINCT file, row FROM {records}" for _, records in writer_records)
+        rewritten_query = f"SELECT file, count(*) FROM (SELECT file, row FROM ({union}) GROUP BY ALL HAVING count(*) > 1) GROUP BY file"
+        _report_counts(session, rewritten_query, "records were written more than once; all who wrote them are given", "superset")
 
 
-def _say(session: Session, counts: str, what: str, effect: str) -> None:
-    """Say something of so many records of each file; of many files, how many they are of each dataset."""
+def _report_counts(session: Session, counts: str, message: str, effect: str) -> None:
+    """Report a message with the number of records of each file. For many files, report numbers of files by dataset."""
     rows = session.database.execute(f"{counts} ORDER BY file").fetchall()
     if len(rows) <= _NAMED:
         for number, count in rows:
-            session.say(session.files[number].block.path, f"{count} of its {what}", effect)
+            session.report(session.files[number].block.path, f"{count} of its {message}", effect)
         return
     datasets: dict[str, int] = {}
     for number, count in rows:
         datasets[session.files[number].dataset] = datasets.get(session.files[number].dataset, 0) + count
     for dataset, count in datasets.items():
-        session.say(dataset, f"{count} of its {what}", effect)
+        session.report(dataset, f"{count} of its {message}", effect)

@@ -15,7 +15,7 @@ from headwater.graph.names import nodes_named
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.stores.sqlite import SqliteStore
 from headwater.graph.trace.datasets import find_dataset
-from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.tracer import get_tracer
 from headwater.paths import name_of_path, path_of_dataset
 
 DATASET = NodeKind.DATASET
@@ -45,7 +45,7 @@ async def _traced(graph: SqliteStore, folder: Path, text: str) -> str:
     """The dataset that a trace takes a text for."""
     store = AssociationStore(folder / "associations", sources=ANYWHERE)
     try:
-        with tracer_of(store).session("t") as session:
+        with get_tracer(store).session("t") as session:
             return (await find_dataset(session, graph, text)).id
     finally:
         store.close()

@@ -20,7 +20,6 @@ PRESENT = {
     ("graph/prov", "python"): 17,
     ("graph/records", "python"): 19,
     ("graph/storage", "python"): 18,
-    ("graph/trace", "python"): 15,
     ("graph/views", "python"): 20,
     ("spark_listener/capture", "python"): 7,
     ("headwater", "python"): 8,

@@ -94,7 +94,7 @@ class Laboratory:
         found: dict[Place, set[Place]] = {place: set() for place in asked.rows}
         async with trace_pairs(None, self.store, TENANT, asked) as traced:
             paths = [file.block.path for file in traced.files]
-            for file, row, source, record in traced.pairs():
+            for file, row, source, record in traced.read_pairs():
                 found[paths[file], row].add((paths[source], record))
             return {place: frozenset(records) for place, records in found.items()}, traced.exact
 

@@ -117,7 +117,7 @@ class RddLaboratory:
         asked = TraceRequest(dataset=str(out), rows=places, semantics=Semantics.INFLUENCE)
         async with trace_pairs(None, self.store, TENANT, asked) as traced:
             paths = [file.block.path for file in traced.files]
-            for file, row, source, record in traced.pairs():
+            for file, row, source, record in traced.read_pairs():
                 found.setdefault((paths[file], row), set()).add((Path(paths[source]).name, record))
             return found, traced.exact
 

@@ -32,9 +32,9 @@ from headwater.graph.records.decode import Longs, longs_of
 from headwater.graph.trace.downstream import Downstream
 from headwater.graph.trace.estimate import expected_rows
 from headwater.graph.trace.on_spark.connection import NotOnSparkError, SparkConnection
-from headwater.graph.trace.on_spark.walk import walking
+from headwater.graph.trace.on_spark.walk import open_spark_session
 from headwater.graph.trace.session import KnownFile, Session
-from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.tracer import get_tracer
 from headwater.graph.trace.upstream import Goal, Upstream
 from headwater.paths import partition_text, pattern_of_path
 from headwater.spark_listener.capture.placed import PlacedFrames
@@ -101,7 +101,7 @@ class FrameLineage:
 
             def followed(there: Session) -> dict[str, Longs]:
                 walk = Upstream(there, Goal(), witness=witness)
-                walk.run(there.take(session, begin), None)
+                walk.run(there.take_table(session, begin), None)
                 return _wanted(there, files, [*walk.reached, *walk.ends])
 
             return self._records_at(chosen, files, self._by_size(session, begin, followed, forward=False))
@@ -119,7 +119,7 @@ class FrameLineage:
 
             def followed(there: Session) -> dict[str, Longs]:
                 walk = Downstream(there)
-                walk.run(there.take(session, begin))
+                walk.run(there.take_table(session, begin))
                 return _wanted(there, written, [*walk.reached, *walk.ends])
 
             return self._rows_at(written, self._by_size(session, begin, followed, forward=True))
@@ -130,7 +130,7 @@ class FrameLineage:
 
     @contextmanager
     def _session(self) -> Iterator[Session]:
-        with tracer_of(self._store).session(TENANT) as session:
+        with get_tracer(self._store).session(TENANT) as session:
             yield session
             for lack in session.incomplete:
                 warnings.warn(f"{lack.what}: {lack.reason} ({lack.effect})", LineageWarning, stacklevel=4)
@@ -140,10 +140,10 @@ class FrameLineage:
 
         This process also does what the jobs cannot.
         """
-        if expected_rows(session, begin, forward=forward, towards=None, enough=self._large) > self._large:
+        if expected_rows(session, begin, forward=forward, goal_datasets=None, row_limit=self._large) > self._large:
             known = dict(session.incomplete)
             try:
-                with walking(SparkConnection(self._spark, shares_files=True), session) as there:
+                with open_spark_session(SparkConnection(self._spark, shares_files=True), session) as there:
                     return followed(there)
             except NotOnSparkError:
                 session.incomplete.clear()  # remarks of the jobs that gave up
@@ -158,26 +158,26 @@ class FrameLineage:
         return found[0]
 
     def _written(self, session: Session) -> dict[str, KnownFile]:
-        capture = session.capture(self._manifest.capture)
-        files = [session.wrote(capture, kept) for kept in capture.files]
+        capture = session.get_capture(self._manifest.capture)
+        files = [session.add_written_file(capture, kept) for kept in capture.files]
         return {file.block.path: file for file in files}
 
     def _read(self, session: Session, source: Source) -> dict[str, KnownFile]:
         dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
         shape = Shape.of_source(source)
         blocks = [(file, block_at(file.path, file.length, file.modified)) for file in source.files]
-        return {file.path: session.known(block, dataset, shape, file.partition) for file, block in blocks}  # paths as Spark writes them
+        return {file.path: session.add_file(block, dataset, shape, file.partition) for file, block in blocks}  # paths as Spark writes them
 
     def _begin(self, session: Session, placed: DataFrame, where: str | None) -> str:
         """Return the places of the rows of a frame that fulfil a condition: a table `origin, file, row`."""
         chosen = placed.where(where) if where else placed
         places = chosen.selectExpr(f"CAST({_OWN_FILE} AS BIGINT) AS file", f"{_OWN_ROW} AS row").toArrow()
         table = pa.table({"origin": pa.array(np.zeros(len(places), np.int64)), "file": places["file"], "row": places["row"]})
-        if len(table) < session.most:
-            return session.hold({name: longs_of(table[name]) for name in _PLACE})
-        name = session.name()
+        if len(table) < session.memory_limit:
+            return session.keep_in_memory({name: longs_of(table[name]) for name in _PLACE})
+        name = session.make_name()
         session.database.register(name, table)
-        return session.table(f"SELECT {', '.join(_PLACE)} FROM {name}")
+        return session.make_table(f"SELECT {', '.join(_PLACE)} FROM {name}")
 
     def _rows_at(self, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
         """Return the rows of the frame with their places."""
@@ -243,8 +243,8 @@ def _wanted(session: Session, files: Mapping[str, KnownFile], tables: Sequence[s
     """
     if not tables:
         return {}
-    union = session.united(tables, ["file", "row"])
-    found = session.columns(union)
+    union = session.unite_columns(tables, ["file", "row"])
+    found = session.get_columns(union)
     if found is None:
         fetched = session.database.execute(f"SELECT file, row FROM {union} ORDER BY file, row").fetchnumpy()
         found = {name: np.asarray(column, np.int64) for name, column in fetched.items()}

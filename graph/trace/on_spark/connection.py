@@ -33,7 +33,7 @@ _OURS = {
     "spark.sql.files.ignoreMissingFiles": "false",
     # Otherwise each table of a walk has as many partitions as a shuffle (200), and each statement as many tasks, even for few rows.
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
-    # Spark decides by compressed bytes, and a small file may hold millions of rows. `_known` decides by rows.
+    # Spark decides by compressed bytes, and a small file may hold millions of rows. `_make_from_entry` decides by rows.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "-1",
 }
@@ -44,11 +44,11 @@ _HINT = "Ask for this trace without --on-spark."
 class NotOnSparkError(UnsupportedError):
     """A part of a trace that cannot run on Spark. The message names it."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what} is not done on Spark.", hint=_HINT)
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason} is not done on Spark.", hint=_HINT)
 
 
-class Result:
+class SparkResult:
     """The result of a query, with the methods of a DuckDB connection that the steps of a walk use."""
 
     def __init__(self, frame: DataFrame) -> None:
@@ -56,19 +56,19 @@ class Result:
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """Return all rows. The steps call this for few rows only."""
-        with failing():
+        with translate_errors():
             return [tuple(row) for row in self._frame.collect()]
 
     def fetchone(self) -> tuple[Any, ...] | None:
-        with failing():
+        with translate_errors():
             rows = self._frame.take(1)
         return tuple(rows[0]) if rows else None
 
     def fetchnumpy(self) -> dict[str, Any]:
         """Return all rows, as columns of longs. A column with nulls is masked."""
-        with failing():
+        with translate_errors():
             table = self._frame.toArrow()
-        return {name: _longs(table.column(name)) for name in table.column_names}
+        return {name: _convert_to_longs(table.column(name)) for name in table.column_names}
 
 
 class SparkConnection:
@@ -89,10 +89,10 @@ class SparkConnection:
         """Whether its executors read the files of this machine, because they run in this process or share its disk."""
         return self._shares_files or str(self._spark.sparkContext.master).partition("[")[0] == "local"
 
-    def execute(self, query: str, parameters: Sequence[object] | None = None) -> Result:
+    def execute(self, query: str, parameters: Sequence[object] | None = None) -> SparkResult:
         if parameters:
             raise NotOnSparkError("Reading the values of records")
-        return Result(self.frame(query))
+        return SparkResult(self.frame(query))
 
     def frame(self, query: str) -> DataFrame:
         """Return the frame of a query, without running it.
@@ -115,51 +115,51 @@ class SparkConnection:
         """
         text = spark_sql(query)
         frame = self._frame(text)
-        with failing():
-            if gives_the_same(text):
-                made = self._kept[name] = frame.persist(StorageLevel.DISK_ONLY)  # columnar, which is faster to write and read
+        with translate_errors():
+            if shares_files(text):
+                persisted_frame = self._kept[name] = frame.persist(StorageLevel.DISK_ONLY)  # columnar, which is faster to write and read
             else:
-                made = frame.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
-            count = made.count()
-        _known(made, name, count)
+                persisted_frame = frame.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
+            count = persisted_frame.count()
+        _make_result(persisted_frame, name, count)
         return count
 
     def register(self, name: str, columns: Mapping[str, Any]) -> None:
         """Register columns of longs under a name."""
         table = pa.table({column: pa.array(values, pa.int64()) for column, values in columns.items()})
-        _known(self._spark.createDataFrame(table), name, table.num_rows)
+        _make_result(self._spark.createDataFrame(table), name, table.num_rows)
 
     def register_parts(self, name: str, parts: Iterator[pa.Table]) -> int:
         """Register a table that is too large for this process, part by part. Return the number of rows."""
-        whole: DataFrame | None = None
+        all_parts: DataFrame | None = None
         count = 0
-        with failing():
+        with translate_errors():
             for part in parts:
                 count += part.num_rows
-                made = self._spark.createDataFrame(part).localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
-                whole = made if whole is None else whole.unionAll(made)
-        if whole is not None:
-            _known(whole, name, count)
+                part_frame = self._spark.createDataFrame(part).localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
+                all_parts = part_frame if all_parts is None else all_parts.unionAll(part_frame)
+        if all_parts is not None:
+            _make_result(all_parts, name, count)
         return count
 
     def read(self, name: str, uri: str) -> None:
         """Register a kept table under a name. Spark verifies the checksums of its pages."""
-        with failing():
+        with translate_errors():
             self._spark.read.option("parquet.page.verify-checksum.enabled", "true").parquet(pattern_of_path(uri)).createOrReplaceTempView(
                 name
             )
 
     def drop(self, name: str) -> None:
         self._spark.catalog.dropTempView(name)
-        if (kept := self._kept.pop(name, None)) is not None:
-            kept.unpersist()
+        if (persisted_frame := self._kept.pop(name, None)) is not None:
+            persisted_frame.unpersist()
 
     def interrupt(self) -> None:
         """Cancel the running jobs."""
         self._spark.sparkContext.cancelAllJobs()
 
 
-def _known(frame: DataFrame, name: str, rows: int) -> None:
+def _make_result(frame: DataFrame, name: str, rows: int) -> None:
     (frame.hint("broadcast") if rows <= _SMALL else frame).createOrReplaceTempView(name)
 
 
@@ -169,18 +169,18 @@ def spark_sql(query: str) -> str:
         (tree,) = sqlglot.parse(query, read="duckdb")
         if tree is None:
             raise NotOnSparkError("An empty statement")
-        return tree.transform(_numbered).sql(dialect="spark")
+        return tree.transform(_read_spark_version).sql(dialect="spark")
     except (sqlglot.errors.SqlglotError, ValueError) as error:
         raise NotOnSparkError(f"A step of this trace ({str(error).splitlines()[0][:200]})") from error
 
 
-def gives_the_same(text: str) -> bool:
+def shares_files(text: str) -> bool:
     """Return whether a Spark statement returns the same rows each time, without numbers or picks in an order that may change."""
     tree = sqlglot.parse_one(text, read="spark")
     return tree.find(*_PICKING) is None
 
 
-def _numbered(node: exp.Expression) -> exp.Expression:
+def _read_spark_version(node: exp.Expression) -> exp.Expression:
     """Replace a row number without an order by a Spark function that does not move all rows to one task."""
     if (
         isinstance(node, exp.Window)
@@ -193,7 +193,7 @@ def _numbered(node: exp.Expression) -> exp.Expression:
 
 
 @contextmanager
-def failing() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Turn the error of a failed Spark job into ours.
 
     Raises:
@@ -209,7 +209,7 @@ def failing() -> Iterator[None]:
         raise SparkJobError(f"The Spark job of this trace failed: {reason[:500]}.", hint="Its log says more.") from error
 
 
-def _longs(column: pa.ChunkedArray) -> Any:
+def _convert_to_longs(column: pa.ChunkedArray) -> Any:
     values = column.cast(pa.int64())
     if values.null_count:
         return np.ma.masked_array(values.fill_null(0).to_numpy(), mask=values.is_null().to_numpy())

@@ -30,73 +30,75 @@ class WalkOnSpark(Session):
     Tables of up to `few` rows are searched in memory, as in any session.
     """
 
-    def __init__(self, local: Session, connection: SparkConnection, *, few: int = _FEW, say: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, local: Session, connection: SparkConnection, *, few_rows: int = _FEW, say: Callable[[str], None] | None = None
+    ) -> None:
         self.__dict__.update(local.__dict__)
         self._connection = connection
         self.database = Database(self._connection)  # type: ignore[arg-type]
         self._reads_here = connection.reads_here
-        self._most = few if self._reads_here else 0
+        self._memory_limit = few_rows if self._reads_here else 0
         self._counts = {}
-        self._made = []
+        self._table_names = []
         self._views: dict[Path, str] = {}
         self._refused: UnsupportedError | None = None
         self._tell = say
         self._met: set[str] = set()
 
-    def take(self, local: Session, table: str) -> str:
+    def take_table(self, local: Session, table: str) -> str:
         """Copy a table of places from the session that this one is made from."""
-        known = local.columns(table)
-        if known is not None and local.count(table) < max(self._most, 1):
-            return self.hold({name: known[name] for name in _PLACED.split(", ")})
-        name = self.name()
+        in_memory = local.get_columns(table)
+        if in_memory is not None and local.count_rows(table) < max(self._memory_limit, 1):
+            return self.keep_in_memory({name: in_memory[name] for name in _PLACED.split(", ")})
+        name = self.make_name()
         query = f"SELECT {_PLACED} FROM {table}"
-        found = local.database.holding(query).sql(query).to_arrow_reader(_PART)
-        self._counts[name] = self._connection.register_parts(name, (pa.Table.from_batches([part]) for part in found))
+        batches = local.database.holding(query).sql(query).to_arrow_reader(_PART)
+        self._counts[name] = self._connection.register_parts(name, (pa.Table.from_batches([part]) for part in batches))
         if not self._counts[name]:
-            return self.table("SELECT NULL::BIGINT AS origin, NULL::BIGINT AS file, NULL::BIGINT AS row WHERE false")
-        self._made.append(name)
+            return self.make_table("SELECT NULL::BIGINT AS origin, NULL::BIGINT AS file, NULL::BIGINT AS row WHERE false")
+        self._table_names.append(name)
         return name
 
-    def table(self, select: str, parameters: list[object] | None = None) -> str:
+    def make_table(self, select: str, parameters: list[object] | None = None) -> str:
         if parameters:
             raise self.refusal("Reading the values of records")
-        name = self.name()
+        name = self.make_name()
         self.database.holding(select)
         self._counts[name] = self._connection.make(name, select)
-        self._made.append(name)
+        self._table_names.append(name)
         return name
 
-    def capture(self, identifier: str) -> Capture:
-        capture = super().capture(identifier)
+    def get_capture(self, identifier: str) -> Capture:
+        capture = super().get_capture(identifier)
         if self._tell is not None and identifier not in self._met:
             self._met.add(identifier)
             run = capture.manifest.run
             self._tell(f"following records through {run.job} (run {run.run_id})")
         return capture
 
-    def columns(self, table: str) -> Columns | None:
-        known = super().columns(table)
-        return known if self._most else None
+    def get_columns(self, table: str) -> Columns | None:
+        in_memory = super().get_columns(table)
+        return in_memory if self._memory_limit else None
 
-    def rows(self, capture: Capture, boundary: Boundary) -> str:
-        path = self.kept(capture, boundary.boundary) if self._reads_here else Path(capture.id, str(boundary.boundary))
+    def query_rows(self, capture: Capture, boundary: Boundary) -> str:
+        path = self.query_kept_table(capture, boundary.boundary) if self._reads_here else Path(capture.id, str(boundary.boundary))
         if path not in self._views:
-            name = self.name()
+            name = self.make_name()
             self._connection.read(name, self._uri(capture, boundary, path))
             self._views[path] = name
         return self._views[path]
 
-    def forget(self, kept: Collection[str | None]) -> None:
-        for name in [name for name in self._made if name not in kept]:
+    def drop_tables_except(self, kept_names: Collection[str | None]) -> None:
+        for name in [name for name in self._table_names if name not in kept_names]:
             self._connection.drop(name)
-            self._made.remove(name)
+            self._table_names.remove(name)
 
-    def needs_values(self, what: str) -> None:
-        raise self.refusal(what)
+    def require_values(self, purpose: str) -> None:
+        raise self.refusal(purpose)
 
-    def refusal(self, what: str) -> NotOnSparkError:
+    def refusal(self, purpose: str) -> NotOnSparkError:
         """Make the error of a refusal. `check` raises it even if a caller handles it."""
-        self._refused = NotOnSparkError(what)
+        self._refused = NotOnSparkError(purpose)
         return self._refused
 
     def check(self) -> None:
@@ -119,11 +121,11 @@ class WalkOnSpark(Session):
 
 
 @contextmanager
-def walking(
-    connection: SparkConnection, local: Session, *, few: int = _FEW, say: Callable[[str], None] | None = None
+def open_spark_session(
+    connection: SparkConnection, local: Session, *, few_rows: int = _FEW, say: Callable[[str], None] | None = None
 ) -> Iterator[WalkOnSpark]:
     """Return a session on Spark for the walk of a trace, and drop its tables at the end. `say` receives a text for each capture."""
-    session = WalkOnSpark(local, connection, few=few, say=say)
+    session = WalkOnSpark(local, connection, few_rows=few_rows, say=say)
     try:
         yield session
         session.check()
@@ -131,4 +133,4 @@ def walking(
         session.check_scanned()  # names a damaged table
         raise
     finally:
-        session.forget(())
+        session.drop_tables_except(())

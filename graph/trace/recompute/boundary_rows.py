@@ -1,9 +1,9 @@
 """The rows of one boundary as a trace reads them: from the kept table, or computed again from the sources.
 
-A group whose associations were not written is computed again. The reference to it tells its keys (docs: capture format, "Derived
-boundaries"); the group is the rows below the aggregate that have equal keys. One query of DuckDB finds them in the files that the job read.
-Matches of semi-joins are referred to by their key itself. The result has the shape of the boundary's kept table, so that steps need not
-know the difference. It is exact or nothing: a source that has changed since gives no record, and the answer says so.
+A group is computed again if its associations were not written. A reference to the group determines its keys (docs: capture format, "Derived
+boundaries"). The group is the rows below the aggregate with equal keys. One query of DuckDB finds them in the files that the job read. A
+reference to matches of a semi-join is their key. The result has the shape of the boundary's kept table, so steps treat both alike. The
+result is exact or empty: a source that has changed gives no record, and the answer says so.
 """
 
 from __future__ import annotations
@@ -21,21 +21,28 @@ from headwater.graph.duck.sql import Untranslatable, literal
 from headwater.graph.records import Wanted
 from headwater.graph.records.tables import schema_of
 from headwater.graph.trace.answer import FoundAgain
-from headwater.graph.trace.plan import Column, references
-from headwater.graph.trace.recompute.group_keys import group_keys
-from headwater.graph.trace.recompute.spec import RecomputeSpec, key_name, key_of, recompute_spec, reference_of, reference_to
-from headwater.graph.trace.recompute.whole_scan import whole_scan
-from headwater.graph.trace.scan_tables import scanned
+from headwater.graph.trace.plan import Column, list_references
+from headwater.graph.trace.recompute.group_keys import make_group_keys
+from headwater.graph.trace.recompute.spec import (
+    RecomputeSpec,
+    make_key,
+    make_key_name,
+    make_recompute_spec,
+    make_reference_to,
+    make_row_reference,
+)
+from headwater.graph.trace.recompute.whole_scan import make_whole_scan
+from headwater.graph.trace.scan_tables import make_scan_table
 from headwater.graph.trace.session import Capture, Session
 
-# a file that DuckDB cannot read is not the end of a trace
+# a trace continues if DuckDB cannot read a file
 _FAULTS = (SourceChangedError, Untranslatable, duckdb.IOException, duckdb.InvalidInputException, duckdb.ConversionException)
-_AT_LENGTH = 0.03  # seconds; what takes a trace longer is asked to be kept
+_AT_LENGTH = 0.03  # seconds; slower results are kept for later traces
 
 
 @dataclass(frozen=True, slots=True)
 class BoundaryRows:
-    """The rows of a boundary of a capture, for one trace. Each method gives a table, or a query, with the columns of the kept table."""
+    """The rows of a boundary of a capture, for one trace. Each method returns a table, or a query, with the columns of the kept table."""
 
     session: Session
     capture: Capture
@@ -43,172 +50,181 @@ class BoundaryRows:
 
     @property
     def recomputed(self) -> bool:
-        """Whether the rows have to be computed again: they were neither written nor kept since."""
-        if self.boundary.recomputed is None or self.session.kept(self.capture, self.boundary.boundary).exists():
+        """Whether the rows have to be computed again, because they were neither written nor kept later."""
+        if self.boundary.recomputed is None or self.session.query_kept_table(self.capture, self.boundary.boundary).exists():
             return False
-        self.session.needs_values(f"Finding the records of {self.capture.plan.operators[self.boundary.operator].label} again")
+        self.session.require_values(f"Finding the records of {self.capture.plan.operators[self.boundary.operator].label} again")
         return True
 
-    def of_references(self, wanted: str) -> str:
-        """The rows of the groups, or the matches of the keys, that the column `ref` of `wanted` names; of a kept table, all rows."""
+    def find_by_references(self, wanted_references: str) -> str:
+        """Return the rows of the groups or matches that the column `ref` of `references` names. A kept table returns all rows."""
         if not self.recomputed:
-            return self._kept()
+            return self._query_kept_table()
         try:
-            with self._timed():
-                return self._computed(f"SELECT DISTINCT ref FROM {wanted} WHERE ref <> {NONE}")
+            with self._measure_time():
+                return self._compute_by_keys(f"SELECT DISTINCT ref FROM {wanted_references} WHERE ref <> {NONE}")
         except _FAULTS as error:
-            return self._lost(error)
+            return self._report_lost_records(error)
 
-    def of_keys(self, keys: str) -> str:
-        """The rows of a semi-join that have one of the keys of a table (`key`); of a kept table, all rows."""
+    def find_by_keys(self, keys: str) -> str:
+        """Return the rows of a semi-join with one of the keys of a table (`key`). A kept table returns all rows."""
         if not self.recomputed:
-            return self._kept()
+            return self._query_kept_table()
         try:
-            with self._timed():
-                spec = recompute_spec(self.capture, self.boundary)
-                wanted = self.session.table(f"SELECT DISTINCT {key_of('key')} AS k FROM {keys}")
-                return self._rows(spec, _columns_of_semi_join(spec), f", {wanted} s", [f"{spec.keys[0]} = s.k"])
+            with self._measure_time():
+                spec = make_recompute_spec(self.capture, self.boundary)
+                key_references = self.session.make_table(f"SELECT DISTINCT {make_key('key')} AS k FROM {keys}")
+                return self._read_source_rows(spec, _list_semi_join_columns(spec), f", {key_references} s", [f"{spec.keys[0]} = s.k"])
         except _FAULTS as error:
-            return self._lost(error)
+            return self._report_lost_records(error)
 
-    def of_records(self, column: Column, records: str) -> str:
-        """The rows whose `column` is one of these records (a table with the column `ref`); of a kept table, all rows."""
+    def find_by_records(self, column: Column, records: str) -> str:
+        """Return the rows whose `column` is one of these records (a table with the column `ref`). A kept table returns all rows."""
         if not self.recomputed:
-            return self._kept()
+            return self._query_kept_table()
         try:
-            with self._timed():
-                return self._of_records(column, records)
+            with self._measure_time():
+                return self._compute_by_records(column, records)
         except _FAULTS as error:
-            return self._lost(error)
+            return self._report_lost_records(error)
 
-    def all(self) -> str:
-        """All rows.
+    def read_all(self) -> str:
+        """Return all rows.
 
         Raises:
-            SourceChangedError, Untranslatable, duckdb.Error: they cannot be computed again any more.
+            SourceChangedError, Untranslatable, duckdb.Error: the rows cannot be computed again.
         """
-        return self._computed(self.referred()) if self.recomputed else self._kept()
+        return self._compute_by_keys(self.query_references()) if self.recomputed else self._query_kept_table()
 
-    def all_if_possible(self) -> str | None:
-        """All rows, computed again; None where that cannot be done any more."""
+    def try_read_all(self) -> str | None:
+        """Compute all rows again. Return None if that is not possible any more."""
         try:
-            return self._computed(self.referred())
+            return self._compute_by_keys(self.query_references())
         except _FAULTS:
             return None
 
-    def referred(self) -> str:
-        """The references by which other boundaries name the rows of this one: a query of `ref`."""
-        own = self.capture.plan.boundary(self.capture.plan.operators[self.boundary.operator])
-        if own is not None and own.boundary != self.boundary.boundary:  # of a semi-join with a condition, whose rows have the key
-            return f"SELECT DISTINCT key AS ref FROM {self._of(own).all()} WHERE key <> {NONE}"
-        named = [
-            f"SELECT DISTINCT {column.name} AS ref FROM {self._of(other).all()} WHERE {column.name} <> {NONE}"
-            for other in self.capture.manifest.boundaries
-            for column in references(other)
+    def query_references(self) -> str:
+        """Return a query of the references (`ref`) from other boundaries to the rows of this one."""
+        own_boundary = self.capture.plan.boundary(self.capture.plan.operators[self.boundary.operator])
+        if (
+            own_boundary is not None and own_boundary.boundary != self.boundary.boundary
+        ):  # a semi-join with a condition: its rows have the key
+            return f"SELECT DISTINCT key AS ref FROM {self._find_rows(own_boundary).read_all()} WHERE key <> {NONE}"
+        queries = [
+            f"SELECT DISTINCT {column.name} AS ref FROM {self._find_rows(other_boundary).read_all()} WHERE {column.name} <> {NONE}"
+            for other_boundary in self.capture.manifest.boundaries
+            for column in list_references(other_boundary)
             if column.operator == self.boundary.operator
         ]
-        return " UNION ".join(named) or "SELECT NULL::BIGINT AS ref WHERE false"
+        return " UNION ".join(queries) or "SELECT NULL::BIGINT AS ref WHERE false"
 
-    def _of(self, boundary: Boundary) -> BoundaryRows:
+    def _find_rows(self, boundary: Boundary) -> BoundaryRows:
         return BoundaryRows(self.session, self.capture, boundary)
 
-    def _kept(self) -> str:
-        return self.session.rows(self.capture, self.boundary)
+    def _query_kept_table(self) -> str:
+        return self.session.query_rows(self.capture, self.boundary)
 
     @contextmanager
-    def _timed(self) -> Iterator[None]:
-        """Report how long the computation took, beside the estimate; ask for its result to be kept if that is long."""
-        began = time.monotonic()
+    def _measure_time(self) -> Iterator[None]:
+        """Report the time of the computation and the estimate. If the computation is slow, ask the service to keep its result."""
+        started_at = time.monotonic()
         yield
-        took, operator = time.monotonic() - began, self.capture.plan.operators[self.boundary.operator]
+        seconds, operator = time.monotonic() - started_at, self.capture.plan.operators[self.boundary.operator]
         if self.boundary.recomputed is not None:
             estimate = self.boundary.recomputed.estimate_ms
-            self.session.found_again.append(FoundAgain(self.capture.id, operator.label, estimate, took * 1000))
-        if took > _AT_LENGTH:
+            self.session.recomputed_groups.append(FoundAgain(self.capture.id, operator.label, estimate, seconds * 1000))
+        if seconds > _AT_LENGTH:
             self.session.store.wanted.add(Wanted(self.session.tenant, self.capture.id, self.boundary.boundary))
 
-    def _of_records(self, column: Column, records: str) -> str:
-        session, spec = self.session, recompute_spec(self.capture, self.boundary)
-        rows = session.table(f"SELECT DISTINCT 0 AS origin, ref FROM {records}")
+    def _compute_by_records(self, column: Column, records: str) -> str:
+        session, spec = self.session, make_recompute_spec(self.capture, self.boundary)
+        rows = session.make_table(f"SELECT DISTINCT 0 AS origin, ref FROM {records}")
         if self.boundary.kind == "semi":
-            return self._named(spec, rows)
+            return self._name_columns(spec, rows)
         selected = f"{spec.references}{spec.keyed}{spec.computed}"
-        operator, needed = self.capture.plan.operators[column.operator], spec.needed.get(column.operator, {})
+        operator, attributes = self.capture.plan.operators[column.operator], spec.needed.get(column.operator, {})
         if operator.behaviour is Behaviour.SOURCE:
-            table = scanned(session, self.capture, operator, rows, needed) if needed else rows
-            present = [f"v{operator.id}.ref IS NOT NULL"]  # an outer join may find none of these records
-            found = self._rows(spec, selected, conditions=present, known={operator.id: f"(FROM {table})"})
+            table = make_scan_table(session, self.capture, operator, rows, attributes) if attributes else rows
+            conditions = [f"v{operator.id}.ref IS NOT NULL"]  # an outer join may find none of these records
+            source_rows = self._read_source_rows(spec, selected, conditions=conditions, scan_queries={operator.id: f"(FROM {table})"})
         else:
-            found = self._rows(spec, selected, conditions=[f"{spec.columns[column.name]} IN (SELECT ref FROM {rows})"])
+            source_rows = self._read_source_rows(spec, selected, conditions=[f"{spec.columns[column.name]} IN (SELECT ref FROM {rows})"])
         names = "".join(f", m.{name}" for name in [*spec.columns, *spec.values])
         if spec.key_in_reference and self.boundary.kind == "match":
-            return session.table(f"SELECT {reference_to('m.k0')} AS key{names} FROM {found} m WHERE m.k0 IS NOT NULL")
+            return session.make_table(f"SELECT {make_reference_to('m.k0')} AS key{names} FROM {source_rows} m WHERE m.k0 IS NOT NULL")
         if spec.key_in_reference:
-            return session.table(f"SELECT {reference_of('m.k0') if spec.keys else '0::BIGINT'} AS key{names} FROM {found} m")
-        keys = group_keys(session, self.capture, self.boundary, spec, self.referred())
-        equal = [f"m.{key_name(place)} IS NOT DISTINCT FROM s.{key_name(place)}" for place in range(len(spec.keys))]
-        return session.table(f"SELECT s.key{names} FROM {found} m JOIN {keys} s ON {' AND '.join(equal)}")
+            return session.make_table(
+                f"SELECT {make_row_reference('m.k0') if spec.keys else '0::BIGINT'} AS key{names} FROM {source_rows} m"
+            )
+        keys = make_group_keys(session, self.capture, self.boundary, spec, self.query_references())
+        equal = [f"m.{make_key_name(place)} IS NOT DISTINCT FROM s.{make_key_name(place)}" for place in range(len(spec.keys))]
+        return session.make_table(f"SELECT s.key{names} FROM {source_rows} m JOIN {keys} s ON {' AND '.join(equal)}")
 
-    def _computed(self, wanted: str) -> str:
-        """The rows of the groups, or the matches, that references name; `wanted` is a query of these, `ref`."""
-        spec = recompute_spec(self.capture, self.boundary)
+    def _compute_by_keys(self, wanted_references: str) -> str:
+        """Compute the rows of the groups or matches that references name. `references` is a query of `ref`."""
+        spec = make_recompute_spec(self.capture, self.boundary)
         if self.boundary.kind == "semi":
-            return self._named(spec, self.session.table(f"SELECT 0 AS origin, ref FROM ({wanted})"))
-        keys = group_keys(self.session, self.capture, self.boundary, spec, wanted)
-        if not self.session.count(keys):
+            return self._name_columns(spec, self.session.make_table(f"SELECT 0 AS origin, ref FROM ({wanted_references})"))
+        keys = make_group_keys(self.session, self.capture, self.boundary, spec, wanted_references)
+        if not self.session.count_rows(keys):
             for scan in spec.relation.scans:
-                whole_scan(self.session, self.capture, scan, spec.needed.get(scan.id, {}))  # raises where a source has changed
-            return self._none()
+                make_whole_scan(self.session, self.capture, scan, spec.needed.get(scan.id, {}))  # raises if a source has changed
+            return self._make_empty_table()
         selected = f"s.key, {spec.references}{spec.computed}"
-        equal = [f"{key} IS NOT DISTINCT FROM s.{key_name(place)}" for place, key in enumerate(spec.keys)]
-        alone = self._only_key(keys, spec)
-        conditions = [*alone, *([] if alone else equal)]
-        return self._rows(spec, selected, f", {keys} s", conditions)
+        equal = [f"{key} IS NOT DISTINCT FROM s.{make_key_name(place)}" for place, key in enumerate(spec.keys)]
+        key_conditions = self._restrict_to_only_key(keys, spec)
+        conditions = [*key_conditions, *([] if key_conditions else equal)]
+        return self._read_source_rows(spec, selected, f", {keys} s", conditions)
 
-    def _named(self, spec: RecomputeSpec, records: str) -> str:
-        """The row of a semi-join for each record of a table `origin, ref`."""
-        scan = self.capture.plan.operators[references(self.boundary)[0].operator]
-        table = scanned(self.session, self.capture, scan, records, spec.needed.get(scan.id, {}))
-        return self._rows(spec, _columns_of_semi_join(spec), known={scan.id: f"(FROM {table})"})
+    def _name_columns(self, spec: RecomputeSpec, records: str) -> str:
+        """Return the row of a semi-join for each record of a table `origin, ref`."""
+        scan = self.capture.plan.operators[list_references(self.boundary)[0].operator]
+        table = make_scan_table(self.session, self.capture, scan, records, spec.needed.get(scan.id, {}))
+        return self._read_source_rows(spec, _list_semi_join_columns(spec), scan_queries={scan.id: f"(FROM {table})"})
 
-    def _rows(
-        self, spec: RecomputeSpec, selected: str, beside: str = "", conditions: Sequence[str] = (), known: Mapping[int, str] | None = None
+    def _read_source_rows(
+        self,
+        spec: RecomputeSpec,
+        selected: str,
+        extra_columns: str = "",
+        conditions: Sequence[str] = (),
+        scan_queries: Mapping[int, str] | None = None,
     ) -> str:
-        """A table of the rows that the boundary's operator read. Of the scans `known` it reads these queries in place of all records."""
-        known = known or {}
-        scans = [scan for scan in spec.relation.scans if scan.id not in known]
-        whole = {scan.id: whole_scan(self.session, self.capture, scan, spec.needed.get(scan.id, {})) for scan in scans}
-        queries = {**known, **{scan: one.sql for scan, one in whole.items()}}
+        """Make a table of the rows that the boundary's operator read. `scan_queries` replace all records of some scans."""
+        scan_queries = scan_queries or {}
+        scans = [scan for scan in spec.relation.scans if scan.id not in scan_queries]
+        whole_scans = {scan.id: make_whole_scan(self.session, self.capture, scan, spec.needed.get(scan.id, {})) for scan in scans}
+        queries = {**scan_queries, **{scan: scan_of_all.sql for scan, scan_of_all in whole_scans.items()}}
         defined = ", ".join(f"v{scan} AS NOT MATERIALIZED {query}" for scan, query in queries.items())
-        where = " AND ".join([*spec.relation.conditions, *conditions]) or "true"
-        table = self.session.table(f"WITH {defined} SELECT {selected} FROM {spec.relation.sql}{beside} WHERE {where}")
-        for one in whole.values():
-            one.check()
+        condition = " AND ".join([*spec.relation.conditions, *conditions]) or "true"
+        table = self.session.make_table(f"WITH {defined} SELECT {selected} FROM {spec.relation.sql}{extra_columns} WHERE {condition}")
+        for scan_of_all in whole_scans.values():
+            scan_of_all.check()
         return table
 
-    def _only_key(self, keys: str, spec: RecomputeSpec) -> list[str]:
-        """Conditions for the keys of the only group that is wanted, which DuckDB hands down to the scans; none where there are several."""
-        if self.session.count(keys) != 1 or not spec.keys:
+    def _restrict_to_only_key(self, keys: str, spec: RecomputeSpec) -> list[str]:
+        """Return conditions for the keys, which DuckDB passes to the scans, if only one group is wanted. Otherwise return []."""
+        if self.session.count_rows(keys) != 1 or not spec.keys:
             return []
-        names = ", ".join(f"CAST({name} AS VARCHAR), typeof({name})" for name in map(key_name, range(len(spec.keys))))
+        names = ", ".join(f"CAST({name} AS VARCHAR), typeof({name})" for name in map(make_key_name, range(len(spec.keys))))
         row = self.session.database.execute(f"SELECT {names} FROM {keys}").fetchone() or ()
-        found = list(zip(spec.keys, row[::2], row[1::2], strict=True))
-        if any(value is not None and "\0" in value for _, value, _ in found):
+        key_values = list(zip(spec.keys, row[::2], row[1::2], strict=True))
+        if any(value is not None and "\0" in value for _, value, _ in key_values):
             return []
-        return [f"{key} IS NULL" if value is None else f"{key} = CAST({literal(value)} AS {kind})" for key, value, kind in found]
+        return [f"{key} IS NULL" if value is None else f"{key} = CAST({literal(value)} AS {kind})" for key, value, kind in key_values]
 
-    def _lost(self, error: SourceChangedError | Untranslatable | duckdb.Error) -> str:
+    def _report_lost_records(self, error: SourceChangedError | Untranslatable | duckdb.Error) -> str:
         operator = self.capture.plan.operators[self.boundary.operator]
         reason = error.message if isinstance(error, SourceChangedError) else str(error).partition("\n")[0]
-        self.session.say(operator.label, f"records were left to be found again, and cannot be: {reason}", "missing")
-        return self._none()
+        self.session.report(operator.label, f"records were left to be found again, and cannot be: {reason}", "missing")
+        return self._make_empty_table()
 
-    def _none(self) -> str:
+    def _make_empty_table(self) -> str:
         columns = ", ".join(f"NULL::BIGINT AS {name}" for name in schema_of(self.boundary).names)
-        return self.session.table(f"SELECT {columns} WHERE false")
+        return self.session.make_table(f"SELECT {columns} WHERE false")
 
 
-def _columns_of_semi_join(spec: RecomputeSpec) -> str:
-    """The columns of a row of a semi-join, in a SELECT."""
-    (own,) = spec.columns.values()
-    return f"{own} AS ref, {reference_to(spec.keys[0])} AS key, {spec.references}{spec.computed}"
+def _list_semi_join_columns(spec: RecomputeSpec) -> str:
+    """Return the columns of a row of a semi-join, in a SELECT."""
+    (key_columns,) = spec.columns.values()
+    return f"{key_columns} AS ref, {make_reference_to(spec.keys[0])} AS key, {spec.references}{spec.computed}"

@@ -1,7 +1,7 @@
 """The input of an operator whose rows are computed again, as one relation of DuckDB (docs: capture format, "Derived boundaries").
 
-It is made of scans, and of filters, projections and joins (inner, left outer, semi, anti) over them. Each scan is a table `v<operator>`
-with `ref` and the columns `a<attribute>`; whoever uses the relation defines these tables.
+The relation consists of scans, and of filters, projections and joins (inner, left outer, semi, anti) over them. Each scan is a table
+`v<operator>` with `ref` and the columns `a<attribute>`. The user of the relation defines these tables.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Relation:
     scans: Sequence[Operator]
 
     @property
-    def where(self) -> str:
+    def format_conditions(self) -> str:
         """The conditions, with WHERE."""
         return f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
 
@@ -37,36 +37,36 @@ class RelationTranslator(Translator):
     def __init__(self, plan: Plan, scans: Sequence[Operator]) -> None:
         super().__init__(plan, {scan.id: "ref" for scan in scans})
 
-    def _present(self, side: Operator) -> list[str]:
+    def _list_presence_conditions(self, side: Operator) -> list[str]:
         return [f"v{scan.id}.ref IS NOT NULL" for scan in self._plan.scans(side)]
 
 
-def relation_of(plan: Plan, translator: Translator, operator: Operator) -> Relation:
+def make_relation(plan: Plan, translator: Translator, operator: Operator) -> Relation:
     """Return the rows of an operator as a relation.
 
     Raises:
-        Untranslatable: DuckDB may compute them otherwise than Spark did.
+        Untranslatable: DuckDB may compute other rows than Spark did.
     """
-    does = operator.behaviour
-    if does is Behaviour.SOURCE:
+    behaviour = operator.behaviour
+    if behaviour is Behaviour.SOURCE:
         return Relation(f"v{operator.id}", (), (operator,))
-    inputs = [relation_of(plan, translator, child) for child in plan.children(operator)]
+    inputs = [make_relation(plan, translator, child) for child in plan.children(operator)]
     scans = [scan for part in inputs for scan in part.scans]
-    if does is Behaviour.DEFINES and len(inputs) == 1:
+    if behaviour is Behaviour.DEFINES and len(inputs) == 1:
         return inputs[0]
-    if does is Behaviour.FILTER and len(inputs) == 1 and operator.condition is not None:
-        kept = translator.sql(operator.condition, plan.children(operator)[0])
-        return Relation(inputs[0].sql, [*inputs[0].conditions, kept], scans)
+    if behaviour is Behaviour.FILTER and len(inputs) == 1 and operator.condition is not None:
+        filter_condition = translator.translate(operator.condition, plan.children(operator)[0])
+        return Relation(inputs[0].sql, [*inputs[0].conditions, filter_condition], scans)
     if operator.condition is None or len(inputs) != 2:
         raise Untranslatable(operator.label)
-    condition = translator.condition(operator)
-    if does is Behaviour.JOIN and not operator.optional:
+    condition = translator.translate_condition(operator)
+    if behaviour is Behaviour.JOIN and not operator.optional:
         return Relation(f"({inputs[0].sql} JOIN {inputs[1].sql} ON {condition})", [*inputs[0].conditions, *inputs[1].conditions], scans)
-    if does is Behaviour.JOIN and operator.optional == (1,):
-        on = " AND ".join([condition, *inputs[1].conditions])  # what the right side lacks leaves the row of the left
-        return Relation(f"({inputs[0].sql} LEFT JOIN {inputs[1].sql} ON {on})", inputs[0].conditions, scans)
-    if does in _EXISTS and not operator.optional:
+    if behaviour is Behaviour.JOIN and operator.optional == (1,):
+        join_condition = " AND ".join([condition, *inputs[1].conditions])  # without a row on the right, the left row stays
+        return Relation(f"({inputs[0].sql} LEFT JOIN {inputs[1].sql} ON {join_condition})", inputs[0].conditions, scans)
+    if behaviour in _EXISTS and not operator.optional:
         matches = Relation(inputs[1].sql, [*inputs[1].conditions, condition], inputs[1].scans)
-        kept = f"{_EXISTS[does]} (SELECT 1 FROM {matches.sql}{matches.where})"
-        return Relation(inputs[0].sql, [*inputs[0].conditions, kept], scans)
+        filter_condition = f"{_EXISTS[behaviour]} (SELECT 1 FROM {matches.sql}{matches.format_conditions})"
+        return Relation(inputs[0].sql, [*inputs[0].conditions, filter_condition], scans)
     raise Untranslatable(operator.label)

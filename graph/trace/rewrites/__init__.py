@@ -1,1 +1,1 @@
-"""Records that a run which is not known carried into other files of a table: found by the numbers that the table gives its rows."""
+"""Records that an unknown run copied into other files of a table, found by the table's row numbers."""

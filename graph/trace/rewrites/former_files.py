@@ -1,7 +1,7 @@
-"""Records of files that no known run wrote, as they lay in earlier files of their table which a known run wrote.
+"""Finds records of files without a known writer in earlier files of the same table that a known run wrote.
 
-For the walk upstream, at tables that others compacted or changed. A row that was changed since is made of its former self, and of what
-else is not known: the answer says so.
+The walk upstream uses it for tables that other programs compacted or changed. A row that was changed since is made from its former row and
+from unknown data, and the answer says so.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from headwater.graph.duck import memory_tables
 from headwater.graph.duck.memory_tables import Columns
 from headwater.graph.files.row_ids import RowNumbers, TableFile, TableRows
-from headwater.graph.trace.rewrites.tables import CANNOT, NEW_NUMBERS, Tables, of_table
+from headwater.graph.trace.rewrites.tables import CANNOT, NEW_NUMBERS, WalkTables, format_table_name
 from headwater.graph.trace.session import KnownFile, Session
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -22,121 +22,136 @@ Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 @dataclass
 class FormerRecords:
-    """Tables `origin, file, row`: records as they were before, by who wrote them; `rest` are those of which no earlier file is known."""
+    """Tables `origin, file, row` of earlier records, by writer. `rest` has the records without a known earlier file."""
 
     rest: str
     by_writer: list[tuple[str, str]] = field(default_factory=list)
 
 
-class Former:
-    """Finds them, for one walk."""
+class FormerFiles:
+    """Finds former records, for one walk."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._tables = Tables(session)
+        self._tables = WalkTables(session)
 
-    def of(self, table: str, files: Sequence[KnownFile]) -> FormerRecords:
-        """Those records of a table `origin, file, row` that an earlier file of their table held; no known run wrote `files`."""
-        session, found = self._session, FormerRecords(rest=table)
+    def find_former_records(self, table: str, files: Sequence[KnownFile]) -> FormerRecords:
+        """Find earlier records for a table `origin, file, row`. No known run wrote `files`."""
+        session, former_records = self._session, FormerRecords(rest=table)
         parts: list[Columns] = []
-        for file in filter(of_table, files):
-            known = self._tables.known(file.dataset)
-            if isinstance(known, str):
-                self._tables.missing(file, f"no known run wrote it, and whether it holds rows of earlier files cannot be told: {known}")
-            elif known is not None:
-                parts += self._former_of(table, file, known)
+        for file in filter(format_table_name, files):
+            table_rows = self._tables.find_table(file.dataset)
+            if isinstance(table_rows, str):
+                self._tables.report_missing(
+                    file, f"no known run wrote it, and whether it holds rows of earlier files cannot be told: {table_rows}"
+                )
+            elif table_rows is not None:
+                parts += self._find_former_places(table, file, table_rows)
         if not parts:
-            return found
-        moved = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        left = session.hold({"origin": moved["origin"], "file": moved["from_file"], "row": moved["from_row"]})
-        found.rest = session.table(f"SELECT origin, file, row FROM {table} ANTI JOIN {left} USING (origin, file, row)")
+            return former_records
+        moved_records = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        moved_places = session.keep_in_memory(
+            {"origin": moved_records["origin"], "file": moved_records["from_file"], "row": moved_records["from_row"]}
+        )
+        former_records.rest = session.make_table(
+            f"SELECT origin, file, row FROM {table} ANTI JOIN {moved_places} USING (origin, file, row)"
+        )
         writers = session.store.catalog.writers(
-            session.tenant, [session.files[number].block for number in memory_tables.values(moved["file"])]
+            session.tenant, [session.files[number].block for number in memory_tables.values(moved_records["file"])]
         )
         by_writer: dict[str, list[int]] = {}
-        for number in memory_tables.values(moved["file"]).tolist():
+        for number in memory_tables.values(moved_records["file"]).tolist():
             by_writer.setdefault(writers[session.files[number].block], []).append(number)
         for writer, numbers in by_writer.items():
-            rows = memory_tables.taken(memory_tables.chosen(moved, ["origin", "file", "row"]), np.isin(moved["file"], numbers))
-            found.by_writer.append((writer, session.hold(memory_tables.distinct(rows))))
-        return found
+            rows = memory_tables.taken(
+                memory_tables.chosen(moved_records, ["origin", "file", "row"]), np.isin(moved_records["file"], numbers)
+            )
+            former_records.by_writer.append((writer, session.keep_in_memory(memory_tables.distinct(rows))))
+        return former_records
 
-    def _former_of(self, table: str, file: KnownFile, known: TableRows) -> Iterator[Columns]:
-        entry = known.files.get(file.block.path)
+    def _find_former_places(self, table: str, file: KnownFile, table_rows: TableRows) -> Iterator[Columns]:
+        entry = table_rows.files.get(file.block.path)
         if entry is None or entry.length != file.block.length:
-            self._tables.missing(
+            self._tables.report_missing(
                 file, "no known run wrote it, and its table's metadata do not tell of it: which rows it took over is not known"
             )
             return
         if entry.first is None:
             if entry.is_rewrite is not False:
-                who = "a run that is not known put" if entry.is_rewrite else "a run that is not known wrote it, and may have put"
-                self._tables.missing(file, f"{who} rows of earlier files into it; its table does not number its rows")
+                cause = "a run that is not known put" if entry.is_rewrite else "a run that is not known wrote it, and may have put"
+                self._tables.report_missing(file, f"{cause} rows of earlier files into it; its table does not number its rows")
             return
-        places = self._tables.places(table, file)
+        places = self._tables.list_places(table, file)
         try:
-            rows = self._tables.numbers(known, entry, file, memory_tables.values(np.sort(places["row"])))
+            rows = self._tables.read_numbers(table_rows, entry, file, memory_tables.values(np.sort(places["row"])))
         except CANNOT as error:
-            self._tables.missing(file, f"no known run wrote it, and which of its rows earlier files had cannot be told: {error}")
+            self._tables.report_missing(file, f"no known run wrote it, and which of its rows earlier files had cannot be told: {error}")
             return
-        targets = self._targets(known, entry, file, rows)
+        targets = self._find_known_targets(table_rows, entry, file, rows)
         order = np.searchsorted(rows.rows, places["row"])
         order = np.minimum(order, max(len(rows.rows) - 1, 0))
-        met = (rows.rows[order] == places["row"]) & (targets["file"][order] >= 0) if len(rows.rows) else np.zeros(0, np.bool_)
-        if met.any():
-            chosen = order[met]
+        is_present = (rows.rows[order] == places["row"]) & (targets["file"][order] >= 0) if len(rows.rows) else np.zeros(0, np.bool_)
+        if is_present.any():
+            ordered_rows = order[is_present]
             yield {
-                "origin": places["origin"][met], "from_file": np.full(len(chosen), file.number, np.int64), "from_row": places["row"][met],
-                "file": targets["file"][chosen], "row": targets["row"][chosen],
+                "origin": places["origin"][is_present], "from_file": np.full(len(ordered_rows), file.number, np.int64),
+                "from_row": places["row"][is_present],
+                "file": targets["file"][ordered_rows], "row": targets["row"][ordered_rows],
             }  # fmt: skip
 
-    def _targets(self, known: TableRows, entry: TableFile, file: KnownFile, rows: RowNumbers) -> Columns:
-        """For each row the file of the session, and the place in it, where a known run wrote it; −1 where none did."""
-        places, listed = known.holders(rows.numbers)
+    def _find_known_targets(self, table_rows: TableRows, entry: TableFile, file: KnownFile, rows: RowNumbers) -> Columns:
+        """Return for each row the file and place where a known run wrote it, or −1."""
+        places, holders = table_rows.holders(rows.numbers)
         if (places < 0).any():  # snapshots have expired
-            known = self._tables.of_captures(file.dataset, known)
-            places, listed = known.holders(rows.numbers)
-        to = {"file": np.full(len(places), -1, np.int64), "row": np.full(len(places), -1, np.int64)}
-        met = {place: listed[place] for place in memory_tables.values(np.sort(places)).tolist() if place >= 0}
-        own = np.isin(places, [place for place, holder in met.items() if holder.path == entry.path])
-        if entry.is_rewrite and own.any():
-            self._tables.missing(file, NEW_NUMBERS)
-        new = {place: holder for place, holder in met.items() if holder.added < entry.added}
-        as_new = rows.versions == memory_tables.mapped(places, {place: holder.version for place, holder in new.items()})
-        written = self._tables.written(new, file.dataset)
-        in_known = np.isin(places, list(written))
-        left = ~own & ~(np.isin(places, list(new)) & as_new)  # others are in known files, or nobody known ever wrote them
-        self._search(known, entry, file, rows, left, to)
-        for place, number in written.items():
-            here = (places == place) & (to["file"] < 0)
-            to["file"][here], to["row"][here] = number, rows.numbers[here] - (new[place].first or 0)
-        if count := int((left & in_known).sum()):
+            table_rows = self._tables.add_captured_files(file.dataset, table_rows)
+            places, holders = table_rows.holders(rows.numbers)
+        targets = {"file": np.full(len(places), -1, np.int64), "row": np.full(len(places), -1, np.int64)}
+        known_holders = {place: holders[place] for place in memory_tables.values(np.sort(places)).tolist() if place >= 0}
+        is_own = np.isin(places, [place for place, holder in known_holders.items() if holder.path == entry.path])
+        if entry.is_rewrite and is_own.any():
+            self._tables.report_missing(file, NEW_NUMBERS)
+        new = {place: holder for place, holder in known_holders.items() if holder.added < entry.added}
+        has_new_version = rows.versions == memory_tables.mapped(places, {place: holder.version for place, holder in new.items()})
+        written_files = self._tables.find_written_files(new, file.dataset)
+        in_known = np.isin(places, list(written_files))
+        is_open = ~is_own & ~(
+            np.isin(places, list(new)) & has_new_version
+        )  # other rows are in known files, or no known run ever wrote them
+        self._search_candidates(table_rows, entry, file, rows, is_open, targets)
+        for place, number in written_files.items():
+            is_here = (places == place) & (targets["file"] < 0)
+            targets["file"][is_here], targets["row"][is_here] = number, rows.numbers[is_here] - (new[place].first or 0)
+        if count := int((is_open & in_known).sum()):
             reason = f"{count} of its records were changed since, by which run is not known: what else they are made of is missing"
-            self._tables.missing(file, reason)
-        if count := int((left & ~in_known).sum()):
-            self._tables.missing(
+            self._tables.report_missing(file, reason)
+        if count := int((is_open & ~in_known).sum()):
+            self._tables.report_missing(
                 file, f"what {count} of its records were before is not known: the metadata of its table do not tell any more"
             )
-        return to
+        return targets
 
-    def _search(self, known: TableRows, entry: TableFile, file: KnownFile, rows: RowNumbers, left: Mask, to: Columns) -> None:
-        """Find rows, number and version, in earlier files that known runs wrote; `left` are then those that are in none."""
-        if not left.any():
+    def _search_candidates(
+        self, table_rows: TableRows, entry: TableFile, file: KnownFile, rows: RowNumbers, is_open: Mask, targets: Columns
+    ) -> None:
+        """Search rows, by number and version, in earlier files that known runs wrote. Rows that are found leave `is_open`."""
+        if not is_open.any():
             return
-        candidates = known.before(entry, int(rows.versions[left].min()))
-        for place, number in sorted(self._tables.written(dict(enumerate(candidates)), file.dataset).items()):
-            asked = left.copy()
-            if not asked.any():
+        candidates = table_rows.before(entry, int(rows.versions[is_open].min()))
+        for place, number in sorted(self._tables.find_written_files(dict(enumerate(candidates)), file.dataset).items()):
+            is_searched = is_open.copy()
+            if not is_searched.any():
                 return
             try:
-                there = self._tables.numbers(known, candidates[place], self._session.files[number], None, rows.numbers[asked])
+                target_numbers = self._tables.read_numbers(
+                    table_rows, candidates[place], self._session.files[number], None, rows.numbers[is_searched]
+                )
             except CANNOT as error:
-                self._session.say(candidates[place].path, f"which rows it holds cannot be told: {error}", "missing")
+                self._session.report(candidates[place].path, f"which rows it holds cannot be told: {error}", "missing")
                 continue
-            versions = dict(zip(there.numbers.tolist(), there.versions.tolist(), strict=True))
-            found = asked & (rows.versions == memory_tables.mapped(rows.numbers, versions))
-            to["file"][found] = number
-            to["row"][found] = memory_tables.mapped(
-                rows.numbers[found], dict(zip(there.numbers.tolist(), there.rows.tolist(), strict=True))
+            versions = dict(zip(target_numbers.numbers.tolist(), target_numbers.versions.tolist(), strict=True))
+            is_found = is_searched & (rows.versions == memory_tables.mapped(rows.numbers, versions))
+            targets["file"][is_found] = number
+            targets["row"][is_found] = memory_tables.mapped(
+                rows.numbers[is_found], dict(zip(target_numbers.numbers.tolist(), target_numbers.rows.tolist(), strict=True))
             )
-            left &= ~found
+            is_open &= ~is_found

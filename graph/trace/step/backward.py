@@ -1,12 +1,12 @@
 """One step back: from records that a capture wrote to the records of its scans.
 
-The states of a step are sets of (origin, reference) at an operator; a boundary turns those of its operator into those of the
-operators below. `origin` is the record that a trace began with, carried along where pairs are asked for.
+The states of a step are sets of (origin, reference) at an operator. A boundary replaces the states of its operator by states of the
+operators below. `origin` is the record that a trace began with, for traces that ask for pairs.
 
-A witness carries C with each state. The rows of a window's frame carry what its function reads, and no more.
+In a witness, each state has C, the chosen columns. The rows of a window's frame only carry the columns that its function reads.
 
-For influence, windows that stand next to each other and do not read each other's results count as one (docs: semantics). So the rows
-of a frame are followed with a `skip` set: the windows below whose frames must not be opened for them. (In a witness C does that.)
+For influence, adjacent windows that do not read each other's results count as one (docs: semantics). Rows of a frame have a `skip` set: the
+windows below whose frames must not be opened for these rows. In a witness, C has this effect.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from headwater.graph.duck.memory_tables import distinct, taken
 from headwater.graph.records.tables import schema_of
 from headwater.graph.trace.plan import (
     WINDOWED,
+    Branches,
     Column,
-    Made,
     Needed,
-    branches,
-    limited,
-    listed,
-    names,
-    needs_of,
-    picked,
-    references,
+    find_needs,
+    format_columns,
+    list_branches,
+    list_names,
+    list_partitions,
+    list_references,
+    select_definitions,
 )
 from headwater.graph.trace.recompute.boundary_rows import BoundaryRows
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.step.collisions import say_collided
-from headwater.graph.trace.step.lookup import Lookup, of_groups
-from headwater.graph.trace.step.row_matches import MATCH, ROW, is_branch, matched
-from headwater.graph.trace.step.set_operations import is_set, on_side, sides
+from headwater.graph.trace.step.collisions import report_collisions
+from headwater.graph.trace.step.lookup import Lookup, select_group_rows
+from headwater.graph.trace.step.row_matches import MATCH, ROW, find_matches, is_branch
+from headwater.graph.trace.step.set_operations import is_set_operation, select_side, split_sides
 from headwater.graph.trace.step.windows import WindowRows
-from headwater.graph.trace.step.witness_rows import Chooser, aggregates
+from headwater.graph.trace.step.witness_rows import Chooser, list_aggregates
 
 Skip = frozenset[int]
 
-_BY_PLACE = frozenset({Behaviour.SOURCE, Behaviour.WINDOW})  # a reference to a row of these is a place; a negative one is none
+_BY_PLACE = frozenset({Behaviour.SOURCE, Behaviour.WINDOW})  # references to their rows are places; a negative reference names no row
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What a step reached: for each scan, and what is needed of it, queries `origin, ref` (of no rows, maybe); how many rows it knows."""
+class BackwardResult:
+    """The result of a step: queries `origin, ref` by scan and needed columns (maybe without rows), and the number of known rows."""
 
     scans: dict[tuple[int, Needed], list[str]]
     records: int
@@ -54,257 +54,271 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class _Carry:
-    """What goes down with references: C of a witness, as the inputs of the operator that they come from; or the windows to skip."""
+    """The values that a reference takes down: C of a witness, as the inputs of its operator, or the windows to skip."""
 
     inputs: Needed = None
     skip: Skip = frozenset()
-    made: Made = ()
+    branches: Branches = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _At:
-    """Where a set of references stands: at an operator, with what it must give, and the windows to skip."""
+class _State:
+    """The position of a set of references: an operator, the columns that it must provide, and the windows to skip."""
 
     operator: int
-    given: Needed
+    columns: Needed
     skip: Skip
 
 
 class Backward:
-    """A step through one capture. `columns` is C of a witness, as attributes; `towards` are the only operators to be followed."""
+    """A step through one capture. `columns` is C of a witness, as attributes; the step follows `goal_operators` only."""
 
-    def __init__(self, session: Session, capture: Capture, *, witness: bool, columns: Needed = None, towards: frozenset[int]) -> None:
+    def __init__(
+        self, session: Session, capture: Capture, *, witness: bool, columns: Needed = None, goal_operators: frozenset[int]
+    ) -> None:
         self._session = session
         self._capture = capture
         self._plan = capture.plan
         self._lookup = Lookup(session, capture)
         self._witness = witness
-        self._towards = towards
+        self._goal_operators = goal_operators
         root = self._plan.operators[capture.manifest.operators[0].id] if capture.manifest.operators else None
-        whole = witness and columns is None and root is not None and root.written
-        # Without a choice C is what the query wrote, which may need less than all that it read.
-        self._columns = frozenset(root.written) if whole and root is not None else columns
-        unknown = [operator for operator in self._plan.operators.values() if needs_of(operator, frozenset()) is None]
-        if witness and unknown and (columns is not None or any(map(self._plan.between_windows, unknown))):
-            session.say(unknown[0].op, "which columns it needs is not known; those of the whole row are traced", "superset")
-        self._states: dict[_At, list[str]] = {}
+        is_whole = witness and columns is None and root is not None and root.written
+        # Without requested columns, C is all columns that the query wrote.
+        self._columns = frozenset(root.written) if is_whole and root is not None else columns
+        opaque_operators = [operator for operator in self._plan.operators.values() if find_needs(operator, frozenset()) is None]
+        if witness and opaque_operators and (columns is not None or any(map(self._plan.between_windows, opaque_operators))):
+            session.report(opaque_operators[0].op, "which columns it needs is not known; those of the whole row are traced", "superset")
+        self._states: dict[_State, list[str]] = {}
 
-    def run(self, begin: str, places: Mapping[int, int]) -> Step:
-        """From a table `origin, file, row`; `places` maps a file of the session to its place among the capture's files."""
+    def run(self, begin: str, places: Mapping[int, int]) -> BackwardResult:
+        """Step back from a table `origin, file, row`. `places` maps a file of the session to its place among the capture's files."""
         sink = self._plan.sink
         if sink is None:
-            return Step({}, 0)
-        columns = references(sink)
-        rows = self._lookup.at_places(sink, begin, places, names([*columns, *branches(sink)]))
-        known, asked = self._session.count(rows), self._session.count(begin)
-        if known < asked:
-            self._session.say(
-                f"capture {self._capture.id}", f"it says nothing about {asked - known} of the {asked} records asked for", "missing"
+            return BackwardResult({}, 0)
+        columns = list_references(sink)
+        rows = self._lookup.find_at_places(sink, begin, places, list_names([*columns, *list_branches(sink)]))
+        row_count, start_count = self._session.count_rows(rows), self._session.count_rows(begin)
+        if row_count < start_count:
+            self._session.report(
+                f"capture {self._capture.id}",
+                f"it says nothing about {start_count - row_count} of the {start_count} records asked for",
+                "missing",
             )
         root = self._plan.operators[self._capture.manifest.operators[0].id]
-        self._spread_by_branch(rows, sink, root, _Carry(needs_of(root, self._columns)))
+        self._pass_down_by_branch(rows, sink, root, _Carry(find_needs(root, self._columns)))
         scans: dict[tuple[int, Needed], list[str]] = {}
         while self._states:
-            at = min(self._states, key=lambda at: (self._plan.order[at.operator], sorted(at.skip), sorted(at.given or ())))
-            operator, parts = self._plan.operators[at.operator], self._states.pop(at)
+            position = min(
+                self._states,
+                key=lambda position: (self._plan.order[position.operator], sorted(position.skip), sorted(position.columns or ())),
+            )
+            operator, parts = self._plan.operators[position.operator], self._states.pop(position)
             if operator.behaviour is Behaviour.SOURCE:
-                scans.setdefault((operator.id, at.given), []).extend(parts)
+                scans.setdefault((operator.id, position.columns), []).extend(parts)
                 continue
-            state = parts[0] if len(parts) == 1 else self._session.united(parts, ["origin", "ref"])
+            state = parts[0] if len(parts) == 1 else self._session.unite_columns(parts, ["origin", "ref"])
             if self._plan.match(operator) is not None:
-                self._match(operator, state, at)
+                self._step_match(operator, state, position)
             elif operator.behaviour is Behaviour.WINDOW:
-                self._window(operator, state, at)
+                self._step_window(operator, state, position)
             elif operator.behaviour is Behaviour.KEPT:
-                self._cached(operator, state, at)
+                self._step_cached(operator, state, position)
             else:
-                self._group(operator, state, at)
-        return Step(scans, known)
+                self._step_group(operator, state, position)
+        return BackwardResult(scans, row_count)
 
-    def _group(self, operator: Operator, state: str, at: _At) -> None:
-        boundary = self._boundary(operator)
+    def _step_group(self, operator: Operator, state: str, position: _State) -> None:
+        boundary = self._get_boundary(operator)
         if boundary is None:
             return
-        mixed = say_collided(self._session, self._capture, operator, state)
-        if is_set(operator):
-            for side in sides(self._plan, operator, boundary):
-                self._side(operator, boundary, state, side, mixed=mixed)
+        has_collisions = report_collisions(self._session, self._capture, operator, state)
+        if is_set_operation(operator):
+            for side in split_sides(self._plan, operator, boundary):
+                self._step_side(operator, boundary, state, side, has_collisions=has_collisions)
             return
-        columns, known = references(boundary), [*references(boundary), *branches(boundary)]
+        columns, columns_with_branches = list_references(boundary), [*list_references(boundary), *list_branches(boundary)]
         if not self._witness or operator.behaviour is not Behaviour.GROUP:
-            rows = self._lookup.named(boundary, state, names(columns), by="key")
-            self._say_lost(operator, rows)
-            self._spread(rows, columns, operator, _Carry(None, at.skip))
+            rows = self._lookup.find_rows(boundary, state, list_names(columns), by="key")
+            self._report_lost_groups(operator, rows)
+            self._pass_down(rows, columns, operator, _Carry(None, position.skip))
             return
-        outputs = picked(operator, at.given)
-        functions = aggregates([definition.expr for definition in outputs])
-        candidates = self._lookup.grouped(boundary, state, names(known))
-        self._say_lost(operator, candidates)
-        if not mixed and not operator.whole:
+        outputs = select_definitions(operator, position.columns)
+        functions = list_aggregates([definition.expr for definition in outputs])
+        candidates = self._lookup.find_groups(boundary, state, list_names(columns_with_branches))
+        self._report_lost_groups(operator, candidates)
+        if not has_collisions and not operator.whole:
             chooser = Chooser(self._session, self._capture, operator, columns)
             candidates = chooser.choose(candidates, functions, first_at_least=True, outputs=outputs)
             if chooser.unchosen is not None:
-                firsts = of_groups(self._session, state, chooser.unchosen, names(known))
-                self._spread_by_branch(firsts, boundary, operator, _Carry(needs_of(operator, frozenset())))
-        rows = of_groups(self._session, state, candidates, names(known))
-        self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given)))
+                firsts = select_group_rows(self._session, state, chooser.unchosen, list_names(columns_with_branches))
+                self._pass_down_by_branch(firsts, boundary, operator, _Carry(find_needs(operator, frozenset())))
+        rows = select_group_rows(self._session, state, candidates, list_names(columns_with_branches))
+        self._pass_down_by_branch(rows, boundary, operator, _Carry(find_needs(operator, position.columns)))
 
-    def _say_lost(self, operator: Operator, rows: str) -> None:
-        """A group has rows, unless all rows are one group; a window's row is there."""
-        if not self._session.count(rows) and (operator.keys or operator.behaviour is Behaviour.WINDOW):
-            self._session.say(operator.label, "the rows that are referred to were not recorded", "missing")
+    def _report_lost_groups(self, operator: Operator, rows: str) -> None:
+        """Report groups and window rows that are missing. Only a single group of all rows may be empty."""
+        if not self._session.count_rows(rows) and (operator.keys or operator.behaviour is Behaviour.WINDOW):
+            self._session.report(operator.label, "the rows that are referred to were not recorded", "missing")
 
-    def _side(self, operator: Operator, boundary: Boundary, state: str, columns: list[Column], *, mixed: bool) -> None:
-        """One side of INTERSECT ALL or EXCEPT ALL: all equal rows, in a witness the first."""
-        candidates = self._session.table(
-            f"SELECT g.key AS grp{listed('g', columns)} FROM (SELECT DISTINCT ref FROM {state}) s "
-            f"JOIN {self._session.rows(self._capture, boundary)} g ON g.key = s.ref WHERE {on_side('g', columns)}"
+    def _step_side(self, operator: Operator, boundary: Boundary, state: str, columns: list[Column], *, has_collisions: bool) -> None:
+        """Follow one side of INTERSECT ALL or EXCEPT ALL: all equal rows, in a witness the first."""
+        candidates = self._session.make_table(
+            f"SELECT g.key AS grp{format_columns('g', columns)} FROM (SELECT DISTINCT ref FROM {state}) s "
+            f"JOIN {self._session.query_rows(self._capture, boundary)} g ON g.key = s.ref WHERE {select_side('g', columns)}"
         )
-        if self._witness and not mixed:
+        if self._witness and not has_collisions:
             candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, [], first_at_least=True)
-        rows = of_groups(self._session, state, candidates, names(columns))
-        self._spread(rows, columns, operator, _Carry(needs_of(operator, frozenset())))
+        rows = select_group_rows(self._session, state, candidates, list_names(columns))
+        self._pass_down(rows, columns, operator, _Carry(find_needs(operator, frozenset())))
 
-    def _window(self, operator: Operator, state: str, at: _At) -> None:
-        boundary = self._boundary(operator)
+    def _step_window(self, operator: Operator, state: str, position: _State) -> None:
+        boundary = self._get_boundary(operator)
         if boundary is None:
             return
-        rows = self._named(state, boundary)
-        self._say_lost(operator, rows)
-        self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given), at.skip))
-        if operator.id in at.skip:
+        rows = self._query_named_rows(state, boundary)
+        self._report_lost_groups(operator, rows)
+        self._pass_down_by_branch(rows, boundary, operator, _Carry(find_needs(operator, position.columns), position.skip))
+        if operator.id in position.skip:
             return
-        skip = at.skip | self._plan.unread(operator)
+        skip = position.skip | self._plan.find_unread_windows(operator)
         if not self._witness:
-            self._spread(rows, limited(boundary), operator, _Carry(None, skip))
-        opened = WindowRows(self._session, self._capture, operator, boundary, rows)
-        for needed, reaches in opened.witness(picked(operator, at.given)) if self._witness else opened.influence():
-            carry = _Carry(needed) if self._witness else _Carry(None, skip)
-            opened.say_unread(reaches)
+            self._pass_down(rows, list_partitions(boundary), operator, _Carry(None, skip))
+        window_rows = WindowRows(self._session, self._capture, operator, boundary, rows)
+        for needed_columns, reaches in (
+            window_rows.list_witnesses(select_definitions(operator, position.columns)) if self._witness else window_rows.list_influences()
+        ):
+            carry = _Carry(needed_columns) if self._witness else _Carry(None, skip)
+            window_rows.report_unread(reaches)
             if self._witness and any(reach.reason for reach in reaches):
-                self._spread(rows, limited(boundary), operator, carry)  # all rows of the partition, those too that a limit dropped
-            if whole := [reach for reach in reaches if reach.choose is None]:
-                self._spread_by_branch(opened.frames(whole), boundary, operator, carry)
+                self._pass_down(
+                    rows, list_partitions(boundary), operator, carry
+                )  # all rows of the partition, also rows that a limit dropped
+            if whole_frames := [reach for reach in reaches if reach.choice is None]:
+                self._pass_down_by_branch(window_rows.query_frames(whole_frames), boundary, operator, carry)
             for reach in reaches:
-                if reach.choose is not None:
-                    self._spread_by_branch(opened.chosen(reach, reach.choose), boundary, operator, carry)
+                if reach.choice is not None:
+                    self._pass_down_by_branch(window_rows.choose_rows(reach, reach.choice), boundary, operator, carry)
 
-    def _named(self, state: str, boundary: Boundary) -> str:
-        """A table `origin, …` of the rows of a boundary that the references of a state name."""
-        return self._lookup.named(boundary, state, schema_of(boundary).names, by="ref")
+    def _query_named_rows(self, state: str, boundary: Boundary) -> str:
+        """Return a table `origin, …` of the rows of a boundary that the references of a state name."""
+        return self._lookup.find_rows(boundary, state, schema_of(boundary).names, by="ref")
 
-    def _cached(self, operator: Operator, state: str, at: _At) -> None:
-        """What a cached row was made of."""
-        boundary = self._boundary(operator)
+    def _step_cached(self, operator: Operator, state: str, position: _State) -> None:
+        """Follow the references of a cached row."""
+        boundary = self._get_boundary(operator)
         if boundary is not None:
-            rows = self._named(state, boundary)
-            if self._session.count(rows) < self._session.count(state):
-                self._session.say(operator.label, "some of the cached rows that are referred to were not recorded", "missing")
-            self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given), at.skip))
+            rows = self._query_named_rows(state, boundary)
+            if self._session.count_rows(rows) < self._session.count_rows(state):
+                self._session.report(operator.label, "some of the cached rows that are referred to were not recorded", "missing")
+            self._pass_down_by_branch(rows, boundary, operator, _Carry(find_needs(operator, position.columns), position.skip))
 
-    def _match(self, operator: Operator, state: str, at: _At) -> None:
-        """The rows that a semi-join found for a row (in a witness the first), or the row of a subquery."""
+    def _step_match(self, operator: Operator, state: str, position: _State) -> None:
+        """Follow the rows that a semi-join matched (in a witness the first), or the row of a subquery."""
         boundary, rows = self._plan.match(operator), self._plan.boundary(operator)
         if boundary is None:
-            self._session.say(operator.label, "its boundary is not in the capture", "missing")
+            self._session.report(operator.label, "its boundary is not in the capture", "missing")
             return
-        own = self._named(state, rows) if rows else state
+        own_rows = self._query_named_rows(state, rows) if rows else state
         if rows:
-            self._spread_by_branch(own, rows, operator, _Carry(needs_of(operator, at.given)))
-        columns, known = references(boundary), [*references(boundary), *branches(boundary)]
+            self._pass_down_by_branch(own_rows, rows, operator, _Carry(find_needs(operator, position.columns)))
+        columns, columns_with_branches = list_references(boundary), [*list_references(boundary), *list_branches(boundary)]
         if not columns or (
-            self._witness and at.given is not None and self._found_columns(operator) and not at.given & self._found_columns(operator)
+            self._witness
+            and position.columns is not None
+            and self._list_found_columns(operator)
+            and not position.columns & self._list_found_columns(operator)
         ):
             return
-        candidates = self._candidates(operator, boundary, own, filtered=rows is not None)
-        keys = f"(SELECT key AS ref FROM {own})" if rows else own
-        if not say_collided(self._session, self._capture, operator, keys) and self._witness:
+        candidates = self._query_candidates(operator, boundary, own_rows, filtered=rows is not None)
+        keys = f"(SELECT key AS ref FROM {own_rows})" if rows else own_rows
+        if not report_collisions(self._session, self._capture, operator, keys) and self._witness:
             candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, [], first_at_least=True)
-            if self._session.count(candidates) and is_branch(self._plan, operator) and not self._plan.knows_branches(operator):
+            if self._session.count_rows(candidates) and is_branch(self._plan, operator) and not self._plan.knows_branches(operator):
                 reason = "whether another branch of the condition held was not recorded; the first match is given"
-                self._session.say(operator.label, reason, "superset")
-        found = of_groups(self._session, state, candidates, names(known))
-        self._spread_by_branch(found, boundary, operator, _Carry(_read(operator, at.given)))
+                self._session.report(operator.label, reason, "superset")
+        matching_rows = select_group_rows(self._session, state, candidates, list_names(columns_with_branches))
+        self._pass_down_by_branch(matching_rows, boundary, operator, _Carry(_find_read_columns(operator, position.columns)))
 
-    def _candidates(self, operator: Operator, boundary: Boundary, rows: str, *, filtered: bool) -> str:
-        """A table `grp, <ref columns>` of the rows that match those of a table with references `ref`."""
-        columns = [*references(boundary), *branches(boundary)]
+    def _query_candidates(self, operator: Operator, boundary: Boundary, rows: str, *, filtered: bool) -> str:
+        """Return a table `grp, <ref columns>` of the rows that match the rows of a table with references `ref`."""
+        columns = [*list_references(boundary), *list_branches(boundary)]
         if not filtered:
-            return self._lookup.grouped(boundary, rows, names(columns))
-        matches = f"{BoundaryRows(self._session, self._capture, boundary).of_references(f'(SELECT key AS ref FROM {rows})')} {MATCH}"
-        unique = self._session.table(f"SELECT DISTINCT ON (ref) * FROM {rows}")
-        query = f"SELECT {ROW}.ref AS grp{listed(MATCH, columns)} FROM {unique} {ROW} JOIN {matches} ON "
-        return matched(self._session, self._capture, operator, lambda condition: self._session.table(query + condition))
+            return self._lookup.find_groups(boundary, rows, list_names(columns))
+        matches = f"{BoundaryRows(self._session, self._capture, boundary).find_by_references(f'(SELECT key AS ref FROM {rows})')} {MATCH}"
+        unique = self._session.make_table(f"SELECT DISTINCT ON (ref) * FROM {rows}")
+        query = f"SELECT {ROW}.ref AS grp{format_columns(MATCH, columns)} FROM {unique} {ROW} JOIN {matches} ON "
+        return find_matches(self._session, self._capture, operator, lambda condition: self._session.make_table(query + condition))
 
     @staticmethod
-    def _found_columns(operator: Operator) -> frozenset[int]:
-        """The columns that hold what a subquery or an existence join found; a semi-join has none, and is always needed."""
+    def _list_found_columns(operator: Operator) -> frozenset[int]:
+        """Return the columns with the result of a subquery or an existence join. A semi-join has none, and is always needed."""
         return frozenset(column.attr for column in operator.attributes)
 
-    def _spread_by_branch(self, rows: str, boundary: Boundary, above: Operator, carry: _Carry) -> None:
-        """Hand references on; of a witness, apart for each way in which rows were made, since each reads other columns or matches."""
-        columns, ways = references(boundary), branches(boundary)
+    def _pass_down_by_branch(self, rows: str, boundary: Boundary, upper_operator: Operator, carry: _Carry) -> None:
+        """Hand references on. In a witness, rows of different branches are handled separately, since they need different columns."""
+        columns, ways = list_references(boundary), list_branches(boundary)
         expands = all(self._plan.operators[way.operator].behaviour is Behaviour.BRANCHES for way in ways)
         if not self._witness or not ways or (carry.inputs is None and expands):
-            self._spread(rows, columns, above, carry)
+            self._pass_down(rows, columns, upper_operator, carry)
             return
-        rows = self._session.table(f"FROM {rows}") if rows.startswith("(") else rows
+        rows = self._session.make_table(f"FROM {rows}") if rows.startswith("(") else rows
         for numbers in self._session.database.execute(f"SELECT DISTINCT {', '.join(way.name for way in ways)} FROM {rows}").fetchall():
-            same = " AND ".join(f"{way.name} = {number}" for way, number in zip(ways, numbers, strict=True))
-            made = tuple((way.operator, number) for way, number in zip(ways, numbers, strict=True) if number >= 0)
-            self._spread(f"(FROM {rows} WHERE {same})", columns, above, _Carry(carry.inputs, carry.skip, made))
+            condition = " AND ".join(f"{way.name} = {number}" for way, number in zip(ways, numbers, strict=True))
+            row_branches = tuple((way.operator, number) for way, number in zip(ways, numbers, strict=True) if number >= 0)
+            self._pass_down(f"(FROM {rows} WHERE {condition})", columns, upper_operator, _Carry(carry.inputs, carry.skip, row_branches))
 
-    def _spread(self, rows: str, columns: Iterable[Column], above: Operator, carry: _Carry) -> None:
+    def _pass_down(self, rows: str, columns: Iterable[Column], upper_operator: Operator, carry: _Carry) -> None:
         """Hand the references in rows (a table or a query) on to the operators that they name."""
-        given = self._plan.carried(above, carry.inputs, carry.made) if self._witness else {}
-        followed = [column for column in columns if column.operator in self._towards]
-        if len(followed) > 1 and rows.startswith("("):
-            rows = self._session.table(f"FROM {rows}")
-        for column in followed:
-            operator, needed = self._plan.operators[column.operator], given.get(column.operator)
-            if operator.behaviour is Behaviour.MATCH and (operator.id, 1) in carry.made:
+        carried = self._plan.list_carried_columns(upper_operator, carry.inputs, carry.branches) if self._witness else {}
+        followed_columns = [column for column in columns if column.operator in self._goal_operators]
+        if len(followed_columns) > 1 and rows.startswith("("):
+            rows = self._session.make_table(f"FROM {rows}")
+        for column in followed_columns:
+            operator, operator_needs = self._plan.operators[column.operator], carried.get(column.operator)
+            if operator.behaviour is Behaviour.MATCH and (operator.id, 1) in carry.branches:
                 if self._plan.boundary(operator) is None:
                     continue  # the row needs none of its matches
-                needed = self._without_match(operator, needed)
-            table = self._referred(rows, column.name, operator)
-            if operator.behaviour is Behaviour.SOURCE or self._session.count(table):
+                operator_needs = self._remove_match(operator, operator_needs)
+            table = self._query_references(rows, column.name, operator)
+            if operator.behaviour is Behaviour.SOURCE or self._session.count_rows(table):
                 skip = carry.skip & self._plan.skippable(operator) if operator.behaviour in WINDOWED else frozenset()
-                self._states.setdefault(_At(operator.id, self._relevant(operator, needed), skip), []).append(table)
+                self._states.setdefault(_State(operator.id, self._keep_relevant(operator, operator_needs), skip), []).append(table)
 
-    def _referred(self, rows: str, column: str, operator: Operator) -> str:
-        """A table (or query) `origin, ref` of the references to an operator that a column of rows holds, each once."""
-        in_memory = self._session.columns(rows)
+    def _query_references(self, rows: str, column: str, operator: Operator) -> str:
+        """Return a table or query `origin, ref` of the references to an operator in a column of rows, each once."""
+        in_memory = self._session.get_columns(rows)
         if in_memory is not None:
             refs = in_memory[column]
-            present = refs >= 0 if operator.behaviour in _BY_PLACE else refs != NONE
-            return self._session.hold(distinct(taken({"origin": in_memory["origin"], "ref": refs}, present)))
-        kept = f"{column} >= 0" if operator.behaviour in _BY_PLACE else f"{column} <> {NONE}"
-        select = f"SELECT DISTINCT origin, {column} AS ref FROM {rows} WHERE {kept}"
-        # What goes no further in this step is read once more only, so it needs no table of its own.
-        return f"({select})" if operator.behaviour is Behaviour.SOURCE else self._session.table(select)
+            is_present = refs >= 0 if operator.behaviour in _BY_PLACE else refs != NONE
+            return self._session.keep_in_memory(distinct(taken({"origin": in_memory["origin"], "ref": refs}, is_present)))
+        condition = f"{column} >= 0" if operator.behaviour in _BY_PLACE else f"{column} <> {NONE}"
+        select = f"SELECT DISTINCT origin, {column} AS ref FROM {rows} WHERE {condition}"
+        # References that end here are read only once more, so they need no table.
+        return f"({select})" if operator.behaviour is Behaviour.SOURCE else self._session.make_table(select)
 
-    def _without_match(self, join: Operator, given: Needed) -> Needed:
-        """C of an existence join without the column that tells whether there is a match."""
-        if given is None:
-            left = list(self._plan.upstream(self._plan.children(join)[0]))
-            made = frozenset(definition.attr for one in left for definition in one.defines)
-            given = made | {column.attr for one in left for column in one.attributes}
-        return given - self._found_columns(join)
+    def _remove_match(self, join: Operator, columns: Needed) -> Needed:
+        """Remove from C the column of an existence join that says whether there is a match."""
+        if columns is None:
+            left_operators = list(self._plan.upstream(self._plan.children(join)[0]))
+            left_attributes = frozenset(definition.attr for left_operator in left_operators for definition in left_operator.defines)
+            columns = left_attributes | {column.attr for left_operator in left_operators for column in left_operator.attributes}
+        return columns - self._list_found_columns(join)
 
-    def _relevant(self, operator: Operator, given: Needed) -> Needed:
-        """C without the attributes of other operators, so that equal states are one."""
+    def _keep_relevant(self, operator: Operator, columns: Needed) -> Needed:
+        """Remove the attributes of other operators from C, so that equal states are one."""
         matched = operator.behaviour is Behaviour.MATCH and self._plan.boundary(operator) is not None
-        if given is None or operator.behaviour is Behaviour.WINDOW or matched:
-            return given
-        return given & {column.attr for column in operator.attributes} | given & {made.attr for made in operator.defines}
+        if columns is None or operator.behaviour is Behaviour.WINDOW or matched:
+            return columns
+        return columns & {column.attr for column in operator.attributes} | columns & {definition.attr for definition in operator.defines}
 
-    def _boundary(self, operator: Operator) -> Boundary | None:
+    def _get_boundary(self, operator: Operator) -> Boundary | None:
         boundary = self._plan.boundary(operator)
         if boundary is None:
-            self._session.say(operator.label, "its boundary is not in the capture", "missing")
+            self._session.report(operator.label, "its boundary is not in the capture", "missing")
         return boundary
 
 
-def _read(operator: Operator, given: Needed) -> Needed:
-    """What a semi-join reads of its right side; of a subquery, what is asked for."""
-    return needs_of(operator, frozenset() if operator.behaviour is Behaviour.MATCH else given)
+def _find_read_columns(operator: Operator, columns: Needed) -> Needed:
+    """Return the columns that a semi-join reads of its right side. For a subquery, these are the requested columns."""
+    return find_needs(operator, frozenset() if operator.behaviour is Behaviour.MATCH else columns)

@@ -1,7 +1,7 @@
 """One step forward: from records of a capture's scans to the records that it wrote. The inverse of an influence step back.
 
-Boundaries are passed from the scans up. For a window, the rows reached depend on whether its frame may be opened for them (see
-`backward`), so each is worked out once for every `skip` set that a window above asks with.
+Boundaries are passed from the scans up. The rows reached through a window depend on whether its frame may be opened for them (see
+`backward`). So each operator is computed once for every `skip` set that a window above uses.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from headwater.graph.associations import NONE, Boundary, Operator
-from headwater.graph.trace.plan import WINDOWED, Column, limited, references
+from headwater.graph.trace.plan import WINDOWED, Column, list_partitions, list_references
 from headwater.graph.trace.recompute.boundary_rows import BoundaryRows
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.step.backward import Skip
-from headwater.graph.trace.step.collisions import say_collided
-from headwater.graph.trace.step.frames import UNREAD, Reach, influence
-from headwater.graph.trace.step.row_matches import MATCH, ROW, matched
-from headwater.graph.trace.step.set_operations import is_set, sides
+from headwater.graph.trace.step.collisions import report_collisions
+from headwater.graph.trace.step.frames import UNREAD, FrameReach, find_influence
+from headwater.graph.trace.step.row_matches import MATCH, ROW, find_matches
+from headwater.graph.trace.step.set_operations import is_set_operation, split_sides
 
 
 class Forward:
@@ -26,91 +26,97 @@ class Forward:
         self._session = session
         self._capture = capture
         self._plan = capture.plan
-        self._reached: dict[tuple[int, Skip], str | None] = {(scan, frozenset()): table for scan, table in scans.items()}
+        self._reached_tables: dict[tuple[int, Skip], str | None] = {(scan, frozenset()): table for scan, table in scans.items()}
 
     def run(self) -> str | None:
-        """A table `origin, file, row` of what was written, `file` being an index into the capture's files; None: nothing was."""
+        """Return a table `origin, file, row` of written records. `file` is an index into the capture's files. None: nothing was written."""
         sink = self._plan.sink
-        return self._through(sink, ["file", "row"], frozenset()) if sink else None
+        return self._query_boundary(sink, ["file", "row"], frozenset()) if sink else None
 
-    def _at(self, operator: Operator, skip: Skip) -> str | None:
-        """The references to an operator's rows that are reached: a table `origin, ref`."""
-        kept = skip & self._plan.skippable(operator) if operator.behaviour in WINDOWED else frozenset()
-        key = (operator.id, kept)
-        if key not in self._reached:
+    def _reach_operator(self, operator: Operator, skip: Skip) -> str | None:
+        """Return the reached references to an operator's rows: a table `origin, ref`."""
+        kept_skip = skip & self._plan.skippable(operator) if operator.behaviour in WINDOWED else frozenset()
+        key = (operator.id, kept_skip)
+        if key not in self._reached_tables:
             boundary = self._plan.boundary(operator)
             if match := self._plan.match(operator):
-                self._reached[key] = self._matching(operator, match, boundary)
+                self._reached_tables[key] = self._reach_match(operator, match, boundary)
             elif boundary is None:
-                self._reached[key] = None
+                self._reached_tables[key] = None
             elif boundary.kind == "group":
-                self._reached[key] = self._say_collided(operator, self._through(boundary, ["key AS ref"], kept))
+                self._reached_tables[key] = self._report_collisions(operator, self._query_boundary(boundary, ["key AS ref"], kept_skip))
             elif boundary.kind == "rows":
-                self._reached[key] = self._through(boundary, ["ref"], kept)
+                self._reached_tables[key] = self._query_boundary(boundary, ["ref"], kept_skip)
             else:
-                self._reached[key] = self._window(operator, boundary, kept)
-        return self._reached[key]
+                self._reached_tables[key] = self._reach_window(operator, boundary, kept_skip)
+        return self._reached_tables[key]
 
-    def _window(self, operator: Operator, boundary: Boundary, skip: Skip) -> str | None:
-        own = self._through(boundary, ["ref"], skip)
+    def _reach_window(self, operator: Operator, boundary: Boundary, skip: Skip) -> str | None:
+        own_rows = self._query_boundary(boundary, ["ref"], skip)
         if operator.id in skip:
-            return own
-        unread = any(column.role == "total" for column in boundary.columns)
-        if unread and self._session.count(f"(SELECT 1 FROM {self._session.rows(self._capture, boundary)} WHERE size < total LIMIT 1)"):
-            self._session.say(operator.label, UNREAD, "missing")
-        skipped = skip | self._plan.unread(operator)
-        framed = self._through(boundary, ["ref", "begin"], skipped)
-        dropped = self._through(boundary, ["ref"], skipped, limited(boundary))
-        parts = [f"SELECT origin, ref FROM {table}" for table in (own, dropped) if table]
+            return own_rows
+        has_totals = any(column.role == "total" for column in boundary.columns)
+        if has_totals and self._session.count_rows(
+            f"(SELECT 1 FROM {self._session.query_rows(self._capture, boundary)} WHERE size < total LIMIT 1)"
+        ):
+            self._session.report(operator.label, UNREAD, "missing")
+        all_skipped = skip | self._plan.find_unread_windows(operator)
+        framed = self._query_boundary(boundary, ["ref", "begin"], all_skipped)
+        dropped_rows = self._query_boundary(boundary, ["ref"], all_skipped, list_partitions(boundary))
+        parts = [f"SELECT origin, ref FROM {table}" for table in (own_rows, dropped_rows) if table]
         if framed:
-            kept = {
+            reach_by_skip = {
                 f"{column.role.removeprefix('frame_')}{column.frame}" for column in boundary.columns if column.role.startswith("frame_")
             }
-            reaches = dict.fromkeys(influence(operator, definition, kept) for definition in operator.defines)
+            reaches = dict.fromkeys(find_influence(operator, definition, reach_by_skip) for definition in operator.defines)
             for reach in reaches:
                 if reach.reason:
-                    self._session.say(operator.label, reach.reason, "superset")
-                parts.append(self._reaching(boundary, framed, reach))
-        return self._session.table(" UNION ".join(parts)) if parts else None
+                    self._session.report(operator.label, reach.reason, "superset")
+                parts.append(self._query_window_rows(boundary, framed, reach))
+        return self._session.make_table(" UNION ".join(parts)) if parts else None
 
-    def _matching(self, operator: Operator, match: Boundary, rows: Boundary | None) -> str | None:
-        """What refers to a match that is reached; of a semi-join with a condition, its rows, on either side."""
+    def _reach_match(self, operator: Operator, match: Boundary, rows: Boundary | None) -> str | None:
+        """Return the references to a reached match. For a semi-join with a condition, return its rows on either side."""
         if rows is None:
-            reached = self._say_collided(operator, self._through(match, ["key AS ref"], frozenset()))
-            return self._session.table(f"FROM {reached} WHERE ref <> {NONE}") if reached else None
-        own = self._through(rows, ["ref"], frozenset())
-        parts = [f"SELECT origin, ref FROM {own}"] if own else []
-        if matches := self._through(match, ["*"], frozenset()):
-            self._say_collided(operator, f"(SELECT key AS ref FROM {matches})")
-            left = BoundaryRows(self._session, self._capture, rows).of_keys(matches)
-            query = f"SELECT {MATCH}.origin, {ROW}.ref FROM {matches} {MATCH} JOIN {left} {ROW} ON "
-            found = matched(self._session, self._capture, operator, lambda condition: self._session.table(query + condition))
-            parts.append(f"SELECT origin, ref FROM {found}")
-        return self._session.table(" UNION ".join(parts)) if parts else None
+            reached_keys = self._report_collisions(operator, self._query_boundary(match, ["key AS ref"], frozenset()))
+            return self._session.make_table(f"FROM {reached_keys} WHERE ref <> {NONE}") if reached_keys else None
+        own_rows = self._query_boundary(rows, ["ref"], frozenset())
+        parts = [f"SELECT origin, ref FROM {own_rows}"] if own_rows else []
+        if matches := self._query_boundary(match, ["*"], frozenset()):
+            self._report_collisions(operator, f"(SELECT key AS ref FROM {matches})")
+            left_rows = BoundaryRows(self._session, self._capture, rows).find_by_keys(matches)
+            query = f"SELECT {MATCH}.origin, {ROW}.ref FROM {matches} {MATCH} JOIN {left_rows} {ROW} ON "
+            matching_rows = find_matches(
+                self._session, self._capture, operator, lambda condition: self._session.make_table(query + condition)
+            )
+            parts.append(f"SELECT origin, ref FROM {matching_rows}")
+        return self._session.make_table(" UNION ".join(parts)) if parts else None
 
-    def _say_collided(self, operator: Operator, rows: str | None) -> str | None:
-        """Return the same rows; say so if a hash among their references is that of two keys."""
+    def _report_collisions(self, operator: Operator, rows: str | None) -> str | None:
+        """Return the same rows, and report a hash among their references that belongs to two keys."""
         if rows:
-            say_collided(self._session, self._capture, operator, rows)
+            report_collisions(self._session, self._capture, operator, rows)
         return rows
 
-    def _reaching(self, boundary: Boundary, framed: str, reach: Reach) -> str:
-        """The rows of the same partition whose range holds one of the rows reached."""
-        within = f"q.ref BETWEEN {reach.lo} AND {reach.hi}"
-        rows = self._session.rows(self._capture, boundary)
-        return f"SELECT q.origin, w.ref FROM {framed} q JOIN {rows} w ON w.begin = q.begin WHERE {within}"
+    def _query_window_rows(self, boundary: Boundary, framed: str, reach: FrameReach) -> str:
+        """Return the rows of the same partition whose frame contains a reached row."""
+        frame_condition = f"q.ref BETWEEN {reach.lo} AND {reach.hi}"
+        rows = self._session.query_rows(self._capture, boundary)
+        return f"SELECT q.origin, w.ref FROM {framed} q JOIN {rows} w ON w.begin = q.begin WHERE {frame_condition}"
 
-    def _through(self, boundary: Boundary, wanted: list[str], skip: Skip, by: Iterable[Column] | None = None) -> str | None:
-        """The rows of a boundary that refer to something reached, `by` some of its columns."""
-        columns = ", ".join(f"b.{name}" for name in wanted)
+    def _query_boundary(
+        self, boundary: Boundary, selected_columns: list[str], skip: Skip, by: Iterable[Column] | None = None
+    ) -> str | None:
+        """Return the rows of a boundary with a reached reference. `by` are the columns to search."""
+        columns = ", ".join(f"b.{name}" for name in selected_columns)
         parts = []
         operator = self._plan.operators[boundary.operator]
-        counted = references(boundary)
-        if is_set(operator):
-            counted = [column for side in sides(self._plan, operator, boundary) for column in side]
-        for column in counted if by is None else by:
-            table = self._at(self._plan.operators[column.operator], skip)
+        reference_columns = list_references(boundary)
+        if is_set_operation(operator):
+            reference_columns = [column for side in split_sides(self._plan, operator, boundary) for column in side]
+        for column in reference_columns if by is None else by:
+            table = self._reach_operator(self._plan.operators[column.operator], skip)
             if table is not None:
-                kept = BoundaryRows(self._session, self._capture, boundary).of_records(column, table)
-                parts.append(f"SELECT t.origin, {columns} FROM {kept} b JOIN {table} t ON t.ref = b.{column.name}")
-        return self._session.table(" UNION ".join(parts)) if parts else None
+                boundary_rows = BoundaryRows(self._session, self._capture, boundary).find_by_records(column, table)
+                parts.append(f"SELECT t.origin, {columns} FROM {boundary_rows} b JOIN {table} t ON t.ref = b.{column.name}")
+        return self._session.make_table(" UNION ".join(parts)) if parts else None

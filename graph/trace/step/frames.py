@@ -1,7 +1,7 @@
-"""What a window function reaches for each row, as a range of references within the row's partition (see `graph.records.tables`).
+"""The rows that a window function reaches for each row, as a range of references within the row's partition.
 
-Rows of a partition have consecutive references in the window's order, so a frame is `lo … hi`, in SQL over a row `w` of the kept
-table. Backward and forward steps share these ranges, so they are inverse by construction.
+Rows of a partition have consecutive references in the window's order (see `graph.records.tables`). So a frame is `lo … hi`, in SQL over a
+row `w` of the kept table. Backward and forward steps share these ranges, so they are inverse by construction.
 """
 
 from __future__ import annotations
@@ -19,93 +19,97 @@ _OFFSET = frozenset({"lag", "lead"})
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """Rows `lo … hi` of the partition. `reason` says why that may be too many; the aggregate `choose` takes only some of them.
+class FrameReach:
+    """Rows `lo … hi` of the partition. `reason` says why these may be too many; the aggregate `choice` takes only some of them.
 
-    `beyond` holds where, of a partition that was not read to its end, more rows than those recorded may belong to it.
+    `outside_condition` is true if the partition was not read to its end, and unread rows may belong to the frame.
     """
 
     lo: str
     hi: str
     reason: str | None = None
-    choose: Expression | None = None
-    beyond: str | None = None
+    choice: Expression | None = None
+    outside_condition: str | None = None
 
     @property
     def unread(self) -> str:
-        """A condition on a row of whose partition rows were left unread: the range goes beyond those that were read."""
-        return self.beyond or f"{self.hi.replace('w.size', 'w.total')} > {LAST}"
+        """A condition on a row: its range extends beyond the rows of its partition that were read."""
+        return self.outside_condition or f"{self.hi.replace('w.size', 'w.total')} > {LAST}"
 
 
-WHOLE = Reach(FIRST, LAST)
+WHOLE = FrameReach(FIRST, LAST)
 
 
-def influence(window: Operator, definition: Definition, columns: Collection[str]) -> Reach:
-    """The rows that had a part in one result of a window. `columns` are those of the kept table."""
-    function = function_of(definition.expr)
+def find_influence(window: Operator, definition: Definition, columns: Collection[str]) -> FrameReach:
+    """Return the rows that had a part in one result of a window. `columns` are the columns of the kept table."""
+    function = find_function(definition.expr)
     if function.fn in _RANKING:
         return WHOLE
     if function.fn in _OFFSET:
-        return _offset(window, definition, function)
-    return _frame(window, definition, columns)
+        return _read_offset(window, definition, function)
+    return _read_frame(window, definition, columns)
 
 
-def witness(window: Operator, definition: Definition, columns: Collection[str]) -> Reach:
-    """The rows that suffice for one result of a window; with `choose`, those that the function takes among them."""
-    function = function_of(definition.expr)
+def find_witness(window: Operator, definition: Definition, columns: Collection[str]) -> FrameReach:
+    """Return the rows that suffice for one result of a window. With `choice`, the function takes some of them."""
+    function = find_function(definition.expr)
     if function.fn == "row_number":
-        return Reach(FIRST, "w.ref")
+        return FrameReach(FIRST, "w.ref")
     if function.fn in {"rank", "dense_rank"}:
-        peers = next((f"end{index}" for index, frame in enumerate(window.frames) if _until_peers(frame) and f"end{index}" in columns), None)
+        peers = next(
+            (f"end{index}" for index, frame in enumerate(window.frames) if _extend_to_peers(frame) and f"end{index}" in columns), None
+        )
         if peers is not None:
-            return Reach(FIRST, f"(w.begin + w.{peers} - 1)")
+            return FrameReach(FIRST, f"(w.begin + w.{peers} - 1)")
         if "peers" in columns:
-            return Reach(FIRST, "(w.begin + w.peers - 1)", beyond="w.peers = w.size")  # whether more peers follow was not read
-        return Reach(FIRST, LAST, f"the peers of {function.text} were not recorded; all rows of the partition are given")
+            return FrameReach(FIRST, "(w.begin + w.peers - 1)", outside_condition="w.peers = w.size")  # more peers may follow, unread
+        return FrameReach(FIRST, LAST, f"the peers of {function.text} were not recorded; all rows of the partition are given")
     if function.fn in _RANKING | _OFFSET:
-        return influence(window, definition, columns)
-    frame = _frame(window, definition, columns)
+        return find_influence(window, definition, columns)
+    frame = _read_frame(window, definition, columns)
     if _ignores_nulls(function) and function.fn in {"first", "first_value", "last", "last_value", "nth_value", "any_value"}:
-        return Reach(
+        return FrameReach(
             frame.lo, frame.hi, frame.reason or f"which row {function.text} took was not recorded; all rows of the frame are given"
         )
-    return _chosen(function, frame)
+    return _choose_row(function, frame)
 
 
-def _chosen(function: Expression, frame: Reach) -> Reach:
-    """Of a frame whose order is known, the row that a function takes by its place; else all, to choose from by value."""
+def _choose_row(function: Expression, frame: FrameReach) -> FrameReach:
+    """Return the row that a function takes by its place in a frame with a known order. Otherwise return all, to choose by value."""
     if function.fn in {"first", "first_value", "any_value"}:
-        return Reach(frame.lo, f"least({frame.lo}, {frame.hi})", frame.reason)
+        return FrameReach(frame.lo, f"least({frame.lo}, {frame.hi})", frame.reason)
     if function.fn in {"last", "last_value"}:
-        return Reach(f"greatest({frame.lo}, {frame.hi})", frame.hi, frame.reason)
+        return FrameReach(f"greatest({frame.lo}, {frame.hi})", frame.hi, frame.reason)
     if function.fn == "nth_value":
-        number = _integer(function.args[1]) if len(function.args) > 1 else None
-        if number is None:  # left out of the manifest, as literals beside columns of a secret's name are
-            return Reach(frame.lo, frame.hi, frame.reason or f"which row {function.text} took is not told; all rows of the frame are given")
-        return Reach(frame.lo, f"least({frame.hi}, {frame.lo} + {number - 1})", frame.reason)
-    return Reach(frame.lo, frame.hi, frame.reason, function if function.aggregate else None)
+        number = _read_integer(function.args[1]) if len(function.args) > 1 else None
+        if number is None:  # the manifest omits literals that are compared with columns with a secret's name
+            return FrameReach(
+                frame.lo, frame.hi, frame.reason or f"which row {function.text} took is not told; all rows of the frame are given"
+            )
+        return FrameReach(frame.lo, f"least({frame.hi}, {frame.lo} + {number - 1})", frame.reason)
+    return FrameReach(frame.lo, frame.hi, frame.reason, function if function.aggregate else None)
 
 
-def function_of(expression: Expression) -> Expression:
-    """The window function of a definition: the outermost part that is one."""
+def find_function(expression: Expression) -> Expression:
+    """Return the window function of a definition: its outermost part that is one."""
     for part in expression.walk():
         if part.aggregate or part.fn in _RANKING | _OFFSET or part.fn in {"nth_value", "first_value", "last_value"}:
             return part
     return expression
 
 
-def _offset(window: Operator, definition: Definition, function: Expression) -> Reach:
-    """Of lag and lead Spark states the row that they refer to as a frame of that one row, which has the sign right."""
+def _read_offset(window: Operator, definition: Definition, function: Expression) -> FrameReach:
+    """Return the row of lag or lead. Spark states it as a frame of one row, with the right sign."""
     frame = window.frames[definition.frame] if definition.frame is not None and 0 <= definition.frame < len(window.frames) else None
     if frame is None or not isinstance(frame.start, int) or frame.start != frame.end or _ignores_nulls(function):
-        return Reach(FIRST, LAST, f"which row {function.text} refers to was not recorded; all rows of the partition are given")
+        return FrameReach(FIRST, LAST, f"which row {function.text} refers to was not recorded; all rows of the partition are given")
     if frame.start <= 0:
-        return Reach(f"if(w.ref - {-frame.start} < {FIRST}, w.ref, w.ref - {-frame.start})", "w.ref")
-    unread = f"w.ref + {frame.start} BETWEEN {LAST} + 1 AND {LAST.replace('w.size', 'w.total')}"
-    return Reach("w.ref", f"if(w.ref + {frame.start} > {LAST}, w.ref, w.ref + {frame.start})", beyond=unread)
+        return FrameReach(f"if(w.ref - {-frame.start} < {FIRST}, w.ref, w.ref - {-frame.start})", "w.ref")
+    missing_condition = f"w.ref + {frame.start} BETWEEN {LAST} + 1 AND {LAST.replace('w.size', 'w.total')}"
+    return FrameReach("w.ref", f"if(w.ref + {frame.start} > {LAST}, w.ref, w.ref + {frame.start})", outside_condition=missing_condition)
 
 
-def _frame(window: Operator, definition: Definition, columns: Collection[str]) -> Reach:
+def _read_frame(window: Operator, definition: Definition, columns: Collection[str]) -> FrameReach:
     index = definition.frame
     if index is None or not 0 <= index < len(window.frames):
         return WHOLE
@@ -115,20 +119,20 @@ def _frame(window: Operator, definition: Definition, columns: Collection[str]) -
     if frame.unit == "rows" and not isinstance(frame.start, str) and not isinstance(frame.end, str):
         lo = FIRST if frame.start is None else f"greatest({FIRST}, w.ref + ({frame.start:d}))"
         hi = LAST if frame.end is None else f"least({LAST}, w.ref + ({frame.end:d}))"
-        return Reach(lo, hi)
+        return FrameReach(lo, hi)
     end, size = f"end{index}", f"size{index}"
     if (end in columns or frame.end is None) and (size in columns or frame.start is None):
         hi = f"(w.begin + w.{end} - 1)" if end in columns else LAST
         lo = FIRST if frame.start is None else f"({hi} - w.{size} + 1)"
-        return Reach(lo, hi)
-    return Reach(FIRST, LAST, f"the frame of {definition.name} was not recorded; all rows of the partition are given")
+        return FrameReach(lo, hi)
+    return FrameReach(FIRST, LAST, f"the frame of {definition.name} was not recorded; all rows of the partition are given")
 
 
-def _until_peers(frame: Frame) -> bool:
+def _extend_to_peers(frame: Frame) -> bool:
     return frame.unit == "range" and frame.start is None and frame.end in (0, "0", "current row", "currentrow")
 
 
-def _integer(expression: Expression) -> int | None:
+def _read_integer(expression: Expression) -> int | None:
     sign = 1
     while expression.fn in {"-", "negative", "unaryminus", "cast"} and len(expression.args) == 1:
         sign = sign if expression.fn == "cast" else -sign

@@ -1,7 +1,7 @@
-"""Which recorded rows a semi-join, an existence join or a scalar subquery refers to.
+"""Finds the recorded rows that a semi-join, an existence join or a scalar subquery refers to.
 
-A row refers to the rows of equal key. Where a condition beyond the key decides too, its values were recorded on both sides, and it
-is checked again here, in DuckDB; where it cannot be, all rows of equal key are given, and the answer says so.
+A row refers to the rows of equal key. If a condition in addition to the key decides too, its values were recorded on both sides. DuckDB
+checks the condition again here. If that is not possible, all rows of equal key are returned, and the answer says so.
 """
 
 from __future__ import annotations
@@ -18,46 +18,49 @@ from headwater.graph.trace.translate import Translator
 
 _BRANCHES = frozenset({"||", "or", "if", "case", "casewhen", "case_when", "coalesce"})
 ROW, MATCH = "l", "m"  # the aliases of a row of the semi-join and of a row that may match it
-_KEYS = f"{ROW}.key = {MATCH}.key AND {ROW}.key <> {NONE}"  # a key that is null matches nothing
+_KEYS = f"{ROW}.key = {MATCH}.key AND {ROW}.key <> {NONE}"  # a null key matches nothing
 
 
-def matched(session: Session, capture: Capture, operator: Operator, make: Callable[[str], str]) -> str:
+def find_matches(session: Session, capture: Capture, operator: Operator, make: Callable[[str], str]) -> str:
     """Call `make` with the join condition, SQL over the kept tables `l` (rows of the semi-join) and `m` (its right side)."""
     try:
-        return make(_condition(session, capture.plan, operator))
+        return make(_check_condition(session, capture.plan, operator))
     except Untranslatable as reason:
-        _superset(session, operator, str(reason))
+        _report_superset(session, operator, str(reason))
     except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.BinderException) as error:
-        _superset(session, operator, str(error))
+        _report_superset(session, operator, str(error))
     return make(_KEYS)
 
 
 def is_branch(plan: Plan, operator: Operator) -> bool:
-    """Whether an existence join is part of an OR or a CASE, so that a row may need no match of it."""
+    """Return whether an existence join is part of an OR or a CASE. A row then may need no match."""
     if operator.behaviour is not Behaviour.MATCH:
-        return False  # a scalar subquery had a part wherever it stands
-    found = {column.attr for column in operator.attributes}
-    made = (definition.expr for other in plan.operators.values() for definition in other.defines)
-    read = [*made, *(other.condition for other in plan.operators.values() if other.condition is not None)]
-    return any(part.fn in _BRANCHES and found & part.attrs for expression in read for part in expression.walk())
+        return False  # a scalar subquery always has a part in the row
+    attributes = {column.attr for column in operator.attributes}
+    defining_expressions = (definition.expr for other_operator in plan.operators.values() for definition in other_operator.defines)
+    read_expressions = [
+        *defining_expressions,
+        *(other_operator.condition for other_operator in plan.operators.values() if other_operator.condition is not None),
+    ]
+    return any(part.fn in _BRANCHES and attributes & part.attrs for expression in read_expressions for part in expression.walk())
 
 
-def _superset(session: Session, operator: Operator, reason: str) -> None:
-    session.say(operator.label, f"which rows of equal keys match cannot be told: {reason}; all are given", "superset")
+def _report_superset(session: Session, operator: Operator, reason: str) -> None:
+    session.report(operator.label, f"which rows of equal keys match cannot be told: {reason}; all are given", "superset")
 
 
-def _condition(session: Session, plan: Plan, operator: Operator) -> str:
+def _check_condition(session: Session, plan: Plan, operator: Operator) -> str:
     rows, matches = plan.boundary(operator), plan.match(operator)
     if rows is None or matches is None or rows.compared is None:
         raise Untranslatable("its values were not recorded")
-    session.needs_values(f"Matching rows of {operator.label} by their values")
+    session.require_values(f"Matching rows of {operator.label} by their values")
     types = {part.attr: part.type for part in rows.compared.walk() if part.fn == "attr"}
-    values = _values(rows, ROW, types) | _values(matches, MATCH, types)
-    return f"{_KEYS} AND {_Recorded(plan, values).sql(rows.compared, operator)}"
+    values = _read_values(rows, ROW, types) | _read_values(matches, MATCH, types)
+    return f"{_KEYS} AND {_RecordedTranslator(plan, values).translate(rows.compared, operator)}"
 
 
-def _values(boundary: Boundary, alias: str, types: Mapping[int | None, str | None]) -> dict[int, str]:
-    """The recorded values of one side, by attribute."""
+def _read_values(boundary: Boundary, alias: str, types: Mapping[int | None, str | None]) -> dict[int, str]:
+    """Return the recorded values of one side, by attribute."""
     attributes = [column.attr for column in boundary.columns if column.role == "value"]
     return {
         attr: f"(CASE WHEN ({alias}.nulls >> {place}) & 1 = 0 THEN {decoded(f'{alias}.v{place}', types.get(attr))} END)"
@@ -66,14 +69,14 @@ def _values(boundary: Boundary, alias: str, types: Mapping[int | None, str | Non
     }
 
 
-class _Recorded(Translator):
+class _RecordedTranslator(Translator):
     """A translator whose attributes are recorded values."""
 
     def __init__(self, plan: Plan, values: Mapping[int, str]) -> None:
         super().__init__(plan, {})
         self._values = values
 
-    def _attribute(self, attr: int, operator: Operator, asked: Expression) -> str:
+    def _translate_attribute(self, attr: int, operator: Operator, expression: Expression) -> str:
         if attr not in self._values:
-            return super()._attribute(attr, operator, asked)
+            return super()._translate_attribute(attr, operator, expression)
         return self._values[attr]

@@ -1,7 +1,8 @@
 """INTERSECT ALL and EXCEPT ALL, which Spark runs as an aggregate over a union of both sides.
 
-The aggregate counts; that is not the lineage. An intersection's row comes from all equal rows of both sides, in a witness from the first
-of each; a difference's row from those of the left, in a witness from the first: the right side is an absence.
+The aggregate only counts, so it is not the lineage. A row of an intersection comes from all equal rows of both sides, in a witness from the
+first of each side. A row of a difference comes from the equal rows of the left side, in a witness from the first. The right side is an
+absence.
 """
 
 from __future__ import annotations
@@ -9,27 +10,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headwater.graph.associations import NONE, Behaviour, Boundary, Operator
-from headwater.graph.trace.plan import Column, Plan, references
+from headwater.graph.trace.plan import Column, Plan, list_references
 
 INTERSECT, EXCEPT = "intersect all", "except all"
 
 
-def is_set(operator: Operator) -> bool:
-    """Whether an aggregate stands for a set operation."""
+def is_set_operation(operator: Operator) -> bool:
+    """Return whether an aggregate is a set operation."""
     return operator.behaviour is Behaviour.GROUP and operator.how in {INTERSECT, EXCEPT}
 
 
-def sides(plan: Plan, operator: Operator, boundary: Boundary) -> list[list[Column]]:
-    """The reference columns of each side that belongs to the lineage, by the branches of the union below."""
-    union = next((one for one in plan.upstream(operator) if one.behaviour is Behaviour.UNION), None)
-    columns = references(boundary)
+def split_sides(plan: Plan, operator: Operator, boundary: Boundary) -> list[list[Column]]:
+    """Return the reference columns of each side that belongs to the lineage, by the branches of the union below."""
+    union = next((upper_operator for upper_operator in plan.upstream(operator) if upper_operator.behaviour is Behaviour.UNION), None)
+    columns = list_references(boundary)
     if union is None:
         return [columns]
-    branches = [{one.id for one in plan.upstream(child)} for child in plan.children(union)]
-    listed = [[column for column in columns if column.operator in branch] for branch in branches]
-    return listed[:1] if operator.how == EXCEPT else listed
+    branches = [{upper_operator.id for upper_operator in plan.upstream(child)} for child in plan.children(union)]
+    columns_by_branch = [[column for column in columns if column.operator in branch] for branch in branches]
+    return columns_by_branch[:1] if operator.how == EXCEPT else columns_by_branch
 
 
-def on_side(alias: str, columns: Sequence[Column]) -> str:
-    """SQL that is true for the rows of a side."""
+def select_side(alias: str, columns: Sequence[Column]) -> str:
+    """Return SQL that is true for the rows of a side."""
     return " OR ".join(f"{alias}.{column.name} <> {NONE}" for column in columns) or "false"

@@ -35,7 +35,7 @@ with atheris.instrument_imports(include=["headwater"]):
     from headwater.graph.records.decode import decode
     from headwater.graph.storage.addresses import address_of
     from headwater.graph.storage.settings import read_roots
-    from headwater.graph.trace.predicate import checked, mentioned
+    from headwater.graph.trace.predicate import check_predicate, list_column_names
 
 from tests.backend.harm.sound import EVENT, MANIFEST, PROV, PROVN, SEGMENT, TURTLE, XML
 
@@ -107,8 +107,8 @@ def _events(data: bytes) -> None:
 
 
 def _predicate(database: Database, where: str) -> None:
-    checked(database, where)
-    mentioned(database, where)
+    check_predicate(database, where)
+    list_column_names(database, where)
 
 
 def _place(text: str) -> None:

@@ -39,7 +39,7 @@ from headwater.graph.model.declaration import Declaration
 from headwater.graph.model.instants import instant_of
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.records.decode import decode
-from headwater.graph.trace.predicate import checked, explained, mentioned
+from headwater.graph.trace.predicate import check_predicate, explain_error, list_column_names
 from headwater.spark_listener.registry import Program, Registry
 from tests.backend.harm.drawn import TEXTS, VALUES, bodies, damaged, documents
 from tests.backend.harm.sound import DECLARATION, EVENT, MANIFEST, PROV, PROVN, SEGMENT, TURTLE, XML
@@ -158,12 +158,12 @@ _WORDS = st.sampled_from([*_SQL.split(), "\n", "\0", "\ud800", ""])
 @example("origin = '\ud800'")
 def test_predicates_are_taken_or_refused_and_what_is_taken_ends(database: Database, where: str) -> None:
     def ask() -> None:
-        condition = checked(database, where)
-        mentioned(database, where)
+        condition = check_predicate(database, where)
+        list_column_names(database, where)
         try:
             database.execute(f"SELECT origin FROM t WHERE {condition}").fetchall()
         except duckdb.Error as error:
-            raise explained(error, where, ["origin", "wind", "month"]) from error
+            raise explain_error(error, where, ["origin", "wind", "month"]) from error
 
     _ends(ask)
     assert database.execute("SELECT count(*) FROM t").fetchall() == [(1,)]

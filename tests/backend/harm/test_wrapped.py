@@ -23,7 +23,7 @@ from headwater.graph.model import GraphBatch, Node, NodeKind, Stamp, node_id
 from headwater.graph.records.roots import DataRoots
 from headwater.graph.storage.addresses import address_of
 from headwater.graph.stores import open_store
-from headwater.graph.trace.predicate import checked
+from headwater.graph.trace.predicate import check_predicate
 from tests.backend.harm.payloads import Targets, payloads
 from tests.backend.harm.test_injected import _Listener
 
@@ -79,11 +79,11 @@ def test_no_predicate_is_more_than_a_condition(texts: list[str], around: Path) -
         database = Database(connection)
         taken = 0
         for text in texts:
-            if _is_refused(lambda text=text: checked(database, text)):  # type: ignore[misc]
+            if _is_refused(lambda text=text: check_predicate(database, text)):  # type: ignore[misc]
                 continue
             taken += 1
             try:
-                found = connection.execute(f"SELECT origin, wind FROM t WHERE {checked(database, text)}").fetchall()
+                found = connection.execute(f"SELECT origin, wind FROM t WHERE {check_predicate(database, text)}").fetchall()
             except duckdb.Error:
                 continue  # a column that is not there, a text that is no number
             assert found in ([], [("EWR", 1.0)]), text

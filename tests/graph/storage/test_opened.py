@@ -13,7 +13,7 @@ import pytest
 from headwater.errors import SourceChangedError
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.storage import LocalFile, OpenedFiles, open_resolved
-from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.tracer import get_tracer
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_question_during_which_a_file_is_written_is_not_answered(tmp_path: Pat
     store = AssociationStore(tmp_path / "associations", sources=ANYWHERE)
 
     def ask(*, excused: bool) -> str:
-        with tracer_of(store).session("default") as session:
+        with get_tracer(store).session("default") as session:
             _, stored = session.look.file(str(file))
             content = bytes(stored.content())
             file.write_bytes(content + b"!")

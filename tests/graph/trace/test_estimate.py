@@ -14,10 +14,10 @@ from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.records import lists as lists_module
 from headwater.graph.trace import TraceRequest, trace
 from headwater.graph.trace.datasets import find_dataset
-from headwater.graph.trace.engine import _chosen
+from headwater.graph.trace.engine import _select_records
 from headwater.graph.trace.estimate import expected_rows
-from headwater.graph.trace.paths_between import towards_of
-from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.paths_between import datasets_towards
+from headwater.graph.trace.tracer import get_tracer
 from tests.graph.jobs import TENANT
 from tests.graph.trace.pipeline import build
 
@@ -37,12 +37,12 @@ def pipeline(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 async def expected(store: AssociationStore, dataset: Path, *, enough: int = _WITHOUT_END, to: Path | None = None, **asked: Any) -> int:
     request = TraceRequest(dataset=str(dataset), **{"where": "true", **asked})
-    with tracer_of(store).session(TENANT) as session:
+    with get_tracer(store).session(TENANT) as session:
         found = await find_dataset(session, None, request.dataset)
         target = (await find_dataset(session, None, str(to))).id if to else None
-        towards = await towards_of(session, None, found.id, target, forward=request.forward) if target else None
-        begin, _ = _chosen(session, found, request, each=False)
-        return expected_rows(session, begin, forward=request.forward, towards=towards, enough=enough)
+        towards = await datasets_towards(session, None, found.id, target, forward=request.forward) if target else None
+        begin, _ = _select_records(session, found, request, by_origin=False)
+        return expected_rows(session, begin, forward=request.forward, goal_datasets=towards, row_limit=enough)
 
 
 def kept(store: AssociationStore, *jobs: str) -> int:
@@ -90,10 +90,10 @@ async def test_a_trace_goes_elsewhere_by_its_size_alone(pipeline) -> None:
     store, root = pipeline
     request = TraceRequest(dataset=str(root / "enriched"), where="true")
     here = await trace(None, store, TENANT, request)
-    small = await trace(None, store, TENANT, request, elsewhere=refusing_large, larger_than=1_000)
+    small = await trace(None, store, TENANT, request, session_factory=refusing_large, larger_than=1_000)
     assert (small.records, small.exact) == (here.records, here.exact)
     with pytest.raises(LargeTraceError, match=r"expected to look at [\d,]+ rows"):
-        await trace(None, store, TENANT, request, elsewhere=refusing_large, larger_than=9)
+        await trace(None, store, TENANT, request, session_factory=refusing_large, larger_than=9)
 
 
 async def test_what_an_earlier_release_kept_of_many_files_is_counted_by_its_manifest(pipeline) -> None:

@@ -18,9 +18,9 @@ from pyspark.sql import SparkSession
 from headwater.errors import DamagedError, UnsupportedError
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
-from headwater.graph.trace.on_spark.connection import NotOnSparkError, SparkConnection, gives_the_same, spark_sql
+from headwater.graph.trace.on_spark.connection import NotOnSparkError, SparkConnection, shares_files, spark_sql
 from headwater.graph.trace.on_spark.errors import SparkJobError
-from headwater.graph.trace.on_spark.walk import WalkOnSpark, walking
+from headwater.graph.trace.on_spark.walk import WalkOnSpark, open_spark_session
 from tests.backend.cli.command import headwater
 from tests.captured import capture_pipeline
 from tests.graph.jobs import TENANT
@@ -92,10 +92,12 @@ async def test_a_trace_on_spark_has_the_same_answer(spark, pipeline, monkeypatch
         asked = {**asked, "to": str(root / asked["to"])}
     request = TraceRequest(**{"dataset": str(root / dataset), "values": False, **asked})
     made: list[str] = []
-    real = WalkOnSpark.table
+    real = WalkOnSpark.make_table
     monkeypatch.setattr(WalkOnSpark, "table", lambda self, select, parameters=None: made.append(select) or real(self, select, parameters))
     met: list[str] = []
-    answer = await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark), few=few, say=met.append))
+    answer = await trace(
+        None, store, TENANT, request, session_factory=partial(open_spark_session, SparkConnection(spark), few_rows=few, say=met.append)
+    )
     assert told(answer) == told(await trace(None, store, TENANT, request))
     assert made or case == "nothing"  # of Spark: the walk is not this process's
     assert len(met) >= len(answer.path)
@@ -107,7 +109,7 @@ async def test_what_needs_values_on_the_way_is_refused_by_name(spark, pipeline) 
     store, root = pipeline
     request = TraceRequest(dataset=str(root / "report"), where="true", column="max_wind", values=False, **WITNESS)
     with pytest.raises(NotOnSparkError, match="Choosing records by their values is not done on Spark"):
-        await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark), few=3))
+        await trace(None, store, TENANT, request, session_factory=partial(open_spark_session, SparkConnection(spark), few_rows=3))
 
 
 @pytest.fixture
@@ -125,7 +127,7 @@ async def test_what_was_left_to_be_found_again_is_refused_by_name(spark, store, 
     request = TraceRequest(dataset=str(tmp_path / "out"), where="shop = 1", values=False)
     assert (await trace(None, store, TENANT, request)).total
     with pytest.raises(NotOnSparkError, match=r"Finding the records of .* again is not done on Spark"):
-        await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark), few=few))
+        await trace(None, store, TENANT, request, session_factory=partial(open_spark_session, SparkConnection(spark), few_rows=few))
 
 
 @pytest.mark.parametrize("checked", [True, False], ids=["small", "large"])
@@ -137,7 +139,7 @@ async def test_a_damaged_table_is_told_by_its_name(spark, store, tmp_path: Path,
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     request = TraceRequest(dataset=str(tmp_path / "enriched"), where="true", values=False)
     with pytest.raises(DamagedError, match=r"b\d+\.parquet"):
-        await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark), few=0))
+        await trace(None, store, TENANT, request, session_factory=partial(open_spark_session, SparkConnection(spark), few_rows=0))
 
 
 @pytest.mark.parametrize(("setting", "spoil"), [("ignoreMissingFiles", "removed"), ("ignoreCorruptFiles", "cut")])
@@ -163,7 +165,7 @@ async def test_a_cluster_that_passes_over_files_passes_over_no_kept_table(
     request = TraceRequest(dataset=str(tmp_path / "enriched"), where="true", values=False)
     try:
         with pytest.raises((SparkJobError, DamagedError)):
-            await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark), few=0))
+            await trace(None, store, TENANT, request, session_factory=partial(open_spark_session, SparkConnection(spark), few_rows=0))
     finally:
         settings.remove(f"spark.sql.files.{setting}")
 
@@ -188,7 +190,7 @@ async def test_executors_elsewhere_need_tables_that_are_shared(spark, pipeline, 
     monkeypatch.setattr(spark.sparkContext, "master", "spark://elsewhere:7077")
     request = TraceRequest(dataset=str(root / "enriched"), where="true", values=False)
     with pytest.raises(UnsupportedError, match="lie on this machine"):
-        await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark)))
+        await trace(None, store, TENANT, request, session_factory=partial(open_spark_session, SparkConnection(spark)))
 
 
 @pytest.mark.parametrize(
@@ -205,7 +207,7 @@ async def test_executors_elsewhere_need_tables_that_are_shared(spark, pipeline, 
     ],
 )
 def test_lost_parts_are_made_again_only_of_what_is_the_same_each_time(query: str, same: bool) -> None:
-    assert gives_the_same(spark_sql(query)) is same
+    assert shares_files(spark_sql(query)) is same
 
 
 def test_tables_of_few_rows_have_few_parts_and_are_broadcast(spark) -> None:

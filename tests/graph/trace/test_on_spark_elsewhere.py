@@ -15,7 +15,7 @@ from headwater.graph.records.shared_store import SharedAssociationStore
 from headwater.graph.storage import Remote, read_roots
 from headwater.graph.trace import TraceRequest, trace
 from headwater.graph.trace.on_spark.connection import SparkConnection
-from headwater.graph.trace.on_spark.walk import walking
+from headwater.graph.trace.on_spark.walk import open_spark_session
 from tests.graph.jobs import TENANT
 from tests.graph.trace.pipeline import build
 from tests.jvm import start_with
@@ -56,7 +56,7 @@ async def test_executors_of_their_own_read_the_tables_that_services_share(server
         here = await trace(None, store, TENANT, request)
         for table in store.root.rglob("b*.parquet"):
             table.unlink()  # as what was evicted
-        there = await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark)))
+        there = await trace(None, store, TENANT, request, session_factory=partial(open_spark_session, SparkConnection(spark)))
         assert (there.records, there.total, there.exact, there.incomplete) == (here.records, here.total, here.exact, here.incomplete)
         assert [(hop.run, hop.records) for hop in there.path] == [(hop.run, hop.records) for hop in here.path]
         assert here.total

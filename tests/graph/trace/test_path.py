@@ -8,7 +8,7 @@ from headwater.backend.projection import event_stamp, project_event
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.stores.sqlite import SqliteStore
 from headwater.graph.trace.answer import Grain, Hop, Semantics, TraceAnswer, TracedRecord
-from headwater.graph.trace.lineage_path import path_graph
+from headwater.graph.trace.lineage_path import make_path_graph
 from tests.stated import CLEAN, REPORT, TENANT, event, state_pipeline
 
 RAW, CLEANED, REPORTED = "dataset:file:/data/raw/weather.csv", "dataset:file:/data/out/clean", "dataset:file:/data/out/report"
@@ -50,7 +50,7 @@ async def store(tmp_path) -> AsyncIterator[SqliteStore]:
 
 
 async def test_the_graph_holds_the_datasets_and_jobs_of_the_path(store):
-    graph = await path_graph(store, TENANT, answer())
+    graph = await make_path_graph(store, TENANT, answer())
     assert {node.id for node in graph.nodes} == {RAW, CLEANED, REPORTED, "job:local:clean", "job:local:report"}
     assert {(edge.src, edge.dst, edge.kind) for edge in graph.edges} == {
         (RAW, "job:local:clean", EdgeKind.READS),
@@ -63,12 +63,12 @@ async def test_the_graph_holds_the_datasets_and_jobs_of_the_path(store):
 async def test_a_link_that_the_trace_did_not_take_is_left_out(store):
     shortcut = event(REPORT, "report", "COMPLETE", "2026-01-31T12:00:00Z", "/data/raw/weather.csv", "/data/out/report")
     await store.apply(TENANT, [project_event(shortcut, event_stamp(shortcut, "shortcut"))])
-    graph = await path_graph(store, TENANT, answer())
+    graph = await make_path_graph(store, TENANT, answer())
     assert (RAW, "job:local:report") not in {(edge.src, edge.dst) for edge in graph.edges}
 
 
 async def test_columns_appear_where_one_is_asked_for_and_only_those_of_the_path(store):
-    graph = await path_graph(store, TENANT, answer(), column="max_wind")
+    graph = await make_path_graph(store, TENANT, answer(), column="max_wind")
     columns = {node.id for node in graph.nodes if node.kind is NodeKind.COLUMN}
     assert columns == {
         "column:file:/data/out/report:max_wind", "column:file:/data/out/clean:wind", "column:file:/data/raw/weather.csv:wind_speed",
@@ -79,17 +79,17 @@ async def test_columns_appear_where_one_is_asked_for_and_only_those_of_the_path(
 
 
 async def test_a_column_is_followed_forward(store):
-    graph = await path_graph(store, TENANT, answer(begin=RAW), column="wind_speed", forward=True)
+    graph = await make_path_graph(store, TENANT, answer(begin=RAW), column="wind_speed", forward=True)
     assert "column:file:/data/out/report:max_wind" in {node.id for node in graph.nodes}
 
 
 async def test_what_no_event_stated_is_shown_under_its_id(store):
     unknown = Hop("job:local:unknown", "run:x", REPORTED, ["dataset:file:/gone"], [], 1, Grain.RECORD)
-    graph = await path_graph(store, TENANT, answer([unknown]))
+    graph = await make_path_graph(store, TENANT, answer([unknown]))
     assert {node.id: node.name for node in graph.nodes}["dataset:file:/gone"] == "/gone"
 
 
 async def test_an_answer_without_a_path_is_a_graph_of_its_datasets(store):
-    graph = await path_graph(store, TENANT, answer([]))
+    graph = await make_path_graph(store, TENANT, answer([]))
     assert {node.id for node in graph.nodes} == {RAW, REPORTED}
     assert not graph.edges

@@ -12,8 +12,8 @@ from headwater.graph.associations.parts import DatasetName
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Stamp, node_id
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.sqlite import SqliteStore
-from headwater.graph.trace.paths_between import towards_of
-from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.paths_between import datasets_towards
+from headwater.graph.trace.tracer import get_tracer
 from tests.graph.jobs import TENANT
 from tests.graph.records.conftest import run
 
@@ -76,8 +76,8 @@ async def test_of_what_is_reached_exactly_that_leads_there_is_followed(
     if not forward:
         flows = {(b, a) for a, b in flows}
     start, to = rnd.sample(names, 2)
-    with tracer_of(store).session(TENANT) as session:
-        found = await towards_of(session, graph, f"dataset:lake:{start}", f"dataset:lake:{to}", forward=forward)
+    with get_tracer(store).session(TENANT) as session:
+        found = await datasets_towards(session, graph, f"dataset:lake:{start}", f"dataset:lake:{to}", forward=forward)
     leading = {name for name in names if to in reached(flows, name)}
     assert named(reached(flows, start) & leading) | named({to}) <= found <= named(leading)
 
@@ -91,6 +91,6 @@ async def test_a_large_lake_around_a_small_pipeline_is_not_walked(store: Associa
         put(store, template, "p0" if not forward else f"x{number}", f"x{number}" if not forward else "p3")
         put(store, template, f"x{number}" if not forward else f"y{number}", f"y{number}" if not forward else f"x{number}")
     start, to = ("p0", "p3") if forward else ("p3", "p0")
-    with tracer_of(store).session(TENANT) as session:
-        found = await towards_of(session, None, f"dataset:lake:{start}", f"dataset:lake:{to}", forward=forward)
+    with get_tracer(store).session(TENANT) as session:
+        found = await datasets_towards(session, None, f"dataset:lake:{start}", f"dataset:lake:{to}", forward=forward)
     assert found == named({"p0", "p1", "p2", "p3"})

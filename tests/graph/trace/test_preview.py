@@ -17,7 +17,7 @@ from tests.graph.trace.small import copy
 
 async def test_a_page_of_rows_has_values_places_and_lineage(store, raw, tmp_path) -> None:
     copy(store, raw, tmp_path / "out", 1)
-    page = await preview(None, store, TENANT, "out", where="k = 'a'", first=2, offset=1)
+    page = await preview(None, store, TENANT, "out", predicate="k = 'a'", first=2, offset=1)
     assert [(Path(row.file).name, row.row, list(row.values)) for row in page.rows] == [
         ("part-00000.parquet", 2, ["a", 9]),
         ("part-00001.parquet", 0, ["a", None]),
@@ -79,7 +79,7 @@ async def test_a_file_that_is_called_parquet_and_is_none_is_said(store, graph, t
     (folder / "a.parquet").write_text("a,b\n1,2\n")
     odd = await _uncaptured(graph, folder)
     for where in (None, "a = 1"):
-        page = await preview(graph, store, TENANT, odd, where=where)
+        page = await preview(graph, store, TENANT, odd, predicate=where)
         assert list(page.rows) == []
         assert "a.parquet" in (page.note or "")
 

@@ -14,7 +14,7 @@ from headwater.graph.associations import Application, Expression, Manifest, Oper
 from headwater.graph.associations.behaviours import assumed
 from headwater.graph.duck.sql import Untranslatable
 from headwater.graph.trace.plan import Plan
-from headwater.graph.trace.recompute.relation import RelationTranslator, relation_of
+from headwater.graph.trace.recompute.relation import RelationTranslator, make_relation
 from headwater.graph.trace.translate import Translator
 
 LEFT, RIGHT = 1, 2  # the scans; left has the attributes 11 and 12, right 21 and 22, by the names k and v
@@ -62,10 +62,10 @@ def _plan(*operators: Operator) -> Plan:
 def _found(plan: Plan, tables: dict[int, list[Row]]) -> list[tuple[Any, ...]]:
     """The references of each row, by DuckDB; a side that does not go on has none."""
     top = plan.operators[plan.manifest.operators[0].id]
-    relation = relation_of(plan, RelationTranslator(plan, [scan for scan in plan.upstream(top) if scan.op == "Scan"]), top)
+    relation = make_relation(plan, RelationTranslator(plan, [scan for scan in plan.upstream(top) if scan.op == "Scan"]), top)
     defined = ", ".join(f"v{scan} AS ({_values(scan, rows)})" for scan, rows in tables.items())
     shown = ", ".join(f"v{scan}.ref" if f"v{scan}" in relation.sql else "NULL" for scan in tables)
-    found = duckdb.execute(f"WITH {defined} SELECT {shown} FROM {relation.sql}{relation.where}").fetchall()
+    found = duckdb.execute(f"WITH {defined} SELECT {shown} FROM {relation.sql}{relation.format_conditions}").fetchall()
     return sorted(found, key=repr)
 
 
@@ -127,7 +127,7 @@ def test_columns_above_a_join_that_gives_its_left_side_alone_are_not_those_of_it
     join = _operator(id=8, op="Join", children=(7, 3), how="inner", condition=_compare("=", _attr(12), _attr(21)))
     plan = _plan(_operator(id=9, op="Filter", children=(8,), condition=SMALL[22]), join, kept, again)
     translator = RelationTranslator(plan, [scan for scan in plan.operators.values() if scan.op == "Scan"])
-    relation = relation_of(plan, translator, plan.operators[9])
+    relation = make_relation(plan, translator, plan.operators[9])
     exists, small = relation.conditions
     assert relation.sql == "(v1 JOIN v3 ON (v1.a12 = v3.a21))"
     assert exists.endswith("EXISTS (SELECT 1 FROM v2 WHERE (v1.a11 = v2.a21))")
@@ -159,9 +159,9 @@ def test_a_projection_adds_nothing_and_its_columns_are_those_below() -> None:
 )
 def test_what_it_cannot_say_is_refused_by_its_text(operator: Operator) -> None:
     with pytest.raises(Untranslatable, match=operator.text):
-        relation_of(plan := _plan(operator), RelationTranslator(plan, [_scan(LEFT), _scan(RIGHT)]), operator)
+        make_relation(plan := _plan(operator), RelationTranslator(plan, [_scan(LEFT), _scan(RIGHT)]), operator)
 
 
 def test_what_was_left_out_of_an_expression_is_told_in_words() -> None:
     with pytest.raises(Untranslatable, match="a value in it was left out"):
-        Translator(_plan(_scan(LEFT)), {}).sql(Expression(fn="truncated"), _scan(LEFT))
+        Translator(_plan(_scan(LEFT)), {}).translate(Expression(fn="truncated"), _scan(LEFT))

@@ -10,7 +10,7 @@ import pytest
 from headwater.graph.records import AssociationStore, block_at
 from headwater.graph.storage.row_keys import key_columns, key_of, position_of
 from headwater.graph.trace.recorded_row_keys import KeyBook
-from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.tracer import get_tracer
 from tests.graph.jobs import Job, Relation, Row
 
 URI = "postgres://db.example:5432/shop.public.t"
@@ -51,8 +51,8 @@ def reading(
 
 
 def book(store: AssociationStore, positions: Sequence[int]) -> dict[int, bytes | None]:
-    with tracer_of(store).session("default") as session:
-        return KeyBook(session, block_at(URI, 0, 0), COLUMNS).of(positions)
+    with get_tracer(store).session("default") as session:
+        return KeyBook(session, block_at(URI, 0, 0), COLUMNS).find_keys(positions)
 
 
 async def test_keys_of_any_length_are_known_by_their_numbers(store, ask, tmp_path) -> None:

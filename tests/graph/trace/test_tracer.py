@@ -44,7 +44,7 @@ def test_a_folder_that_was_taken_for_left_is_there_again_for_the_next_trace(stor
 
     def spill() -> Path:
         with tracer.session("default") as session:
-            session.table("SELECT range AS a, hash(range) AS b FROM range(3000000) ORDER BY b")
+            session.make_table("SELECT range AS a, hash(range) AS b FROM range(3000000) ORDER BY b")
             (folder,) = (store.root / ".spill").iterdir()
             return folder
 

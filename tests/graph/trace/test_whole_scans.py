@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from headwater.errors import SourceChangedError
 from headwater.graph.associations import NONE, pack
 from headwater.graph.duck.sql import Untranslatable
-from headwater.graph.trace.recompute.spec import group_of, key_of, reference_of
-from headwater.graph.trace.recompute.whole_scan import WholeScan, whole_scan
+from headwater.graph.trace.recompute.spec import make_group_reference, make_key, make_row_reference
+from headwater.graph.trace.recompute.whole_scan import WholeScan, make_whole_scan
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.tracer import get_tracer
 from tests.graph.jobs import TENANT, Job
 
 COLUMNS = {"k": "bigint", "v": "string", "day": "int"}
@@ -27,7 +27,7 @@ COLUMNS = {"k": "bigint", "v": "string", "day": "int"}
 
 @pytest.fixture
 def session(store) -> Iterator[Session]:
-    with tracer_of(store).session(TENANT) as opened:
+    with get_tracer(store).session(TENANT) as opened:
         yield opened
 
 
@@ -51,8 +51,10 @@ def whole(session: Session, job: Job, table: Path, out: Path, wanted: dict[str, 
     """The scan of a table, asked for some of its columns; `a1` is k, `a2` v, `a3` day."""
     scan = job.scan(table, "parquet", COLUMNS, partition_columns=["day"])
     job.write(scan, out, "parquet", ["k"])
-    known: Capture = session.capture(job.capture)
-    return whole_scan(session, known, known.plan.operators[scan.operator], {scan.columns[name][0]: kind for name, kind in wanted.items()})
+    known: Capture = session.get_capture(job.capture)
+    return make_whole_scan(
+        session, known, known.plan.operators[scan.operator], {scan.columns[name][0]: kind for name, kind in wanted.items()}
+    )
 
 
 def test_each_record_has_its_reference_its_values_and_those_of_its_folder(session, store, table, tmp_path) -> None:
@@ -82,7 +84,7 @@ def test_a_file_that_is_not_what_it_was_is_named(session, store, table, tmp_path
     os.utime(table / "day=2" / "p.parquet", (1, 1))
     known = session.capture(job.capture)
     with pytest.raises(SourceChangedError, match=r"/day=2/p\.parquet: it has changed since the run"):
-        whole_scan(session, known, known.plan.operators[scan.operator], {scan.columns["k"][0]: "bigint"})
+        make_whole_scan(session, known, known.plan.operators[scan.operator], {scan.columns["k"][0]: "bigint"})
 
 
 def test_a_file_that_is_written_while_it_is_read_is_seen_afterwards(session, store, table, tmp_path) -> None:
@@ -108,14 +110,15 @@ def test_a_column_by_the_name_of_one_of_duckdbs_own_is_refused(session, store, t
     job.write(scan, tmp_path / "out", "parquet", ["k"])
     known = session.capture(job.capture)
     with pytest.raises(Untranslatable, match=name):
-        whole_scan(session, known, known.plan.operators[scan.operator], {scan.columns["k"][0]: "bigint"})
+        make_whole_scan(session, known, known.plan.operators[scan.operator], {scan.columns["k"][0]: "bigint"})
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-(2**63) + 1, 2**63 - 1), st.sampled_from([0, 1, -1])), min_size=1))
 def test_a_reference_tells_the_key_that_it_was_made_of(keys: list[int | None]) -> None:
     listed = ", ".join(f"({'NULL' if key is None else key}::BIGINT)" for key in keys)
     rows = duckdb.execute(
-        f"SELECT k, {group_of(reference_of('k'))}, {key_of(key_of('k'))}, {reference_of('k')} FROM (VALUES {listed}) t(k)"
+        f"SELECT k, {make_group_reference(make_row_reference('k'))}, {make_key(make_key('k'))}, "
+        f"{make_row_reference('k')} FROM (VALUES {listed}) t(k)"
     ).fetchall()
     assert all(back == key == again for key, back, again, _ in rows)
     assert NONE not in {reference for key, *_, reference in rows if key is None}

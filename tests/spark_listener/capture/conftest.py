@@ -259,7 +259,7 @@ async def _walked(store: AssociationStore, request: TraceRequest) -> tuple[dict[
     async with trace_pairs(None, store, "default", request) as traced:
         assert traced.exact == (not traced.incomplete)
         paths = [file.block.path for file in traced.files]
-        for file, row, source, record in traced.pairs():
+        for file, row, source, record in traced.read_pairs():
             behind[paths[file], row].add((paths[source], record))
         return behind, {(entry.reason, entry.effect) for entry in traced.incomplete}
 
