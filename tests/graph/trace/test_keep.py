@@ -77,8 +77,8 @@ async def test_the_service_keeps_what_a_trace_found_at_length(tmp_path: Path, mo
 async def test_what_is_kept_for_speed_gives_way_to_captures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begins, ended = Event(), Event()
 
-    def keep_at_length(*_: object, begun: Callable[[Callable[[], None]], None]) -> bool:
-        begun(ended.set)
+    def keep_at_length(*_: object, start_task: Callable[[Callable[[], None]], None]) -> bool:
+        start_task(ended.set)
         begins.set()
         assert ended.wait(_SECONDS)
         raise RuntimeError("interrupted")

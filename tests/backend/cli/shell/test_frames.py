@@ -71,7 +71,7 @@ def test_what_is_large_is_followed_by_jobs_of_this_spark(spark: SparkSession, ta
     lineage = headwater.lineage(sales.groupBy("shop").agg(f.max("price").alias("most")), large=5)
     made: list[str] = []
     real = WalkOnSpark.take_table
-    monkeypatch.setattr(WalkOnSpark, "take", lambda self, local, table: made.append(table) or real(self, local, table))
+    monkeypatch.setattr(WalkOnSpark, "take_table", lambda self, local, table: made.append(table) or real(self, local, table))
     assert {row.id for row in lineage.backward().collect()} == set(range(60))
     assert len(made) == 1
     assert sorted(row.shop for row in lineage.forward().collect()) == [0, 1, 2, 3, 4]
