@@ -93,7 +93,9 @@ async def test_a_trace_on_spark_has_the_same_answer(spark, pipeline, monkeypatch
     request = TraceRequest(**{"dataset": str(root / dataset), "values": False, **asked})
     made: list[str] = []
     real = WalkOnSpark.make_table
-    monkeypatch.setattr(WalkOnSpark, "make_table", lambda self, select, parameters=None: made.append(select) or real(self, select, parameters))
+    monkeypatch.setattr(
+        WalkOnSpark, "make_table", lambda self, select, parameters=None: made.append(select) or real(self, select, parameters)
+    )
     met: list[str] = []
     answer = await trace(
         None, store, TENANT, request, session_factory=partial(open_spark_session, SparkConnection(spark), few_rows=few, say=met.append)
