@@ -82,7 +82,7 @@ def test_a_file_that_is_not_what_it_was_is_named(session, store, table, tmp_path
     scan = job.scan(table, "parquet", COLUMNS, partition_columns=["day"])
     job.write(scan, tmp_path / "out", "parquet", ["k"])
     os.utime(table / "day=2" / "p.parquet", (1, 1))
-    known = session.capture(job.capture)
+    known = session.get_capture(job.capture)
     with pytest.raises(SourceChangedError, match=r"/day=2/p\.parquet: it has changed since the run"):
         make_whole_scan(session, known, known.plan.operators[scan.operator], {scan.columns["k"][0]: "bigint"})
 
@@ -108,7 +108,7 @@ def test_a_column_by_the_name_of_one_of_duckdbs_own_is_refused(session, store, t
     job = Job(store, "j")
     scan = job.scan(tmp_path / "t", "parquet", {"k": "bigint"} | ({name: "bigint"} if read else {}))
     job.write(scan, tmp_path / "out", "parquet", ["k"])
-    known = session.capture(job.capture)
+    known = session.get_capture(job.capture)
     with pytest.raises(Untranslatable, match=name):
         make_whole_scan(session, known, known.plan.operators[scan.operator], {scan.columns["k"][0]: "bigint"})
 
