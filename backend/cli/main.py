@@ -46,6 +46,9 @@ _COMMANDS = {
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),
     "recapture": LazyCommand("headwater.backend.cli.recapture", "Find record lineage after the fact: run a program again, and compare."),
     "workflow": LazyCommand("headwater.backend.cli.workflow", "Compose registered programs, and run them block by block.", group=True),
+    "triggers": LazyCommand(
+        "headwater.backend.cli.triggers", "Run programs, replays and webhooks by themselves when something happens.", group=True
+    ),
     "admin": LazyCommand(
         "headwater.backend.cli.admin", "Administer keys, roles, tenants and people; read who asked the service what.", group=True
     ),

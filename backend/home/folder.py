@@ -96,6 +96,14 @@ class Home:
         return self.path / "sessions.db"
 
     @property
+    def triggers(self) -> Path:
+        return self.path / "triggers.db"
+
+    @property
+    def targets(self) -> Path:
+        return self.path / "targets.toml"
+
+    @property
     def masks(self) -> Path:
         return self.path / "masks.toml"
 

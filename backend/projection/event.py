@@ -70,7 +70,7 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
     run = statement.run(job, run_id)
     properties, ranks = _run_state(text(event.get("eventType")), stamp)
     # The last run that wrote a dataset states its contents, not a later failed one.
-    has_written = properties.get("state") == "COMPLETE" or _has_written_batches(event)
+    has_written = properties.get("state") == "COMPLETE" or has_written_batches(event)
     statement.describe(job, {"lastRun": run} | ({"lastComplete": run} if has_written else {}))
     properties |= facet_properties({name: facet for name, facet in facets.items() if name != STAGES})
     properties |= given(
@@ -122,12 +122,12 @@ def _ends_bare(event: Mapping[str, Any]) -> bool:
 
 def _written_at(event: Mapping[str, Any], run: Mapping[str, Any], stamp: Stamp) -> tuple[str | None, dict[str, int]]:
     """The time of a run's output: its end. For a stream it is the earliest time with output."""
-    if _has_written_batches(event):
+    if has_written_batches(event):
         return stamp.time, {"writtenAt": -_microseconds(stamp)}
     return (run.get("endedAt") if run.get("state") == "COMPLETE" else None), {}
 
 
-def _has_written_batches(event: Mapping[str, Any]) -> bool:
+def has_written_batches(event: Mapping[str, Any]) -> bool:
     """Whether the event is of a stream that has written, even if the stream is stopped or fails later.
 
     Our own listener counts the batches of a stream. Other producers for Spark report a run for each batch, which ends like any other run.

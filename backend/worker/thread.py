@@ -23,6 +23,7 @@ from headwater.backend.home.settings import DEFAULT_TENANT
 from headwater.backend.operate.upkeep.pruning import prune_audited
 from headwater.backend.projector.current_entries import AtWork
 from headwater.backend.projector.projector import Projector
+from headwater.backend.triggers.driver import TriggerDriver
 from headwater.backend.worker.trials import Trials
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import DamagedError, HeadwaterError
@@ -74,6 +75,7 @@ class Worker:
         self._end_statement: Callable[[], None] | None = None  # of the keeper
         self._for_speed: Wanted | None = None  # the keeper's current request, if it can wait
         self._staging_due = 0.0
+        self._triggers = TriggerDriver(workspace)
         self._retries = True  # entries refused during damage, or by an earlier release, are tried again
 
     @property
@@ -104,6 +106,7 @@ class Worker:
         """Stop after the current batch."""
         self._stopping.set()
         self._workspace.log.appended.set()
+        self._triggers.stop()
         self._thread.join()
         while self._keeper is not None and self._keeper.is_alive():
             self._interrupt()
@@ -151,6 +154,7 @@ class Worker:
                 self._stopping.wait(_PAUSE)
                 continue
             projector = projector or self._projector(graph, patience)
+            self._triggers.start()
             self._trials.go_on()
             await self._retry_where_due(projector)
             self._workspace.log.appended.clear()
@@ -199,6 +203,7 @@ class Worker:
 
     def _count(self, projected: int) -> None:
         if projected:
+            self._triggers.wake()
             self._on_projected(projected)
 
     async def _retry_where_due(self, projector: Projector) -> None:

@@ -224,7 +224,7 @@ class SqliteLog:
     def _connect(self) -> sqlite3.Connection:
         where = f"{self.path.absolute().as_uri()}?mode=rw"  # never creates a file
         connection = sqlite3.connect(where, uri=True, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
-        _use_wal(connection)
+        use_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
@@ -265,7 +265,7 @@ def _done(connection: sqlite3.Connection, writes: Sequence[_Write]) -> list[Any]
     return results + insert(connection, appends)
 
 
-def _use_wal(connection: sqlite3.Connection) -> None:
+def use_wal(connection: sqlite3.Connection) -> None:
     """Turn on the write-ahead log. SQLite waits for other processes everywhere except here."""
     until = time.monotonic() + _PATIENCE
     while True:

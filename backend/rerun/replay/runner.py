@@ -68,7 +68,7 @@ def run_steps(replay: Replay, folder: Path, changed: Callable[[Replay], None]) -
 
 def run_program(
     invocation: Invocation,
-    order: Path,
+    order: Path | None,
     log: Path,
     *,
     capturing: Mapping[str, str] | None = None,
@@ -76,6 +76,8 @@ def run_program(
     stop: Callable[[], str | None] = lambda: None,
 ) -> int:
     """Run a registered program and return its exit code. The variables in `capturing` turn capture on.
+
+    Without an `order`, the program reads and writes its own data.
 
     The program is killed when `stop` returns a reason. Its JVM ends with it, because it reads a pipe from the program.
     Files in `holding` stay open until the program ends, even if this process ends earlier.
@@ -87,7 +89,8 @@ def run_program(
         environment = {name: value for name, value in environment.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE_"))}
         environment |= capturing
         options = ["--quiet"]
-    environment[VARIABLE] = str(order)
+    if order is not None:
+        environment[VARIABLE] = str(order)
     environment["PYTHONUNBUFFERED"] = "1"
     command = [sys.executable, "-m", "headwater", "run", *options, invocation.script, *invocation.argv[1:]]
     with (

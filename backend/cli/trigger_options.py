@@ -1,0 +1,113 @@
+"""The options of `headwater triggers create` and `test` as the document of a trigger."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from headwater.errors import InvalidQueryError
+
+_WHEN = "--data, --cron, --every, --job, --manual, --when or --file"
+_DO = "--run, --replay, --recapture, --webhook, --notify, --do or --file"
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """Return the document in a JSON or TOML file.
+
+    Raises:
+        InvalidQueryError: the file cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        stated = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except (OSError, ValueError) as error:
+        raise InvalidQueryError(f"{path} cannot be read: {error}.", field="file", hint="It is a JSON or TOML file.") from error
+    if not isinstance(stated, dict):
+        raise InvalidQueryError(f"{path} holds no object.", field="file", hint="docs/guide/triggers.md shows one.")
+    return stated
+
+
+def document_of(
+    *, name: str | None, file: Path | None, when: Mapping[str, Any], do: Mapping[str, Any], limits: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the document that a file and options state together."""
+    stated: dict[str, Any] = read_file(file) if file is not None else {}
+    if name is not None:
+        stated["name"] = name
+    for part, given, options, about in (("when", when, _WHEN, "when it fires"), ("do", do, _DO, "what it does")):
+        if len(given) > 1 or (given and part in stated):
+            raise InvalidQueryError(f"Several options say {about}.", field=part, hint=f"Give one of {options}.")
+        if given:
+            stated[part] = dict(given)
+        if part not in stated:
+            raise InvalidQueryError(f"No option says {about}.", field=part, hint=f"Give {options}.")
+    if given_limits := {part: value for part, value in limits.items() if value is not None}:
+        stated["limits"] = {**stated.get("limits", {}), **given_limits}
+    return stated
+
+
+def conditions(
+    *, data: str | None, where: str | None, failed_check: str | None, cron: str | None, every: str | None, zone: str | None,
+    missed: str | None, job: str | None, state: str | None, manual: bool, when: str | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the conditions that options state."""
+    found: dict[str, Any] = {}
+    if data is not None:
+        found["data"] = _given(dataset=data, where=where, failed_check=True if failed_check == "any" else failed_check)
+    elif where is not None or failed_check is not None:
+        raise InvalidQueryError("--where and --failed-check are about a dataset.", field="data", hint="Name it with --data.")
+    if cron is not None or every is not None:
+        found["time"] = _given(cron=cron, every=every, zone=zone, missed=missed)
+    if job is not None:
+        found["cascade"] = _given(job=job, state=state)
+    if manual:
+        found["manual"] = {}
+    return found | (_object(when, "when") if when is not None else {})
+
+
+def actions(
+    *, run: str | None, namespace: str | None, replay: str | None, output: str | None, dataset: str | None, recapture: str | None,
+    webhook: str | None, notify: str | None, text: str | None, do: str | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the actions that options state."""
+    found: dict[str, Any] = {}
+    if run is not None:
+        found["run"] = _given(job=run, namespace=namespace)
+    if replay is not None:
+        found["replay"] = _given(kind=replay, output=output, dataset=dataset)
+    if recapture is not None:
+        found["recapture"] = {"dataset": recapture}
+    if webhook is not None:
+        found["webhook"] = {"target": webhook}
+    if notify is not None:
+        found["notify"] = _given(target=notify, text=text)
+    return found | (_object(do, "do") if do is not None else {})
+
+
+def _given(**parts: Any) -> dict[str, Any]:
+    return {name: part for name, part in parts.items() if part is not None}
+
+
+def _object(text: str, option: str) -> dict[str, Any]:
+    try:
+        stated = json.loads(text)
+    except ValueError as error:
+        raise InvalidQueryError(f"--{option} is not JSON: {error}.", field=option, hint='For example {"manual": {}}.') from None
+    if not isinstance(stated, dict):
+        raise InvalidQueryError(f"--{option} is not an object.", field=option, hint='For example {"manual": {}}.')
+    return stated
+
+
+def lines_of(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the last causes of a trigger as rows of a table."""
+    return [
+        {
+            "at": entry["at"], "outcome": entry["outcome"], "state": (entry["execution"] or {}).get("state"),
+            "cause": entry["cause"],
+            "result": entry["reason"] or (entry["execution"] or {}).get("error") or (entry["execution"] or {}).get("result"),
+        }
+        for entry in entries
+    ]  # fmt: skip

@@ -1,0 +1,12 @@
+"""Places outside of the service that it may send to: webhooks and mail, which the operator lists in `targets.toml` of the home.
+
+A caller names a target of the list, and never an address. So nobody but the operator decides where the service connects to.
+"""
+
+from __future__ import annotations
+
+from headwater.backend.targets.mail import MailTarget, send_mail
+from headwater.backend.targets.settings import Targets, read_targets
+from headwater.backend.targets.webhook import DeliveryError, WebhookTarget, call_webhook
+
+__all__ = ["DeliveryError", "MailTarget", "Targets", "WebhookTarget", "call_webhook", "read_targets", "send_mail"]

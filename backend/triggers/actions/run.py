@@ -1,0 +1,107 @@
+"""`run`: a program that is registered on the home, with its registered arguments, folder and variables, under capture.
+
+The program writes where it always writes. What a failed run has written stays as the program leaves it: Spark's file formats publish their
+files when a job commits. The run's parent is the execution, so what it causes is counted in its chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headwater.backend.home.settings import DEFAULT_TENANT
+from headwater.backend.rerun.replay.invocations import check
+from headwater.backend.rerun.replay.model import Invocation
+from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
+from headwater.backend.rerun.replay.runner import ReplayFailedError, run_program, story
+from headwater.backend.triggers.actions.action import Order, Site
+from headwater.backend.triggers.conditions import Known
+from headwater.backend.triggers.conditions.condition import refuse_unknown, text_of
+from headwater.backend.triggers.model import FactKind
+from headwater.errors import NotFoundError, UnsupportedError
+from headwater.graph.access.scopes import Scope
+from headwater.graph.model import EdgeKind, NodeKind, node_id
+from headwater.graph.stores import Direction, GraphStore
+from headwater.spark_listener.registry import Program, Registry
+
+PARENT = "headwater-triggers"  # namespace of the parent job
+
+
+class Run:
+    """See `Action`."""
+
+    repeats = False
+
+    async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
+        refuse_unknown(stated, ("job", "namespace"), "run")
+        if tenant != DEFAULT_TENANT:
+            raise UnsupportedError(f"The tenant {tenant} has no programs on this service.", hint="Programs belong to the home.")
+        parts = {"job": text_of(stated, "job", "run"), "namespace": str(stated.get("namespace", "default"))}
+        check(_invocation(_program(site.workspace.registry, parts)))
+        return parts
+
+    def needs(self, parts: Mapping[str, Any]) -> frozenset[Scope]:  # noqa: ARG002
+        return frozenset({Scope.REPLAY})
+
+    def is_possible(self, parts: Mapping[str, Any], site: Site) -> bool:
+        return _find(site.workspace.registry, parts) is not None
+
+    async def run(self, parts: Mapping[str, Any], order: Order, site: Site) -> str:
+        invocation = _invocation(_program(site.workspace.registry, parts))
+        check(invocation)
+        home = site.workspace.home
+        folder = home.replays / f"trigger-{order.key}"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log = folder / "program.log"
+        parent = f"{PARENT}/{order.trigger}/{order.key}"
+        variables = {"HEADWATER_HOME": str(home.path), "OPENLINEAGE_PARENT_ID": parent, "OPENLINEAGE_ROOT_PARENT_ID": parent}
+        code = await in_thread_left_behind(_run, invocation, log, variables)
+        if code:
+            raise ReplayFailedError(story(invocation, code, log), hint=f"The whole log is {log}.")
+        return f"the program ended; its log is {log}"
+
+    async def effects(self, parts: Mapping[str, Any], graph: GraphStore, tenant: str) -> Sequence[tuple[FactKind, str]]:
+        """Runs of the job, and of the jobs in it, and what they were seen to write."""
+        owners = [node_id(kind, parts["namespace"], parts["job"]) for kind in (NodeKind.JOB, NodeKind.PIPELINE)]
+        jobs = list(owners)
+        for owner in owners:
+            page = await graph.children(tenant, owner, kinds=[NodeKind.JOB], first=1_000)
+            jobs += [node.id for node in page.nodes]
+        written = await graph.neighbours(tenant, jobs, direction=Direction.DOWNSTREAM, kinds=[EdgeKind.WRITES])
+        datasets = sorted({edge.dst for edge in written if edge.dst.startswith(f"{NodeKind.DATASET}:")})
+        found = [(FactKind.RUN, job) for job in jobs]
+        return found + [(kind, dataset) for dataset in datasets for kind in (FactKind.VERSION, FactKind.CHECK)]
+
+    def describe(self, parts: Mapping[str, Any]) -> str:
+        return f"run the program of {parts['job']}"
+
+
+def _run(invocation: Invocation, log: Any, variables: Mapping[str, str]) -> int:
+    return run_program(invocation, None, log, capturing=variables)
+
+
+def _find(registry: Registry, parts: Mapping[str, Any]) -> Program | None:
+    """Return the operator's registration of a job, else the latest of a run."""
+    if (program := registry.program("", parts["namespace"], parts["job"])) is not None:
+        return program
+    known = [(at, one) for one, at in registry.programs() if (one.namespace, one.job) == (parts["namespace"], parts["job"])]
+    return max(known, key=lambda pair: pair[0])[1] if known else None
+
+
+def _program(registry: Registry, parts: Mapping[str, Any]) -> Program:
+    program = _find(registry, parts)
+    if program is None:
+        names = sorted({one.job for one, _ in registry.programs() if one.namespace == parts["namespace"]})
+        known = f"Registered are {', '.join(names[:5])}. " if names else ""
+        raise NotFoundError(
+            f"No program is registered for the job {parts['job']} (namespace {parts['namespace']}) on this home.",
+            hint=f"{known}Run it once with `headwater run`, or register it: headwater jobs register {parts['job']} SCRIPT.",
+        )
+    return program
+
+
+def _invocation(program: Program) -> Invocation:
+    return Invocation(
+        run="", job=program.job, namespace=program.namespace, argv=program.argv, working_directory=program.working_directory,
+        script=program.script, script_sha256=program.script_sha256, environment=program.environment,
+    )  # fmt: skip

@@ -1,0 +1,57 @@
+"""`webhook`: a signed request to a webhook that the operator listed, with the cause as JSON. It holds no value of a record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from headwater.backend.targets import call_webhook
+from headwater.backend.triggers.actions.action import Order, Site
+from headwater.backend.triggers.actions.run import PARENT
+from headwater.backend.triggers.conditions import Known
+from headwater.backend.triggers.conditions.condition import refuse_unknown, text_of
+from headwater.backend.triggers.model import FactKind, instant
+from headwater.graph.access.scopes import Scope
+from headwater.graph.stores import GraphStore
+
+
+class Webhook:
+    """See `Action`."""
+
+    repeats = True  # with the same Idempotency-Key
+
+    async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
+        refuse_unknown(stated, ("target",), "webhook")
+        target = await asyncio.to_thread(site.targets)
+        return {"target": target.webhook(text_of(stated, "target", "webhook")).name}
+
+    def needs(self, parts: Mapping[str, Any]) -> frozenset[Scope]:  # noqa: ARG002
+        return frozenset({Scope.REPLAY})
+
+    def is_possible(self, parts: Mapping[str, Any], site: Site) -> bool:  # noqa: ARG002
+        return True
+
+    async def run(self, parts: Mapping[str, Any], order: Order, site: Site) -> str:
+        targets = await asyncio.to_thread(site.targets)
+        send = partial(call_webhook, targets.webhook(parts["target"]), document_of(order), key=order.key)
+        return f"the webhook {parts['target']} answered {await asyncio.to_thread(send)}"
+
+    async def effects(self, parts: Mapping[str, Any], graph: GraphStore, tenant: str) -> Sequence[tuple[FactKind, str]]:  # noqa: ARG002
+        return []
+
+    def describe(self, parts: Mapping[str, Any]) -> str:
+        return f"call the webhook {parts['target']}"
+
+
+def document_of(order: Order) -> dict[str, Any]:
+    """Return an execution as JSON for a receiver. A scheduler states `parent` as the parent of what it runs, so the chain is counted."""
+    return {
+        "execution": order.key, "trigger": order.trigger, "tenant": order.tenant, "cause": order.cause, "depth": order.depth,
+        "attempt": order.attempt, "parent": {"namespace": PARENT, "name": order.trigger, "runId": order.key},
+        "facts": [
+            {"kind": str(fact.kind), "subject": fact.subject, "id": fact.id, "at": instant(fact.at), "run": fact.run, **fact.details}
+            for fact in order.facts
+        ],
+    }  # fmt: skip

@@ -1,0 +1,29 @@
+"""`manual`: only a person, or a request to the trigger's address, fires the trigger. Every trigger may also be fired so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headwater.backend.triggers.conditions.condition import Known, refuse_unknown
+from headwater.backend.triggers.model import Fact, FactKind
+
+
+class Manual:
+    """See `Kind`."""
+
+    async def check(self, stated: Mapping[str, Any], known: Known) -> Mapping[str, Any]:  # noqa: ARG002 - see the protocol
+        refuse_unknown(stated, (), "manual")
+        return {}
+
+    def subjects(self, parts: Mapping[str, Any], trigger: str) -> Sequence[tuple[FactKind, str]]:  # noqa: ARG002
+        return [(FactKind.MANUAL, trigger)]
+
+    def fulfils(self, parts: Mapping[str, Any], fact: Fact) -> bool:  # noqa: ARG002
+        return True
+
+    def where(self, parts: Mapping[str, Any]) -> str | None:  # noqa: ARG002
+        return None
+
+    def describe(self, parts: Mapping[str, Any]) -> str:  # noqa: ARG002
+        return "when somebody fires it"

@@ -1,0 +1,130 @@
+"""`time`: instants of a cron expression in a time zone, or at a regular distance.
+
+`missed` says what becomes of instants at which no service ran: `skip` them, fire `once` for the last of them, or `all`.
+Cron expressions are read by cronsim, as Debian's cron reads them: an instant that a clock change leaves out runs right after it, and one
+that occurs twice runs once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice, takewhile
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from headwater.backend.triggers.conditions.condition import Known, choice_of, refuse_unknown, text_of
+from headwater.backend.triggers.durations import parse_duration
+from headwater.backend.triggers.model import Fact, FactKind
+from headwater.errors import InvalidInputError
+
+MISSED = ("once", "skip", "all")
+_LEAST = 1.0  # seconds between two instants
+GRACE = 60.0  # seconds after which an instant counts as missed
+MOST_AT_ONCE = 1_000  # missed instants that are counted
+
+
+class Time:
+    """See `Kind`."""
+
+    async def check(self, stated: Mapping[str, Any], known: Known) -> Mapping[str, Any]:  # noqa: ARG002 - see the protocol
+        refuse_unknown(stated, ("cron", "every", "zone", "missed"), "time")
+        if ("cron" in stated) == ("every" in stated):
+            raise InvalidInputError("time needs cron or every, and not both.", field="time", hint='For example {"every": "15m"}.')
+        parts: dict[str, Any] = {"missed": choice_of(stated, "missed", MISSED, "time", "once")}
+        if "every" in stated:
+            if "zone" in stated:
+                raise InvalidInputError("A distance has no time zone.", field="time.zone", hint="Leave it out.")
+            parts["every"] = parse_duration(stated["every"], "time.every")
+            if parts["every"] < _LEAST:
+                raise InvalidInputError("The shortest distance is 1s.", field="time.every", hint="Write it as 1s or longer.")
+            return parts
+        parts |= {"cron": text_of(stated, "cron", "time"), "zone": str(stated.get("zone", "UTC"))}
+        try:
+            next(_instants(parts, 0.0, 0.0))
+        except StopIteration:
+            raise InvalidInputError(
+                f"No time fulfils the cron expression {parts['cron']!r}.", field="time.cron", hint="For example 0 6 * * 1-5."
+            ) from None
+        return parts
+
+    def subjects(self, parts: Mapping[str, Any], trigger: str) -> Sequence[tuple[FactKind, str]]:  # noqa: ARG002
+        return [(FactKind.INSTANT, trigger)]
+
+    def fulfils(self, parts: Mapping[str, Any], fact: Fact) -> bool:  # noqa: ARG002
+        return True
+
+    def where(self, parts: Mapping[str, Any]) -> str | None:  # noqa: ARG002
+        return None
+
+    def describe(self, parts: Mapping[str, Any]) -> str:
+        return f"every {parts['every']:g} s" if "every" in parts else f"at {parts['cron']} ({parts['zone']})"
+
+
+def next_instant(parts: Mapping[str, Any], begin: float, after: float) -> float | None:
+    """Return the first instant after `after`. Distances count from `begin`. None: there is none in the next fifty years."""
+    return next(_instants(parts, begin, after), None)
+
+
+@dataclass(frozen=True, slots=True)
+class DueInstants:
+    """Instants that passed: those to fire, the last of those that are skipped (None: none is), and the next one to come."""
+
+    fire: Sequence[float]
+    skipped: float | None
+    following: float | None
+
+
+def due_instants(parts: Mapping[str, Any], begin: float, due: float, now: float) -> DueInstants:
+    """Return what becomes of the instants from `due` to `now`.
+
+    An instant is missed if it lies more than a minute before now. Of those, the last thousand count.
+    """
+    passed = _passed(parts, begin, due, now)
+    missed = [at for at in passed if at < now - GRACE]
+    fire, skipped = passed, None
+    if missed and parts["missed"] == "once":
+        fire = passed[-1:]
+    elif missed and parts["missed"] == "skip":
+        fire, skipped = passed[len(missed) :], missed[-1]
+    return DueInstants(fire, skipped, next_instant(parts, begin, now))
+
+
+def _passed(parts: Mapping[str, Any], begin: float, due: float, now: float) -> list[float]:
+    """Return the instants from `due` to `now`, at most the last thousand, in order."""
+    if "every" in parts:
+        last = int((now - begin) // parts["every"])
+        first = max(round((due - begin) / parts["every"]), last - MOST_AT_ONCE + 1)
+        return [begin + number * parts["every"] for number in range(first, last + 1)]
+    back = takewhile(lambda at: at >= due, _of_cron(str(parts["cron"]), str(parts["zone"]), now + 1.0, backward=True))
+    return sorted(at for at in islice(back, MOST_AT_ONCE) if at <= now)
+
+
+def _instants(parts: Mapping[str, Any], begin: float, after: float) -> Iterator[float]:
+    if "every" in parts:
+        number = max(0, int((after - begin) // parts["every"])) + 1
+        while True:
+            if (found := begin + number * parts["every"]) > after:
+                yield found
+            number += 1
+    yield from _of_cron(str(parts["cron"]), str(parts["zone"]), after)
+
+
+def _of_cron(expression: str, zone: str, after: float, *, backward: bool = False) -> Iterator[float]:
+    from cronsim import CronSim, CronSimError
+
+    try:
+        local = datetime.fromtimestamp(after, UTC).astimezone(ZoneInfo(zone))
+    except (ValueError, OSError, KeyError):  # ZoneInfoNotFoundError is a KeyError
+        raise InvalidInputError(f"There is no time zone {zone!r}.", field="time.zone", hint="For example Europe/Berlin, or UTC.") from None
+    try:
+        instants = CronSim(expression, local, reverse=backward)
+    except CronSimError as error:
+        raise InvalidInputError(
+            f"{expression!r} is not a cron expression: {error}.",
+            field="time.cron",
+            hint="Five fields: minute, hour, day of the month, month, day of the week. For example 0 6 * * 1-5.",
+        ) from None
+    for found in instants:
+        yield found.timestamp()

@@ -1,0 +1,94 @@
+"""Drives the triggers of a home or of a replica, for the worker: a thread that finds causes and runs actions.
+
+Any number of processes may do so at once. Without triggers the thread looks once a second whether there are any.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from dataclasses import replace
+from threading import Event, Thread
+
+from headwater.backend.access.keys import ring_of
+from headwater.backend.access.people.directory import People
+from headwater.backend.triggers.owners import Owners
+from headwater.backend.triggers.store import has_store, open_store
+from headwater.backend.workspace import Workspace, graph_store
+from headwater.errors import HeadwaterError
+
+_TICK = 0.2  # seconds between two looks at the clock
+_IDLE = 1.0  # seconds between two looks for triggers
+_PAUSE = 2.0  # seconds after a fault
+_log = logging.getLogger("headwater.triggers")
+
+
+class TriggerDriver:
+    """Works between `start` and `stop`. `wake` says that entries were projected."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._stopping = False
+        self._woken = Event()
+        self._thread = Thread(target=lambda: asyncio.run(self._go_on()), name="headwater-triggers", daemon=True)
+        self.state = "idle"
+
+    def start(self) -> None:
+        """Start the thread, unless it runs."""
+        if not self._thread.is_alive() and not self._stopping:
+            self._thread.start()
+
+    def wake(self) -> None:
+        """Look for causes now."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        """Stop. Programs that run are left to their own end."""
+        self._stopping = True
+        self._woken.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    async def _go_on(self) -> None:
+        while not self._stopping:
+            if not has_store(self._workspace.settings):
+                await self._wait(_IDLE)
+                continue
+            try:
+                await self._work()
+            except Exception as error:  # noqa: BLE001 - whatever it is, triggers must go on when it is over
+                self.state = f"failed: {error}"
+                _log.warning("triggers wait: %s", error, exc_info=not isinstance(error, HeadwaterError))
+                await self._wait(_PAUSE)
+
+    async def _work(self) -> None:
+        # These imports load DuckDB: a service without triggers does without it.
+        from headwater.backend.triggers.actions import Site
+        from headwater.backend.triggers.evaluator import Evaluator
+        from headwater.backend.triggers.runner import Runner
+        from headwater.backend.triggers.turn import take_turn
+
+        settings = self._workspace.settings
+        store = await asyncio.to_thread(open_store, settings)
+        graph = graph_store(settings)
+        owners = Owners(ring_of(settings), People(settings.folder.people))
+        runner = Runner(store, Site(replace(self._workspace, graph=graph)), owners)
+        evaluator = Evaluator(store, self._workspace.log, graph, self._workspace.records)
+        try:
+            await graph.open()
+            while not self._stopping:
+                self._woken.clear()
+                did = await take_turn(store, evaluator, runner)
+                self.state = "running"
+                if not did:
+                    await self._wait(_TICK)
+        finally:
+            with suppress(HeadwaterError):
+                await runner.stop()
+            owners.close()
+            await graph.close()
+            await asyncio.to_thread(store.close)
+
+    async def _wait(self, seconds: float) -> None:
+        await asyncio.to_thread(self._woken.wait, seconds)

@@ -1,0 +1,141 @@
+"""Finds causes: in new entries of the log that are projected, in the clock, and in predicates that wait.
+
+Each entry is read once. The position is stored with the causes, so nothing depends on which process reads, or where one ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from headwater.backend.ingest.log import Entry, IngestLog
+from headwater.backend.triggers.conditions import KINDS
+from headwater.backend.triggers.facts import EntryFacts, facts_of, version_fact
+from headwater.backend.triggers.model import Fact, FactKind, Trigger, TriggerState
+from headwater.backend.triggers.new_rows import selects_new_row
+from headwater.backend.triggers.store import TriggerStore
+from headwater.backend.triggers.store.causes import CHECK_ATTEMPTS, Check, Match
+from headwater.errors import HeadwaterError
+from headwater.graph.model import EdgeKind, NodeKind, parse_id
+from headwater.graph.model import node_id as make_id
+from headwater.graph.records import AssociationStore
+from headwater.graph.stores import Direction, GraphStore
+
+_ENTRIES = 500  # per transaction
+_CHECKS = 8
+_CAPTURE_SECONDS = 30.0  # that a predicate waits for the capture of a run
+_log = logging.getLogger("headwater.triggers")
+
+
+class Evaluator:
+    """Finds the causes of all tenants."""
+
+    def __init__(self, store: TriggerStore, log: IngestLog, graph: GraphStore, records: AssociationStore) -> None:
+        self._store = store
+        self._log = log
+        self._graph = graph
+        self._records = records
+
+    async def follow_log(self, tenant: str) -> int:
+        """Read the next entries of a tenant. Returns the number of entries read."""
+        after = await asyncio.to_thread(self._store.definitions.cursor, tenant)
+        projected = await self._graph.offset(tenant)
+        if projected <= after:
+            return 0
+        triggers = await self._active(tenant)
+        if not any(_waits(triggers)):
+            await asyncio.to_thread(partial(self._store.causes.record, tenant, (), after=after, upto=projected))
+            return 0
+        read = await asyncio.to_thread(partial(self._log.read, tenant, after=after, limit=_ENTRIES))
+        entries = [entry for entry in read if entry.offset <= projected]
+        if entries:
+            matches = await self._matches(tenant, entries, triggers)
+            await asyncio.to_thread(partial(self._store.causes.record, tenant, matches, after=after, upto=entries[-1].offset))
+        return len(entries)
+
+    async def rehearse_entry(self, tenant: str, entry: Entry) -> None:
+        """Take one entry of the past, in a store of its own, and evaluate its predicates at once."""
+        matches = await self._matches(tenant, [entry], await self._active(tenant))
+        if matches:
+            after = await asyncio.to_thread(self._store.definitions.cursor, tenant)
+            await asyncio.to_thread(partial(self._store.causes.record, tenant, matches, after=after, upto=entry.offset))
+            for check in await asyncio.to_thread(self._store.causes.take_checks, tenant, len(matches)):
+                await self._check(tenant, replace(check, attempt=CHECK_ATTEMPTS))
+
+    async def _active(self, tenant: str) -> list[Trigger]:
+        return [one for one in await asyncio.to_thread(self._store.definitions.all, tenant) if one.state is TriggerState.ACTIVE]
+
+    async def _matches(self, tenant: str, entries: Sequence[Entry], triggers: Sequence[Trigger]) -> list[Match]:
+        """Return the facts of entries that fulfil a condition, apart from predicates."""
+        found = await asyncio.to_thread(lambda: [facts_of(entry) for entry in entries])
+        waits = _waits(triggers)
+        since = {trigger.id: trigger.since for trigger in triggers}
+        conditions = {trigger.id: trigger.definition.condition for trigger in triggers}
+        named = [(entry, await self._facts(tenant, entry)) for entry in found]
+        wanted = [(entry, [fact for fact in facts if (fact.kind, fact.subject) in waits]) for entry, facts in named]
+        wanted = [(entry, facts) for entry, facts in wanted if facts]
+        parents = sorted({parent for entry, _ in wanted for parent in entry.parents})
+        depths = await asyncio.to_thread(self._store.executions.depths, tenant, parents) if parents else {}
+        matches = []
+        for entry, facts in wanted:
+            depth = max((depths.get(parent, 0) for parent in entry.parents), default=0)
+            for fact in facts:
+                for trigger, member in waits[fact.kind, fact.subject]:
+                    stated = conditions[trigger].members[member]
+                    if entry.offset > since[trigger] and KINDS[stated.kind].fulfils(stated.parts, fact):
+                        matches.append(Match(trigger, member, replace(fact, depth=depth)))
+        return matches
+
+    async def _facts(self, tenant: str, entry: EntryFacts) -> Sequence[Fact]:
+        """Return the facts of an entry. The versions of a run that does not name them at its end are those that its start named."""
+        if not entry.is_bare:
+            return entry.facts
+        edges = await self._graph.neighbours(tenant, [entry.run], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.WRITES])
+        versions = [edge.dst for edge in edges if edge.dst.startswith(f"{NodeKind.VERSION}:")]
+        datasets = {version: make_id(NodeKind.DATASET, *parse_id(version)[1][:-1]) for version in versions}
+        return [*entry.facts, *(version_fact(version, dataset, entry.run, entry.at) for version, dataset in datasets.items())]
+
+    async def check_rows(self, tenant: str) -> int:
+        """Evaluate predicates that wait. Returns their number."""
+        if not await asyncio.to_thread(self._store.causes.has_checks, tenant):
+            return 0
+        checks = await asyncio.to_thread(self._store.causes.take_checks, tenant, _CHECKS)
+        for check in checks:
+            await self._check(tenant, check)
+        return len(checks)
+
+    async def _check(self, tenant: str, check: Check) -> None:
+        capture = check.fact.details.get("capture")
+        is_young = time.time() - check.fact.at < _CAPTURE_SECONDS
+        if capture is not None and is_young and not await asyncio.to_thread(self._records.catalog.has, tenant, capture):
+            await asyncio.to_thread(self._store.causes.put_off, check, 1.0)
+            return
+        try:
+            is_met = await selects_new_row(self._graph, self._records, tenant, check.fact, check.where)
+        except HeadwaterError as error:
+            if error.transient and check.attempt < CHECK_ATTEMPTS:
+                await asyncio.to_thread(self._store.causes.put_off, check, 2.0**check.attempt)
+                return
+            reason = f"the predicate cannot be evaluated: {error.message}"
+        except Exception as error:  # noqa: BLE001 - whatever it is: the next predicates must have their turn
+            _log.warning("a predicate cannot be evaluated", exc_info=error)
+            reason = f"the predicate cannot be evaluated: {type(error).__name__}"
+        else:
+            await asyncio.to_thread(self._store.causes.settle, check, is_met=is_met)
+            return
+        await asyncio.to_thread(self._store.causes.settle, check, is_met=False, reason=reason)
+
+
+def _waits(triggers: Sequence[Trigger]) -> dict[tuple[FactKind, str], list[tuple[str, int]]]:
+    """Return the members of conditions that wait for facts of the log, by kind and subject of the facts."""
+    waits: dict[tuple[FactKind, str], list[tuple[str, int]]] = {}
+    for trigger in triggers:
+        for place, member in enumerate(trigger.definition.condition.members):
+            for kind, subject in KINDS[member.kind].subjects(member.parts, trigger.id):
+                if kind in (FactKind.VERSION, FactKind.CHECK, FactKind.RUN):
+                    waits.setdefault((kind, subject), []).append((trigger.id, place))
+    return waits

@@ -1,0 +1,108 @@
+"""Predicates over the rows of a new version, read from its files as a trace reads them: below the data roots, and parsed first.
+
+Without a capture, the new rows are those of files that were written since the run began. A version of which the files are gone cannot be
+evaluated: the answer is an error, never "no row".
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+
+import duckdb
+
+from headwater.backend.triggers.model import Fact
+from headwater.errors import HeadwaterError, SourceChangedError, UnsupportedError
+from headwater.graph.files.footers import NoParquetError
+from headwater.graph.model import NodeKind
+from headwater.graph.records import AssociationStore
+from headwater.graph.stores import GraphStore
+from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, readable_files, shape_of
+from headwater.graph.trace.predicate import checked, explained, mentioned
+from headwater.graph.trace.selection import select
+from headwater.graph.trace.session import KnownFile, Session
+from headwater.graph.trace.tracer import tracer_of
+
+_RESERVED = 3  # columns before those of the dataset: file, row, line
+
+
+async def check_predicate(graph: GraphStore, records: AssociationStore, tenant: str, dataset: str, where: str) -> None:
+    """Check a predicate against the columns of a dataset. No row is read.
+
+    Raises:
+        InvalidQueryError: the predicate cannot be used.
+    """
+    page = await graph.children(tenant, dataset, kinds=[NodeKind.COLUMN], first=1_000)
+    columns = [node.name for node in page.nodes]
+    with tracer_of(records).session(tenant) as session:
+        try:
+            found = await find_dataset(session, graph, dataset)
+            await asyncio.to_thread(_bind, session, found, where)
+        except (SourceChangedError, UnsupportedError, NoParquetError, OSError):
+            pass
+        except HeadwaterError as error:
+            if getattr(error, "field", None) == "where":
+                raise
+        else:
+            return
+        checked(session.database, where)
+        names = mentioned(session.database, where)
+        if columns and (unknown := sorted(names - {column.lower() for column in columns})):
+            reason = duckdb.BinderException(f'Binder Error: Referenced column "{unknown[0]}" not found')
+            raise explained(reason, where, columns)
+
+
+def _bind(session: Session, dataset: Dataset, where: str) -> None:
+    shape, _ = shape_of(session, dataset)
+    files = readable_files(session, current_files(session, dataset, shape))[:1]
+    query, parameters = session.reader.query(session.database, shape, [file.readable() for file in files])
+    predicate = checked(session.database, where)
+    described = session.database.execute(f"SELECT * FROM ({query}) LIMIT 0", parameters).description or ()
+    try:
+        session.database.execute(f"EXPLAIN SELECT * FROM ({query}) WHERE ({predicate})", parameters)
+    except duckdb.Error as error:
+        raise explained(error, where, [column[0] for column in described][_RESERVED:]) from None
+
+
+async def selects_new_row(graph: GraphStore, records: AssociationStore, tenant: str, fact: Fact, where: str) -> bool:
+    """Whether the predicate selects one of the rows of a version.
+
+    Raises:
+        HeadwaterError: the rows cannot be read, or the predicate cannot be used on them.
+    """
+    runs = await graph.get(tenant, [fact.run]) if fact.run else []
+    began = str(runs[0].properties.get("startedAt") or "") if runs else ""
+    with tracer_of(records).session(tenant) as session:
+        dataset = await find_dataset(session, graph, fact.subject)
+        return await asyncio.to_thread(_selects, session, records, dataset, fact, began, where)
+
+
+def _selects(session: Session, records: AssociationStore, dataset: Dataset, fact: Fact, began: str, where: str) -> bool:
+    shape, _ = shape_of(session, dataset)
+    listed = current_files(session, dataset, shape)
+    capture = fact.details.get("capture")
+    if capture is not None and records.catalog.has(session.tenant, capture):
+        written = {kept.block for kept in records.catalog.written_by(session.tenant, capture)}
+        files = [file for file in listed if file.block in written]
+        if len(files) < len(written):
+            raise SourceChangedError(
+                f"{len(written) - len(files)} of the {len(written)} files of {fact.id} are not there any more, or changed.",
+                hint="Another run replaced them before the predicate was evaluated.",
+            )
+    else:
+        files = _since(listed, began)
+    if not files:
+        return False
+    table = select(session, shape, readable_files(session, files), where=where, rows=())
+    if session.incomplete:
+        raise UnsupportedError("; ".join(f"{entry.what}: {entry.reason}" for entry in session.incomplete))
+    return session.count(table) > 0
+
+
+def _since(files: Sequence[KnownFile], began: str) -> list[KnownFile]:
+    """Return the files that were written since a run began, in whole seconds, as some file systems keep times. All, if it is unknown."""
+    if not began:
+        return list(files)
+    start = int(datetime.fromisoformat(began).timestamp()) * 1_000
+    return [file for file in files if file.block.modified >= start]

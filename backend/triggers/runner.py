@@ -1,0 +1,158 @@
+"""Runs the actions of executions. Each has a coroutine of its own, and a lease that is renewed while it runs.
+
+Before an action starts, the rights of the owner are looked up and the audit log gets a line. If that is not possible, nothing starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import suppress
+from functools import partial
+from uuid import uuid4
+
+from headwater.backend.audit.log import append_line
+from headwater.backend.triggers.actions import ACTIONS, Order, Site
+from headwater.backend.triggers.model import Execution, ExecutionState, Trigger, TriggerState
+from headwater.backend.triggers.owners import Owners
+from headwater.backend.triggers.store import TriggerStore
+from headwater.backend.triggers.store.executions import LEASE, Claim
+from headwater.errors import HeadwaterError, UnavailableError
+
+ATTEMPTS = 5
+_MOST = 16  # executions of this process at once
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between two attempts
+_RENEWED = LEASE / 5
+_LONGEST = 2_000  # characters of an error that are kept
+_log = logging.getLogger("headwater.triggers")
+
+
+class Runner:
+    """Runs executions of all tenants in this process."""
+
+    def __init__(self, store: TriggerStore, site: Site, owners: Owners) -> None:
+        self.holder = uuid4().hex
+        self._store = store
+        self._site = site
+        self._owners = owners
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._renewed = self._recovered = 0.0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether an action runs."""
+        return bool(self._tasks)
+
+    async def step(self, tenants: list[str]) -> int:
+        """Start what may start. Returns the number of executions started."""
+        now = time.monotonic()
+        if self._tasks and now - self._renewed >= _RENEWED:
+            self._renewed = now
+            await asyncio.to_thread(self._store.executions.renew, self.holder)
+        if now - self._recovered >= _RENEWED:
+            self._recovered = now
+            for lost in await asyncio.to_thread(self._store.executions.recover, self._may_repeat):
+                self._audit(lost.tenant, "trigger.interrupted", lost.trigger, execution=lost.id, decision="failed")
+        started = 0
+        for tenant in tenants:
+            if (free := _MOST - len(self._tasks)) <= 0:
+                break
+            claims = await asyncio.to_thread(partial(self._store.executions.claim, tenant, self.holder, most=free, may_run=self._may_run))
+            for claim in claims:
+                task = asyncio.create_task(self._run(claim))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+            started += len(claims)
+        return started
+
+    async def wait(self) -> None:
+        """Wait for all actions that run."""
+        while self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=_RENEWED)
+            await asyncio.to_thread(self._store.executions.renew, self.holder)
+
+    async def stop(self) -> None:
+        """Stop waiting for the actions that run. Programs run to their own end."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _may_run(self, trigger: Trigger) -> bool:
+        action = trigger.definition.action
+        return action.kind in ACTIONS and ACTIONS[action.kind].is_possible(action.parts, self._site)
+
+    def _may_repeat(self, trigger: Trigger, execution: Execution) -> bool:
+        action = ACTIONS.get(trigger.definition.action.kind)
+        return action is not None and action.repeats and execution.attempt < ATTEMPTS
+
+    async def _run(self, claim: Claim) -> None:
+        execution, trigger, cause = claim.execution, claim.trigger, claim.cause
+        try:
+            if not await self._begin(claim):
+                return
+            stated = trigger.definition.action
+            order = Order(execution.id, trigger.name, trigger.tenant, cause.id, execution.depth, execution.attempt, cause.facts)
+            result = await ACTIONS[stated.kind].run(stated.parts, order, self._site)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._cut_off(claim))
+            raise
+        except HeadwaterError as error:
+            await self._fail(claim, error)
+        except Exception as error:  # noqa: BLE001 - the state must never stay "running" when nothing runs
+            _log.warning("the action of trigger %s failed", trigger.name, exc_info=error)
+            await self._end(claim, ExecutionState.FAILED, error=f"A fault of ours: {type(error).__name__}.")
+        else:
+            await self._end(claim, ExecutionState.COMPLETE, result=result)
+
+    async def _begin(self, claim: Claim) -> bool:
+        """Check the owner's rights, and write to the audit log. Returns whether the action may start."""
+        trigger = claim.trigger
+        needed = ACTIONS[trigger.definition.action.kind].needs(trigger.definition.action.parts)
+        refusal = await asyncio.to_thread(self._owners.refusal, trigger.owner, trigger.tenant, needed)
+        line = partial(self._audit, trigger.tenant, "trigger.fire", trigger.name, execution=claim.execution.id, cause=claim.cause.id)
+        if refusal is None:
+            await asyncio.to_thread(partial(line, decision="allowed", who=str(trigger.owner.get("name"))))
+            return True
+        await asyncio.to_thread(partial(line, decision="refused", who=str(trigger.owner.get("name")), reason=refusal))
+        await asyncio.to_thread(self._store.executions.drop, claim, self.holder, refusal)
+        await asyncio.to_thread(self._store.definitions.set_state, trigger, TriggerState.STOPPED, refusal)
+        return False
+
+    async def _fail(self, claim: Claim, error: HeadwaterError) -> None:
+        if error.transient and claim.execution.attempt < ATTEMPTS:
+            pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (claim.execution.attempt - 1))
+            with suppress(UnavailableError):
+                await asyncio.to_thread(self._store.executions.postpone, claim.execution, self.holder, pause, str(error)[:_LONGEST])
+            return
+        await self._end(claim, ExecutionState.FAILED, error=str(error)[:_LONGEST])
+
+    async def _cut_off(self, claim: Claim) -> None:
+        """Record that the service ends during an action."""
+        execution = claim.execution
+        with suppress(HeadwaterError):
+            if self._may_repeat(claim.trigger, execution):
+                await asyncio.to_thread(self._store.executions.postpone, execution, self.holder, 0.0)
+            else:
+                reason = "The service ended while it ran. A program that it started runs to its own end."
+                await asyncio.to_thread(
+                    partial(self._store.executions.finish, execution, self.holder, ExecutionState.INTERRUPTED, error=reason)
+                )
+
+    async def _end(self, claim: Claim, state: ExecutionState, *, error: str | None = None, result: str | None = None) -> None:
+        trigger, execution = claim.trigger, claim.execution
+        finish = partial(self._store.executions.finish, execution, self.holder, state, error=error, result=result)
+        audit = partial(
+            self._audit, trigger.tenant, "trigger.end", trigger.name, execution=execution.id, decision="allowed", state=str(state),
+            who=str(trigger.owner.get("name")),
+        )  # fmt: skip
+        try:
+            await asyncio.to_thread(finish)
+            await asyncio.to_thread(audit)
+        except HeadwaterError as fault:  # its lease ends, and the store says so
+            _log.warning("the end of execution %s is not recorded: %s", execution.id, fault)
+
+    def _audit(self, tenant: str, what: str, trigger: str, *, execution: str, decision: str, who: str = "the service", **more: str) -> None:
+        """Append a line to the audit log. Raises `UnavailableError`."""
+        line = {"who": who, "tenant": tenant, "what": what, "on": [f"trigger {trigger}"], "execution": execution, "decision": decision}
+        append_line(self._site.workspace.home.audit, {**line, **more})

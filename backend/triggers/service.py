@@ -1,0 +1,146 @@
+"""What people do with triggers: create, list, fire, pause, resume, remove, and test against history.
+
+For the command line and for a service. The caller has checked that whoever asks may do it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+from headwater.backend.triggers.actions import Site
+from headwater.backend.triggers.conditions import KINDS
+from headwater.backend.triggers.definition import read_definition
+from headwater.backend.triggers.history import Rehearsal, rehearse
+from headwater.backend.triggers.loops import check_cycles
+from headwater.backend.triggers.model import (
+    Cause,
+    Definition,
+    Execution,
+    Fact,
+    FactKind,
+    Trigger,
+    TriggerState,
+)
+from headwater.backend.triggers.names import Names
+from headwater.backend.triggers.store import TriggerStore
+from headwater.errors import InvalidInputError
+
+_LONGEST_KEY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A cause, and what became of its execution."""
+
+    cause: Cause
+    execution: Execution | None
+
+
+class Triggers:
+    """The triggers of one home or service."""
+
+    def __init__(self, store: TriggerStore, site: Site) -> None:
+        self._store = store
+        self._site = site
+
+    async def create(self, tenant: str, document: Mapping[str, Any], owner: Mapping[str, Any]) -> Trigger:
+        """Check and store a trigger. What happened before does not fire it.
+
+        Raises:
+            HeadwaterError: a part of the document cannot be used, or the trigger would fire itself.
+        """
+        definition = await self._checked(tenant, document)
+        await check_cycles(self._graph, tenant, definition, await self.all(tenant))
+        since = await asyncio.to_thread(self._site.workspace.log.latest, tenant)
+        return await asyncio.to_thread(partial(self._store.definitions.create, tenant, definition, owner, since=since))
+
+    async def all(self, tenant: str) -> list[Trigger]:
+        """Return the triggers of a tenant, by name."""
+        return await asyncio.to_thread(self._store.definitions.all, tenant)
+
+    async def get(self, tenant: str, name: str) -> Trigger:
+        """Return a trigger by its name or id. Raises `NotFoundError`."""
+        return await asyncio.to_thread(self._store.definitions.get, tenant, name)
+
+    async def history(self, trigger: Trigger, *, first: int = 10, before: float | None = None) -> list[Entry]:
+        """Return the last causes of a trigger, the latest first, with their outcomes."""
+        causes = await asyncio.to_thread(partial(self._store.causes.of, trigger.id, first=first, before=before))
+        found = await asyncio.to_thread(self._store.executions.of, [cause.execution for cause in causes if cause.execution])
+        return [Entry(cause, found.get(cause.execution or "")) for cause in causes]
+
+    async def execution(self, tenant: str, identifier: str) -> Execution | None:
+        """Return an execution."""
+        return await asyncio.to_thread(self._store.executions.get, tenant, identifier)
+
+    async def fire(self, tenant: str, name: str, *, key: str | None = None, by: str = "", parent: str | None = None) -> Cause:
+        """Fire a trigger by hand, whatever its condition. A `key` that was used before changes nothing, and returns the first cause.
+
+        `parent` is the execution that asks, if an action leads here: the chain of causes goes on.
+
+        Raises:
+            NotFoundError: there is no such trigger.
+            InvalidInputError: the trigger is paused or stopped.
+        """
+        trigger = await self.get(tenant, name)
+        if trigger.state is not TriggerState.ACTIVE:
+            reason = f": {trigger.reason}" if trigger.reason else ""
+            raise InvalidInputError(f"The trigger {trigger.name} is {trigger.state}{reason}.", field="name", hint="Resume it first.")
+        if key is not None and not 0 < len(key) <= _LONGEST_KEY:
+            raise InvalidInputError("The key is empty or too long.", field="key", hint=f"It has up to {_LONGEST_KEY} characters.")
+        depths = await asyncio.to_thread(self._store.executions.depths, tenant, [parent]) if parent else {}
+        identifier = f"manual {key or uuid4()}"
+        fact = Fact(FactKind.MANUAL, trigger.id, identifier, time.time(), depths.get(parent or "", 0), details={"by": by} if by else {})
+        return await asyncio.to_thread(self._store.causes.fire, trigger, fact)
+
+    async def pause(self, tenant: str, name: str, *, reason: str | None = None) -> Trigger:
+        """Pause a trigger. What happens until it is resumed does not fire it."""
+        trigger = await self.get(tenant, name)
+        return await asyncio.to_thread(self._store.definitions.set_state, trigger, TriggerState.PAUSED, reason)
+
+    async def resume(self, tenant: str, name: str, owner: Mapping[str, Any]) -> Trigger:
+        """Start a trigger again, with the rights of the caller, who becomes its owner."""
+        trigger = await self.get(tenant, name)
+        since = await asyncio.to_thread(self._site.workspace.log.latest, tenant)
+        return await asyncio.to_thread(partial(self._store.definitions.set_state, trigger, TriggerState.ACTIVE, since=since, owner=owner))
+
+    async def remove(self, tenant: str, name: str) -> Trigger:
+        """Remove a trigger with its history.
+
+        Raises:
+            InvalidInputError: another trigger waits for it.
+        """
+        trigger = await self.get(tenant, name)
+        for other in await self.all(tenant):
+            for member in other.definition.condition.members:
+                if (FactKind.FIRED, trigger.id) in KINDS[member.kind].subjects(member.parts, other.id):
+                    raise InvalidInputError(
+                        f"The trigger {other.name} waits for {trigger.name}.", field="name", hint=f"Remove {other.name} first."
+                    )
+        await asyncio.to_thread(self._store.definitions.remove, trigger)
+        return trigger
+
+    async def test(
+        self, tenant: str, *, since: float, until: float, name: str | None = None, document: Mapping[str, Any] | None = None
+    ) -> Rehearsal:
+        """Return when a trigger, or one that a document describes, would have fired in a period. Nothing is run or kept."""
+        others = await self.all(tenant)
+        if document is not None:
+            definition = await self._checked(tenant, document)
+        else:
+            definition = (await self.get(tenant, name or "")).definition
+        return await rehearse(self._site.workspace, tenant, definition, others, since=since, until=until)
+
+    async def _checked(self, tenant: str, document: Mapping[str, Any]) -> Definition:
+        workspace = self._site.workspace
+        names = Names(self._store, workspace.graph, workspace.records, tenant)
+        return await read_definition(document, names, self._site, tenant)
+
+    @property
+    def _graph(self) -> Any:
+        return self._site.workspace.graph

@@ -1,0 +1,128 @@
+"""The stored triggers: create, list, change their state, remove."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from headwater.backend.triggers.conditions.time import next_instant
+from headwater.backend.triggers.model import Definition, Trigger, TriggerState
+from headwater.backend.triggers.store.database import Connection, Database
+from headwater.backend.triggers.store.rows import TRIGGER, document_of, lock_tenant, trigger_of
+from headwater.errors import InvalidInputError, NotFoundError
+
+_OF_TRIGGER = ("trigger_clock", "trigger_part", "trigger_check")
+
+
+class Definitions:
+    """The triggers of all tenants."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, tenant: str, definition: Definition, owner: Mapping[str, Any], *, since: int) -> Trigger:
+        """Store a trigger. Entries of the log up to `since` do not fire it.
+
+        Raises:
+            InvalidInputError: there is one with this name.
+        """
+        with self._database.transaction() as connection:
+            number = lock_tenant(connection, tenant)
+            if connection.run(
+                "SELECT 1 FROM trigger_definition WHERE tenant = :tenant AND name = :name", tenant=tenant, name=definition.name
+            ):
+                raise InvalidInputError(
+                    f"There is a trigger {definition.name!r} already.", field="name", hint="Choose another name, or remove it first."
+                )
+            if not connection.run("SELECT 1 FROM trigger_definition WHERE tenant = :tenant LIMIT 1", tenant=tenant) and since > number:
+                # Nobody needs what is before the first trigger.
+                connection.run("UPDATE trigger_lock SET number = :since WHERE tenant = :tenant", since=since, tenant=tenant)
+            made = Trigger(uuid4().hex, tenant, definition, owner, TriggerState.ACTIVE, None, connection.now(), since, None)
+            insert(connection, made)
+        return made
+
+    def tenants(self) -> list[str]:
+        """Return the tenants that have triggers."""
+        return [row[0] for row in self._database.ask("SELECT DISTINCT tenant FROM trigger_definition ORDER BY tenant")]
+
+    def all(self, tenant: str) -> list[Trigger]:
+        """Return the triggers of a tenant, by name."""
+        rows = self._database.ask(f"SELECT {TRIGGER} FROM trigger_definition d WHERE d.tenant = :tenant ORDER BY d.name", tenant=tenant)
+        return [trigger_of(row) for row in rows]
+
+    def get(self, tenant: str, name: str) -> Trigger:
+        """Return the trigger with a name or an id.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        rows = self._database.ask(
+            f"SELECT {TRIGGER} FROM trigger_definition d WHERE d.tenant = :tenant AND (d.name = :name OR d.id = :name)"
+            " ORDER BY CASE WHEN d.name = :name THEN 0 ELSE 1 END LIMIT 1",
+            tenant=tenant, name=name,
+        )  # fmt: skip
+        if not rows:
+            raise NotFoundError(f"There is no trigger {name!r}.", hint="`headwater triggers list` names them.")
+        return trigger_of(rows[0])
+
+    def cursor(self, tenant: str) -> int:
+        """Return the log offset up to which causes were found."""
+        rows = self._database.ask("SELECT number FROM trigger_lock WHERE tenant = :tenant", tenant=tenant)
+        return int(rows[0][0]) if rows else 0
+
+    def set_state(
+        self, trigger: Trigger, state: TriggerState, reason: str | None = None, *, since: int | None = None,
+        owner: Mapping[str, Any] | None = None,
+    ) -> Trigger:  # fmt: skip
+        """Change the state of a trigger. With `since`, what happened up to that offset and until now does not fire it."""
+        with self._database.transaction() as connection:
+            lock_tenant(connection, trigger.tenant)
+            connection.run(
+                "UPDATE trigger_definition SET state = :state, reason = :reason, owner = :owner, since = :since WHERE id = :id",
+                state=str(state), reason=reason, owner=json.dumps(dict(owner or trigger.owner)), id=trigger.id,
+                since=trigger.since if since is None else since,
+            )  # fmt: skip
+            if since is not None:
+                _forget_progress(connection, trigger.id)
+                _set_clocks(connection, trigger)
+        return self.get(trigger.tenant, trigger.id)
+
+    def remove(self, trigger: Trigger) -> None:
+        """Remove a trigger with its causes. Its running executions end by themselves; waiting ones are dropped."""
+        with self._database.transaction() as connection:
+            lock_tenant(connection, trigger.tenant)
+            _forget_progress(connection, trigger.id)
+            connection.run("DELETE FROM trigger_cause WHERE trigger_id = :id", id=trigger.id)
+            connection.run("DELETE FROM trigger_execution WHERE trigger_id = :id AND state <> 'running'", id=trigger.id)
+            connection.run("DELETE FROM trigger_definition WHERE id = :id", id=trigger.id)
+
+
+def insert(connection: Connection, trigger: Trigger) -> None:
+    """Write a trigger, and set its clocks."""
+    connection.run(
+        "INSERT INTO trigger_definition (id, tenant, name, document, owner, state, created, since)"
+        " VALUES (:id, :tenant, :name, :document, :owner, :state, :created, :since)",
+        id=trigger.id, tenant=trigger.tenant, name=trigger.name, document=document_of(trigger.definition),
+        owner=json.dumps(dict(trigger.owner)), state=str(trigger.state), created=trigger.created, since=trigger.since,
+    )  # fmt: skip
+    _set_clocks(connection, trigger)
+
+
+def _forget_progress(connection: Connection, trigger: str) -> None:
+    for table in _OF_TRIGGER:
+        connection.run(f"DELETE FROM {table} WHERE trigger_id = :id", id=trigger)
+
+
+def _set_clocks(connection: Connection, trigger: Trigger) -> None:
+    """Set the next instant of each time condition, counted from now."""
+    now = connection.now()
+    for member, parts in time_members(trigger):
+        if (due := next_instant(parts, trigger.created, now)) is not None:
+            connection.run("INSERT INTO trigger_clock VALUES (:id, :member, :due)", id=trigger.id, member=member, due=due)
+
+
+def time_members(trigger: Trigger) -> Sequence[tuple[int, Mapping[str, Any]]]:
+    """Return the place and the parts of each time condition."""
+    return [(place, member.parts) for place, member in enumerate(trigger.definition.condition.members) if member.kind == "time"]

@@ -1,0 +1,106 @@
+"""The store that replicas share: tables in the database of the shared log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from headwater.backend.ingest.log.postgres.address import Address, Questions, drop
+from headwater.backend.ingest.log.postgres.migrations import migrate
+from headwater.backend.triggers.store.database import Row
+from headwater.backend.triggers.store.tables import STEPS
+from headwater.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pg8000.native import Connection
+
+_LOCK = 7_305_461_211  # key of an advisory lock: one replica migrates at a time
+
+
+class PostgresDatabase:
+    """See `Database`. One connection writes and one reads."""
+
+    def __init__(self, address: Address) -> None:
+        migrate(address)
+        _create_tables(address)
+        self.name = f"The store of triggers in {address.url}"
+        self._address = address
+        self._questions = Questions(address)
+        self._lock = Lock()
+        self._connection: Connection | None = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[_Transaction]:
+        with self._lock, self._address.faults():
+            connection = self._opened()
+            try:
+                yield _Transaction(connection)
+                connection.run("COMMIT")
+            except BaseException:
+                self._drop()  # this also ends the transaction, in any state
+                raise
+
+    def _opened(self) -> Connection:
+        """Return the writing connection with a transaction begun, reopened if it broke while it was idle."""
+        from pg8000.exceptions import DatabaseError, InterfaceError
+
+        if self._connection is not None:
+            try:
+                self._connection.run("BEGIN")
+                return self._connection
+            except (DatabaseError, InterfaceError, OSError):
+                self._drop()
+        self._connection = self._address.connect()
+        self._connection.run("BEGIN")
+        return self._connection
+
+    def ask(self, sql: str, **values: Any) -> list[Row]:
+        return self._questions.ask(sql, **values)
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+        self._questions.close()
+
+    def _drop(self) -> None:
+        drop(self._connection)
+        self._connection = None
+
+
+class _Transaction:
+    """See `Connection`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def run(self, sql: str, **values: Any) -> list[Row]:
+        return self._connection.run(sql, **values) or []
+
+    def now(self) -> float:
+        return float(self._connection.run("SELECT CAST(extract(epoch FROM clock_timestamp()) AS double precision)")[0][0])
+
+
+def _create_tables(address: Address) -> None:
+    """Take the missing steps. Several replicas may start at the same time.
+
+    Raises:
+        ConfigurationError: a newer Headwater made the tables.
+    """
+    connection = address.connect()
+    try:
+        with address.faults():
+            connection.run("BEGIN")
+            connection.run("SELECT pg_advisory_xact_lock(:lock)", lock=_LOCK)
+            connection.run("CREATE TABLE IF NOT EXISTS trigger_step (number integer PRIMARY KEY)")
+            version = int(connection.run("SELECT coalesce(max(number), 0) FROM trigger_step")[0][0])
+            for number, statements in enumerate(STEPS[version:], version + 1):
+                for statement in statements:
+                    connection.run(statement)
+                connection.run("INSERT INTO trigger_step VALUES (:number)", number=number)
+            connection.run("COMMIT")
+    finally:
+        drop(connection)
+    if version > len(STEPS):
+        raise ConfigurationError("The triggers in the shared database were written by a newer Headwater.", hint="Upgrade this replica.")

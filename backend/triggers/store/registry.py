@@ -1,0 +1,31 @@
+"""Opens the store of the settings: a file of the home, or tables that replicas share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headwater.backend.triggers.store.sqlite import SqliteDatabase
+from headwater.backend.triggers.store.store import TriggerStore
+
+if TYPE_CHECKING:
+    from headwater.backend.home.quick_settings import HomeSettings
+
+
+def has_store(settings: HomeSettings) -> bool:
+    """Whether there may be triggers: a home without any has no file."""
+    return settings.ingest_log is not None or settings.folder.triggers.exists()
+
+
+def open_store(settings: HomeSettings) -> TriggerStore:
+    """Open the store, and make it if there is none.
+
+    Raises:
+        UnavailableError: the disk or the database does not answer.
+        DamagedError: the file is damaged.
+    """
+    if settings.ingest_log is None:
+        return TriggerStore(SqliteDatabase(settings.folder.triggers))
+    from headwater.backend.ingest.log.postgres.log import address_of
+    from headwater.backend.triggers.store.postgres import PostgresDatabase
+
+    return TriggerStore(PostgresDatabase(address_of(settings)))

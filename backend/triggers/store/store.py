@@ -1,0 +1,22 @@
+"""Everything that is stored of triggers, in one database."""
+
+from __future__ import annotations
+
+from headwater.backend.triggers.store.causes import Causes
+from headwater.backend.triggers.store.database import Database
+from headwater.backend.triggers.store.definitions import Definitions
+from headwater.backend.triggers.store.executions import Executions
+
+
+class TriggerStore:
+    """The triggers, causes and executions of one home, or of all replicas."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.definitions = Definitions(database)
+        self.causes = Causes(database)
+        self.executions = Executions(database)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()

@@ -1,0 +1,37 @@
+"""The tables of the store, in numbered steps that only go forward. The statements are valid in SQLite and in PostgreSQL.
+
+`trigger_lock` has a row for each tenant. A writer updates it first, so writers of a tenant take turns. `number` is the log offset up to
+which causes were found.
+"""
+
+from __future__ import annotations
+
+STEPS = (
+    (
+        "CREATE TABLE trigger_lock (tenant text PRIMARY KEY, number bigint NOT NULL)",
+        """CREATE TABLE trigger_definition (id text PRIMARY KEY, tenant text NOT NULL, name text NOT NULL, document text NOT NULL,
+            owner text NOT NULL, state text NOT NULL, reason text, created double precision NOT NULL, since bigint NOT NULL,
+            last_fired double precision, UNIQUE (tenant, name))""",
+        # The instant at which a time condition is due next, by its place among the members of the condition.
+        """CREATE TABLE trigger_clock (trigger_id text NOT NULL, member integer NOT NULL, due double precision NOT NULL,
+            PRIMARY KEY (trigger_id, member))""",
+        "CREATE INDEX trigger_clock_by_due ON trigger_clock (due)",
+        # Facts that fulfil a member of a combination, and wait for the others.
+        """CREATE TABLE trigger_part (trigger_id text NOT NULL, member integer NOT NULL, fact_id text NOT NULL,
+            at double precision NOT NULL, fact text NOT NULL, PRIMARY KEY (trigger_id, member, fact_id))""",
+        # Facts whose predicate over rows has yet to be evaluated.
+        """CREATE TABLE trigger_check (trigger_id text NOT NULL, member integer NOT NULL, fact_id text NOT NULL, tenant text NOT NULL,
+            fact text NOT NULL, due double precision NOT NULL, attempt integer NOT NULL, PRIMARY KEY (trigger_id, member, fact_id))""",
+        "CREATE INDEX trigger_check_by_due ON trigger_check (due)",
+        """CREATE TABLE trigger_cause (trigger_id text NOT NULL, cause text NOT NULL, at double precision NOT NULL,
+            recorded double precision NOT NULL, depth integer NOT NULL, outcome text NOT NULL, reason text, facts text NOT NULL,
+            execution text, PRIMARY KEY (trigger_id, cause))""",
+        "CREATE INDEX trigger_cause_by_time ON trigger_cause (trigger_id, recorded)",
+        """CREATE TABLE trigger_execution (id text PRIMARY KEY, tenant text NOT NULL, trigger_id text NOT NULL, cause text NOT NULL,
+            depth integer NOT NULL, state text NOT NULL, attempt integer NOT NULL, due double precision NOT NULL, holder text,
+            lease double precision, created double precision NOT NULL, started double precision, ended double precision, error text,
+            result text)""",
+        "CREATE INDEX trigger_execution_by_state ON trigger_execution (state, due)",
+        "CREATE INDEX trigger_execution_by_trigger ON trigger_execution (trigger_id, state)",
+    ),
+)

@@ -1,0 +1,64 @@
+"""The store that replicas share, on a real PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from headwater.backend.ingest.log.postgres.address import Address
+from headwater.backend.triggers.store.database import Database
+from headwater.backend.triggers.store.executions import LEASE
+from headwater.backend.triggers.store.postgres import PostgresDatabase
+from headwater.errors import ConfigurationError
+from tests.backend.triggers.contract import Opens, StoreContract
+from tests.databases import PASSWORD, USER, Postgres, postgres
+
+pytestmark = pytest.mark.lake
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    with postgres() as running:
+        yield running
+
+
+@pytest.fixture
+def address(server: Postgres) -> Address:
+    server.run("DROP SCHEMA IF EXISTS headwater CASCADE")
+    return Address.of(f"postgresql://127.0.0.1:{server.port}/shop", user=USER, password=PASSWORD)
+
+
+class TestPostgresStore(StoreContract):
+    @pytest.fixture
+    def again(self, address: Address) -> Iterator[Opens]:
+        opened: list[Database] = []
+
+        def opens() -> Database:
+            opened.append(PostgresDatabase(address))
+            return opened[-1]
+
+        yield opens
+        for database in opened:
+            database.close()
+
+    @pytest.fixture
+    def database(self, again: Opens) -> Database:
+        return again()
+
+    @pytest.fixture
+    def expire(self, server: Postgres, database: Database) -> Callable[[], None]:
+        def later() -> None:
+            moved = LEASE + 10.0
+            server.run(
+                f"UPDATE headwater.trigger_execution SET lease = lease - {moved}, due = due - {moved}",
+                f"UPDATE headwater.trigger_clock SET due = due - {moved}",
+            )
+
+        return later
+
+    def test_tables_of_a_newer_release_are_refused(self, server: Postgres, again: Opens) -> None:
+        again()
+        server.run("INSERT INTO headwater.trigger_step VALUES (999)")
+        with pytest.raises(ConfigurationError, match="newer"):
+            again()
