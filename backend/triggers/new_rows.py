@@ -18,11 +18,12 @@ from headwater.graph.files.footers import NoParquetError
 from headwater.graph.model import NodeKind
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
-from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, readable_files, shape_of
-from headwater.graph.trace.predicate import checked, explained, mentioned
-from headwater.graph.trace.selection import select
+from headwater.graph.trace.datasets import Dataset, find_dataset, find_shape, keep_readable_files, list_current_files
+from headwater.graph.trace.predicate import check_predicate as check_syntax
+from headwater.graph.trace.predicate import explain_error, list_column_names
+from headwater.graph.trace.selection import select_records
 from headwater.graph.trace.session import KnownFile, Session
-from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.tracer import get_tracer
 
 _RESERVED = 3  # columns before those of the dataset: file, row, line
 
@@ -35,7 +36,7 @@ async def check_predicate(graph: GraphStore, records: AssociationStore, tenant: 
     """
     page = await graph.children(tenant, dataset, kinds=[NodeKind.COLUMN], first=1_000)
     columns = [node.name for node in page.nodes]
-    with tracer_of(records).session(tenant) as session:
+    with get_tracer(records).session(tenant) as session:
         try:
             found = await find_dataset(session, graph, dataset)
             await asyncio.to_thread(_bind, session, found, where)
@@ -46,23 +47,23 @@ async def check_predicate(graph: GraphStore, records: AssociationStore, tenant: 
                 raise
         else:
             return
-        checked(session.database, where)
-        names = mentioned(session.database, where)
+        check_syntax(session.database, where)
+        names = list_column_names(session.database, where)
         if columns and (unknown := sorted(names - {column.lower() for column in columns})):
             reason = duckdb.BinderException(f'Binder Error: Referenced column "{unknown[0]}" not found')
-            raise explained(reason, where, columns)
+            raise explain_error(reason, where, columns)
 
 
 def _bind(session: Session, dataset: Dataset, where: str) -> None:
-    shape, _ = shape_of(session, dataset)
-    files = readable_files(session, current_files(session, dataset, shape))[:1]
-    query, parameters = session.reader.query(session.database, shape, [file.readable() for file in files])
-    predicate = checked(session.database, where)
+    shape, _ = find_shape(session, dataset)
+    files = keep_readable_files(session, list_current_files(session, dataset, shape))[:1]
+    query, parameters = session.reader.query(session.database, shape, [file.make_read_file() for file in files])
+    predicate = check_syntax(session.database, where)
     described = session.database.execute(f"SELECT * FROM ({query}) LIMIT 0", parameters).description or ()
     try:
         session.database.execute(f"EXPLAIN SELECT * FROM ({query}) WHERE ({predicate})", parameters)
     except duckdb.Error as error:
-        raise explained(error, where, [column[0] for column in described][_RESERVED:]) from None
+        raise explain_error(error, where, [column[0] for column in described][_RESERVED:]) from None
 
 
 async def selects_new_row(graph: GraphStore, records: AssociationStore, tenant: str, fact: Fact, where: str) -> bool:
@@ -73,14 +74,14 @@ async def selects_new_row(graph: GraphStore, records: AssociationStore, tenant: 
     """
     runs = await graph.get(tenant, [fact.run]) if fact.run else []
     began = str(runs[0].properties.get("startedAt") or "") if runs else ""
-    with tracer_of(records).session(tenant) as session:
+    with get_tracer(records).session(tenant) as session:
         dataset = await find_dataset(session, graph, fact.subject)
         return await asyncio.to_thread(_selects, session, records, dataset, fact, began, where)
 
 
 def _selects(session: Session, records: AssociationStore, dataset: Dataset, fact: Fact, began: str, where: str) -> bool:
-    shape, _ = shape_of(session, dataset)
-    listed = current_files(session, dataset, shape)
+    shape, _ = find_shape(session, dataset)
+    listed = list_current_files(session, dataset, shape)
     capture = fact.details.get("capture")
     if capture is not None and records.catalog.has(session.tenant, capture):
         written = {kept.block for kept in records.catalog.written_by(session.tenant, capture)}
@@ -94,10 +95,10 @@ def _selects(session: Session, records: AssociationStore, dataset: Dataset, fact
         files = _since(listed, began)
     if not files:
         return False
-    table = select(session, shape, readable_files(session, files), where=where, rows=())
+    table = select_records(session, shape, keep_readable_files(session, files), predicate=where, rows=())
     if session.incomplete:
         raise UnsupportedError("; ".join(f"{entry.what}: {entry.reason}" for entry in session.incomplete))
-    return session.count(table) > 0
+    return session.count_rows(table) > 0
 
 
 def _since(files: Sequence[KnownFile], began: str) -> list[KnownFile]:
