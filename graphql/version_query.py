@@ -1,4 +1,4 @@
-"""Blocks and consumers of a dataset through the schema."""
+"""Blocks, consumers and differences of versions of a dataset, through the schema."""
 
 # mypy: disable-error-code="untyped-decorator"
 # strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
@@ -10,9 +10,11 @@ from strawberry import UNSET
 
 from headwater.graph import versions as domain
 from headwater.graph.access.scopes import Scope
-from headwater.graphql.limits import MAX_PAGE, bounded
+from headwater.graph.trace.version_diff.answer import Change, DiffRequest
+from headwater.graphql.limits import MAX_PAGE, MAX_RECORDS, bounded
 from headwater.graphql.root_fields import query
 from headwater.graphql.types import Info, Node
+from headwater.graphql.version_diff import VersionDiff
 
 strawberry.enum(domain.BlockMode, description="BASE replaces the dataset. DELTA adds to it or changes it.")
 strawberry.enum(domain.ConsumptionMode, description="ALL: a job reads the whole dataset. NEW: a job reads the blocks after its cursor.")
@@ -114,3 +116,31 @@ class VersionQuery:
             for consumer in consumers
             if consumer.job in jobs
         ]
+
+    @query(
+        "The records in which two versions of a dataset differ. A version is a sequence, a snapshot, a run, an instant, or `now`.",
+        scope=Scope.RECORDS,
+        costly=True,
+    )
+    async def diff(
+        self,
+        info: Info,
+        dataset: strawberry.ID,
+        before: str,
+        after: str = "now",
+        key: list[str] | None = UNSET,
+        changes: list[Change] | None = UNSET,
+        first: int = 50,
+        offset: int = 0,
+    ) -> VersionDiff:
+        """One page."""
+        context = info.context
+        request = DiffRequest(
+            dataset=dataset, before=before, after=after, key=key or (), changes=tuple(changes or Change),
+            first=bounded(first, "first", low=1, high=MAX_RECORDS), offset=bounded(offset, "offset", low=0, high=2**31 - 1),
+        )  # fmt: skip
+        async with context.audited("diff", dataset) as act:
+            page = await context.asked.diff(context.tenant, request)
+            act.subjects.append(page.dataset)
+            act.records = len(page.entries)
+        return VersionDiff.of(page)

@@ -31,6 +31,7 @@ from headwater.graph.model.declaration import Aspect
 from headwater.graph.prov import ProvFormat
 from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
+from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 from headwater.graphql.services import DifferenceView, RecaptureService, RecaptureView, RegistrationView, ReplayView, StepView, TraceJobView
 from headwater.spark_listener.invocation import script_sha256
 
@@ -67,6 +68,11 @@ class PermittedQuestions:
         """See `Questions`."""
         self._who.require(Scope.RECORDS)
         return await self._asked(Scope.RECORDS).rows(tenant, request)
+
+    async def diff(self, tenant: str, request: DiffRequest) -> VersionDiff:
+        """See `Questions`."""
+        self._who.require(Scope.RECORDS)
+        return await self._asked(Scope.RECORDS).diff(tenant, request)
 
     def _asked(self, *scopes: Scope) -> CallersQuestions | QuestionsWithin:
         """Where a question is asked that needs `read` and some scopes."""

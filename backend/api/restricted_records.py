@@ -27,6 +27,7 @@ from headwater.graph.access.restricted_store import StoreWithin
 from headwater.graph.storage.addresses import other_spellings
 from headwater.graph.trace.answer import Hop, Incomplete, Origin, RowPage, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
+from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 
 _ELSEWHERE = "Records lie in places that this key may not see."
 _TOLD_LESS = "What is said of it names things that a key restricted to namespaces is not told."
@@ -64,6 +65,11 @@ class QuestionsWithin:
         self._check(dataset, page)  # its files may be others by now
         note = page.note and (page.note if page.rows and page.has_record_lineage is False and ": " not in page.note else _TOLD_LESS)
         return replace(page, note=note, origins=())
+
+    async def diff(self, tenant: str, request: DiffRequest) -> VersionDiff:
+        """See `Questions`. A version may have files anywhere, so the question is refused."""
+        del tenant, request
+        raise ForbiddenError("Earlier versions are not open to keys restricted to namespaces.", hint="Ask for a key that is not.")
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
         """See `Questions`. Raises as `rows` does."""

@@ -88,8 +88,8 @@ def emit(
         emit_json([dict(row) for row in rows])
     elif format is Format.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(map(_inert, columns))
-        writer.writerows([_inert(row.get(column)) for column in columns] for row in rows)
+        writer.writerow(map(inert, columns))
+        writer.writerows([inert(row.get(column)) for column in columns] for row in rows)
     elif rows or empty is None:
         _table(rows, columns=columns, title=title)
     else:
@@ -202,7 +202,7 @@ def _cell(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (dict, list, tuple)) else str(value)
 
 
-def _inert(value: Any) -> str:
+def inert(value: Any) -> str:
     """Return a cell of CSV that a spreadsheet does not read as a formula.
 
     A text that begins like one has an apostrophe in front. Numbers stay.

@@ -32,9 +32,10 @@ from headwater.errors import HeadwaterError
 from headwater.graph.prov.model import Kind, Statement
 from headwater.graph.records import AssociationStore, Wanted
 from headwater.graph.stores import GraphStore
-from headwater.graph.trace.answer import RowPage, TraceAnswer
+from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import DirectQuestions, Questions, RowsRequest
 from headwater.graph.trace.tracer import Tracer, get_tracer
+from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 
 _REPEAT_SECONDS = 0.02  # interval of interrupts for an abandoned question, which may be between two statements
 _log = logging.getLogger("headwater.questions")
@@ -103,7 +104,7 @@ class Answerer:
             if ask.masks:
                 is_of_job = isinstance(ask.request, JobRequest)
                 questions = MaskedQuestions(questions, self._graph, records, ask.masks, keeps_origins=is_of_job)
-            answer: TraceAnswer | RowPage | int | None = None
+            answer: TraceAnswer | RowPage | VersionDiff | int | None = None
             if ask.number == self._cancelled:
                 pass  # nobody waits for it any more
             elif isinstance(ask.request, ExportRequest):
@@ -113,11 +114,8 @@ class Answerer:
             elif isinstance(ask.request, MaskRequest):
                 masked = MaskedQuestions(DirectQuestions(self._graph, records), self._graph, records, ask.masks)
                 answer = await masked.masked_anew(ask.tenant, ask.request.trace, ask.request.answer)
-            elif isinstance(ask.request, RowsRequest):
-                answer = await questions.rows(ask.tenant, ask.request)
             else:
-                request = ask.request.trace if isinstance(ask.request, JobRequest) else ask.request
-                answer = await questions.trace(ask.tenant, request)
+                answer = await _answer_of(questions, ask.tenant, ask.request)
         except HeadwaterError as error:
             return Reply(ask.number, error=error)
         except Exception as error:  # noqa: BLE001 - whatever it is, the next question must be answered
@@ -181,6 +179,16 @@ class Answerer:
     def _send(self, message: Part | Reply) -> None:
         self._replies.write(packed(message))
         self._replies.flush()
+
+
+async def _answer_of(
+    questions: Questions, tenant: str, request: TraceRequest | RowsRequest | DiffRequest | JobRequest
+) -> TraceAnswer | RowPage | VersionDiff:
+    if isinstance(request, RowsRequest):
+        return await questions.rows(tenant, request)
+    if isinstance(request, DiffRequest):
+        return await questions.diff(tenant, request)
+    return await questions.trace(tenant, request.trace if isinstance(request, JobRequest) else request)
 
 
 def main() -> None:

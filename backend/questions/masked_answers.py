@@ -27,6 +27,7 @@ from headwater.graph.trace.predicate import check_predicate, list_column_names
 from headwater.graph.trace.questions import Questions, RowsRequest
 from headwater.graph.trace.tracer import get_tracer
 from headwater.graph.trace.value_sources import find_predicate_scope
+from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 from headwater.graph.views import TagReach, is_same_or_within, names_above
 
 SHOWN = "(masked)"
@@ -120,6 +121,26 @@ class MaskedQuestions:
             for row in page.rows
         ]
         return replace(page, rows=rows)
+
+    async def diff(self, tenant: str, request: DiffRequest) -> VersionDiff:
+        """See `Questions`. Masked columns are neither compared nor returned: a difference would show which values are equal.
+
+        Raises:
+            InvalidQueryError: a column of the key is masked.
+        """
+        plain = replace(request, hidden=(), origins=True)
+        hidden = await self._hidden_in_diff(tenant, await self._questions.diff(tenant, replace(plain, first=0)))
+        if masked := sorted({name.lower() for name in request.key} & {name.lower() for name in hidden}):
+            raise _refused(f"The column {masked[0]} of the key is masked.", field="key", hint="Name a key of columns that are shown.")
+        answer = await self._questions.diff(tenant, replace(plain, hidden=sorted({*request.hidden, *hidden})))
+        if await self._hidden_in_diff(tenant, answer):  # the files may have changed
+            raise _refused("The files changed during the question.", field="dataset", hint="Ask again.")
+        notes = [f"Masked columns are not compared: {', '.join(sorted(hidden))}."] if hidden else []
+        shown = [note for note in answer.notes if not any(name.lower() in note.lower() for name in hidden)]
+        return replace(answer, notes=[*notes, *shown], origins=answer.origins if request.origins else ())
+
+    async def _hidden_in_diff(self, tenant: str, answer: VersionDiff) -> set[str]:
+        return await self._hidden(tenant, answer.dataset, [name for name, _ in answer.columns], answer.origins)
 
     async def _check_rows(self, tenant: str, page: RowPage, request: RowsRequest) -> None:
         """Refuse a predicate and an order over masked columns of a page. Raises like `trace`."""

@@ -9,6 +9,7 @@ from headwater.backend.access.masks import Mask
 from headwater.graph.prov import ProvFormat
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
+from headwater.graph.trace.version_diff.answer import DiffRequest
 
 JOB = "--job"  # the argument of a process for one job
 
@@ -36,7 +37,8 @@ class MaskRequest:
     answer: TraceAnswer
 
 
-Asked = TraceRequest | RowsRequest | ExportRequest | JobRequest | MaskRequest
+Single = TraceRequest | RowsRequest | DiffRequest | MaskRequest  # its answer is one message
+Asked = Single | ExportRequest | JobRequest
 
 
 @dataclass(frozen=True, slots=True)

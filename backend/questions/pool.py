@@ -21,12 +21,13 @@ from headwater.backend.process.child_process import Part, Reply
 from headwater.backend.process.tracing import span
 from headwater.backend.process.turns import Caller, Turns
 from headwater.backend.questions.answer_buffer import WaitingAnswer, WaitingAnswers
-from headwater.backend.questions.messages import ExportRequest, MaskRequest
+from headwater.backend.questions.messages import ExportRequest, MaskRequest, Single
 from headwater.backend.questions.process import QuestionProcess
 from headwater.backend.worker import WantsTables
 from headwater.graph.prov import ProvFormat
 from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
+from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 
 _WAITING = 32  # questions of one caller that may wait
 
@@ -56,7 +57,7 @@ class QuestionPool(ProcessPool[QuestionProcess]):
         """Bytes of disk with answers that were not read yet."""
         return self._waiting_answers.disk_bytes
 
-    async def ask(self, caller: str, tenant: str, request: TraceRequest | RowsRequest | MaskRequest, masks: Sequence[Mask] = ()) -> Any:
+    async def ask(self, caller: str, tenant: str, request: Single, masks: Sequence[Mask] = ()) -> Any:
         """Ask a question.
 
         Raises:
@@ -158,7 +159,7 @@ class QuestionPool(ProcessPool[QuestionProcess]):
         await super().close()
 
     async def _reply(
-        self, caller: Caller, place: int, tenant: str, request: TraceRequest | RowsRequest | MaskRequest, masks: Sequence[Mask],
+        self, caller: Caller, place: int, tenant: str, request: Single, masks: Sequence[Mask],
         seconds: float,
     ) -> Reply:  # fmt: skip
         process = await self.started(caller, place)
@@ -188,6 +189,10 @@ class CallersQuestions:
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
         """See `Questions`."""
         return cast("RowPage", await self._pool.ask(self._caller, tenant, request, self._masks))
+
+    async def diff(self, tenant: str, request: DiffRequest) -> VersionDiff:
+        """See `Questions`."""
+        return cast("VersionDiff", await self._pool.ask(self._caller, tenant, request, self._masks))
 
     async def masked_again(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
         """The answer of a job, masked by the present rules. Raises like `MaskedQuestions.masked_anew`."""

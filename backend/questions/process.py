@@ -10,9 +10,7 @@ from typing import Self
 from headwater.backend.access.masks import Mask
 from headwater.backend.home.settings import Settings
 from headwater.backend.process.child_process import ChildProcess, Part, Reply
-from headwater.backend.questions.messages import Ask, Asked, Cancel, ExportRequest, JobRequest, MaskRequest
-from headwater.graph.trace.answer import TraceRequest
-from headwater.graph.trace.questions import RowsRequest
+from headwater.backend.questions.messages import Ask, Asked, Cancel, ExportRequest, JobRequest, Single
 
 _CHILD = "headwater.backend.questions.child"
 
@@ -30,7 +28,7 @@ class QuestionProcess(ChildProcess):
         """Start a process for the questions of a home, and wait until it is ready."""
         return await cls.start(_CHILD, settings, *arguments)
 
-    async def ask(self, tenant: str, request: TraceRequest | RowsRequest | MaskRequest, masks: Sequence[Mask]) -> Reply:
+    async def ask(self, tenant: str, request: Single, masks: Sequence[Mask]) -> Reply:
         """Ask, and wait for the reply.
 
         Raises:

@@ -17,6 +17,7 @@
                                   (INTERSECT ALL, EXCEPT ALL); collisions (keys of one hash); witness_rows and order (rows that a function
                                   took); values (of references); lookup (in kept tables, in memory or by DuckDB)
     limits                        estimate (size of a walk)
+    two versions compared         version_diff/: answer (question and answer), sides (the data of a version), compare, engine
     on Spark                      on_spark/: walk (the same steps over tables of Spark), connection (their statements), errors
     rows that no run wrote        recompute/: boundary_rows (groups computed again), spec (their SQL), group_keys, relation (joins below),
                                   whole_scan (all records of a scan); group_keeper and large_groups (groups that are kept

@@ -1,4 +1,4 @@
-"""The two questions about records: their origin or destination, and the rows of a dataset.
+"""The questions about records: their origin or destination, the rows of a dataset, and the difference between two versions.
 
 GraphQL, REST and replays ask them without knowing where the answer is computed. `DirectQuestions` computes it in this process, and the
 service's pool in a process that can be ended.
@@ -16,6 +16,7 @@ from headwater.graph.trace.answer import RowOrder, RowPage, TraceAnswer, TraceRe
 
 if TYPE_CHECKING:
     from headwater.graph.trace.engine import SessionFactory
+    from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,16 @@ class RowsRequest:
 
 
 class Questions(Protocol):
-    """Answers questions about the records of a tenant. Both methods raise as `trace` and `preview` do."""
+    """Answers questions about the records of a tenant. The methods raise as `trace`, `preview` and `diff` do."""
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
         """Return the origin or the destination of records."""
 
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
         """Return a page of rows."""
+
+    async def diff(self, tenant: str, request: DiffRequest) -> VersionDiff:
+        """Return a page of the difference between two versions."""
 
 
 class DirectQuestions:
@@ -80,3 +84,9 @@ class DirectQuestions:
             offset=request.offset,
             origins=request.origins,
         )
+
+    async def diff(self, tenant: str, request: DiffRequest) -> VersionDiff:
+        """See `Questions`."""
+        from headwater.graph.trace.version_diff.engine import diff
+
+        return await diff(self._graph, self._records, tenant, request)

@@ -50,7 +50,7 @@ def select_records(
     """
     places = find_places(files, rows)
     read_files = [file for file in files if not rows or file.number in {number for number, _ in places}]
-    shapes = _group_by_shape(shape, read_files) if rows else {shape: read_files}
+    shapes = group_by_shape(shape, read_files) if rows else {shape: read_files}
     if len(shapes) > 1:
         raise InvalidQueryError("The files of these rows were written in several shapes.", field="where", hint="Name rows alone.")
     shape = next(iter(shapes), shape)
@@ -82,7 +82,7 @@ def read_places(
         read_shape(
             session.database, session, own_shape, in_shape, [place for place in places if place[0] in {file.number for file in in_shape}]
         )
-        for own_shape, in_shape in _group_by_shape(shape, read_files).items()
+        for own_shape, in_shape in group_by_shape(shape, read_files).items()
     ]
     result = ReadRecords(
         list(dict.fromkeys(name for part in parts for name in part.columns)),
@@ -95,7 +95,7 @@ def read_places(
     return result
 
 
-def _group_by_shape(shape: Shape, files: Sequence[KnownFile]) -> dict[Shape, list[KnownFile]]:
+def group_by_shape(shape: Shape, files: Sequence[KnownFile]) -> dict[Shape, list[KnownFile]]:
     """Group files by the shape to read them in: the shape of their dataset, or for line formats the file's own."""
     files_by_shape: dict[Shape, list[KnownFile]] = {}
     for file in files:

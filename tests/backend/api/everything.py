@@ -96,6 +96,7 @@ def _arguments(side: Side) -> dict[str, list[str]]:
         "runs": [f"job: {job}", f"job: {nodes[5]}"],
         "versions": [f"dataset: {data}"],
         "blocks": [f"dataset: {data}"],
+        "diff": [f'dataset: {data}, before: "1"', f'dataset: {data}, before: "run:{side.run}", after: "now"'],
         "consumers": [f"dataset: {data}"],
     }  # fmt: skip
 
