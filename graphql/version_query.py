@@ -119,7 +119,7 @@ class VersionQuery:
 
     @query(
         "The records in which two versions of a dataset differ. A version is a sequence, a snapshot, a run, an instant, or `now`.",
-        scope=Scope.RECORDS,
+        scope=Scope.READ,
         costly=True,
     )
     async def diff(
