@@ -41,7 +41,7 @@ def diff(
     """List the records that version B of a dataset has and version A has not, and the reverse.
 
     A number names a block of `headwater versions`, or a snapshot of a Delta or Iceberg table. Without --key, records are compared as
-    a whole. The columns file, row and as_of name a record for `headwater trace --row FILE:ROW --as-of AS_OF`.
+    a whole. The columns file, row and as_of name a record for `headwater trace DATASET --row FILE:ROW --as-of AS_OF`.
 
     For example:
 

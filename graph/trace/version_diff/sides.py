@@ -129,7 +129,7 @@ def check_readable(dataset: Dataset, side: Side) -> None:
     raise UnsupportedError(
         f"Version {side.stated.name} of {dataset.name} cannot be compared: its data is not there as it was written. "
         f"{first.block.path}: {first.problem}.{more}",
-        hint="Its records can still be traced by file and row (`headwater trace --row FILE:N --as-of …`), without their values.",
+        hint="Its records can still be traced by file and row (`headwater trace DATASET --row FILE:N --as-of …`), without their values.",
     )
 
 
