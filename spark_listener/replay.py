@@ -39,6 +39,7 @@ class ReplayOrder:
     Only the records in `keep` are read from files at the places in `restrict`. `edits` maps a file to new values by row (as text) and
     column. Spark casts a value from its text; None is NULL. A file has its name in answers: `file:/a/b`, `s3://b/k`.
     `script_sha256` is the hash of the only script that may run. `captures`: capture is on, and delivers nothing.
+    `partials` is a folder of partial results of aggregates over the datasets at the places `changed`; empty: none are kept or used.
     """
 
     replay: str
@@ -49,6 +50,8 @@ class ReplayOrder:
     keep: Mapping[str, Sequence[int]] = field(default_factory=dict)
     restrict: Sequence[str] = ()
     edits: Mapping[str, Mapping[str, Mapping[str, str | None]]] = field(default_factory=dict)
+    partials: str = ""
+    changed: Sequence[str] = ()
 
     @classmethod
     def load(cls, path: str | Path) -> ReplayOrder:
@@ -63,6 +66,7 @@ class ReplayOrder:
             return cls(
                 replay=raw["replay"], shadow=raw["shadow"], exclude=raw["exclude"], script_sha256=raw["script_sha256"], captures=captures,
                 keep=raw.get("keep", {}), restrict=tuple(raw.get("restrict", ())), edits=raw.get("edits", {}),
+                partials=raw.get("partials", {}).get("folder", ""), changed=tuple(raw.get("partials", {}).get("changed", ())),
             )  # fmt: skip
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(f"{path} is not a replay order: {error!r}.", hint="Start replays with `headwater replay`.") from error
@@ -88,7 +92,9 @@ class ReplayOrder:
 
     def _changes(self) -> dict[str, object]:
         keep = {file: list(rows) for file, rows in self.keep.items()}
-        return {"keep": keep, "restrict": list(self.restrict), "edits": {file: dict(rows) for file, rows in self.edits.items()}}
+        partials = {"folder": self.partials, "changed": list(self.changed)} if self.partials else {}
+        edits = {file: dict(rows) for file, rows in self.edits.items()}
+        return {"keep": keep, "restrict": list(self.restrict), "edits": edits, "partials": partials}
 
     def note_met(self, file: str) -> None:
         """Note that records of a file are left out. The runner of the replay checks that all files with such records were met."""

@@ -71,7 +71,7 @@ class Replay(BaseModel):
     `exclude` maps a file to the 0-based numbers of its excluded records. `states` maps a file to its length and modification time (ms) when
     the records were chosen. `shadow` is the output folder. `process` is the id of the process that runs the replay.
 
-    `keep`, `restrict` and `edits` are those of a replay order. `chosen` are the compared rows by file (None: all rows are compared).
+    `keep`, `restrict`, `edits`, `partials` and `changed_places` (there `changed`) are those of a replay order. `chosen` are the compared rows by file (None: all rows are compared).
     `outputs` are the compared datasets in the order in which they are made; empty: `output`. `notes` are sentences about the result.
 
     `changed` are the compared datasets that differ. `before` maps outputs to the length and time (ns) of their files when the replay began.
@@ -91,6 +91,8 @@ class Replay(BaseModel):
     keep: Mapping[str, Sequence[int]] = {}
     restrict: Sequence[str] = ()
     edits: Mapping[str, Mapping[str, Mapping[str, str | None]]] = {}
+    partials: str = ""
+    changed_places: Sequence[str] = ()
     chosen: Mapping[str, Sequence[int]] | None = None
     limits: Limits = Limits()
     outputs: Sequence[str] = ()

@@ -47,7 +47,7 @@ def run_steps(replay: Replay, folder: Path, changed: Callable[[Replay], None]) -
         order = folder / f"order-{number}.json"
         ReplayOrder(
             replay=replay.id, shadow=replay.shadow, exclude=replay.exclude, script_sha256=step.invocation.script_sha256,
-            keep=replay.keep, restrict=replay.restrict, edits=replay.edits,
+            keep=replay.keep, restrict=replay.restrict, edits=replay.edits, partials=replay.partials, changed=replay.changed_places,
         ).save(order)  # fmt: skip
         step.state = ReplayState.RUNNING
         changed(replay)

@@ -25,6 +25,7 @@ from headwater.backend.rerun.replay.commit import Commit, commit, expire, keeps_
 from headwater.backend.rerun.replay.dry_run import DryRun, summarize
 from headwater.backend.rerun.replay.kinds import ReplayRequest, Sources, Work, load_kind, refuse_other_parts
 from headwater.backend.rerun.replay.model import FAULT, Limits, Replay, ReplayState, Step
+from headwater.backend.rerun.replay.partial_results import limit_partial_results, notes_on_partial_results, partial_results_folder
 from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
 from headwater.backend.rerun.replay.replayed_places import place_named
 from headwater.backend.rerun.replay.results import add_result
@@ -104,7 +105,8 @@ class Replays:
             id=identifier, tenant=tenant, output=work.output, within=place_named(work.output, request.output), started_at=_now(), kind=kind,
             shadow=str(self._folder / identifier / "data"), exclude=work.exclude, keep=work.keep, restrict=work.restrict, edits=work.edits,
             chosen=work.chosen, outputs=work.outputs, before=before, notes=list(work.notes), states=states, steps=steps,
-            limits=limits or Limits(), process=os.getpid(),
+            limits=limits or Limits(), process=os.getpid(), changed_places=work.changed,
+            partials=str(partial_results_folder(self._folder, tenant)) if work.changed else "",
         )  # fmt: skip
         if is_kept:
             self._save(replay)
@@ -131,9 +133,11 @@ class Replays:
         save(replay)
         try:
             await asyncio.to_thread(check_unchanged, replay, self._sources)
+            await asyncio.to_thread(limit_partial_results, self._folder)
             await in_thread_left_behind(run_steps, replay, self._folder / replay.id, save)
             await asyncio.to_thread(check_unchanged, replay, self._sources)
             check_met(replay)
+            replay.notes += notes_on_partial_results(replay.shadow)
             await asyncio.to_thread(add_result, replay, self._sources, self._folder / replay.id)
             replay.state = ReplayState.COMPLETE
         except HeadwaterError as error:

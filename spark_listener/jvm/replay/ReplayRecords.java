@@ -15,14 +15,20 @@ final class ReplayRecords {
     final Map kept = new HashMap(); // file -> long[]
     final List restricted = new ArrayList(); // places of datasets from which only `kept` is read
     final Map edits = new HashMap(); // file -> Map: row (Long) -> Map: column -> value as text, or null
+    final String partials; // folder of partial results, or null
+    final List changed = new ArrayList(); // places of the datasets that partial results are for
 
-    /** `text`: {"exclude": {file: [row]}, "keep": {file: [row]}, "restrict": [place], "edits": {file: {row: {column: text}}}}. */
+    /** `text`: {"exclude": {file: [row]}, "keep": {file: [row]}, "restrict": [place], "edits": {file: {row: {column: text}}}, "partials": {"folder", "changed"}}. */
     ReplayRecords(String text) throws IOException {
         JsonNode root = new ObjectMapper().readTree(text);
         readRows(root.path("exclude"), excluded);
         readRows(root.path("keep"), kept);
         for (int i = 0; i < root.path("restrict").size(); i++) {
             restricted.add(root.path("restrict").get(i).textValue());
+        }
+        partials = root.path("partials").path("folder").textValue();
+        for (int i = 0; i < root.path("partials").path("changed").size(); i++) {
+            changed.add(root.path("partials").path("changed").get(i).textValue());
         }
         for (Iterator files = root.path("edits").fields(); files.hasNext();) {
             Map.Entry file = (Map.Entry) files.next();

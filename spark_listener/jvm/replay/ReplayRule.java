@@ -54,10 +54,12 @@ public final class ReplayRule extends Rule {
     private final String shadow; // path of the shadow root, without scheme
     private final Set noted = new HashSet();
     private final ReplayRecords records;
+    private final PartialResults partials; // null: every aggregate is computed from all of its input
 
     ReplayRule(String shadow, ReplayRecords records) {
         this.shadow = shadow;
         this.records = records;
+        partials = records.partials == null ? null : new PartialResults(records.partials, records.changed, new PartialNotes());
     }
 
     public String ruleName() {
@@ -69,7 +71,10 @@ public final class ReplayRule extends Rule {
             return node;
         }
         checkWrite((LogicalPlan) node);
-        return applyToScans((LogicalPlan) node);
+        if (partials == null) {
+            return applyToScans((LogicalPlan) node);
+        }
+        return partials.isRunning() ? node : partials.apply(applyToScans((LogicalPlan) node));
     }
 
     private void checkWrite(LogicalPlan plan) {
@@ -78,7 +83,8 @@ public final class ReplayRule extends Rule {
             String path = output.toUri().getPath();
             String scheme = output.toUri().getScheme();
             boolean local = scheme == null || scheme.equals("file");
-            if (!local || !path.startsWith(shadow + "/")) {
+            boolean isPartial = partials != null && partials.isRunning() && partials.has(path);
+            if (!local || !(isPartial || path.startsWith(shadow + "/"))) {
                 throw new IllegalStateException("Replay refuses to write to " + output + ", which is outside its shadow folder " + shadow + ".");
             }
         } else if (plan instanceof Command && !HARMLESS.matcher(plan.getClass().getSimpleName()).matches()) {
@@ -141,7 +147,7 @@ public final class ReplayRule extends Rule {
             return scan;
         }
         HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
-        if (relation.location() instanceof OrdinalFileIndex) {
+        if (relation.location() instanceof OrdinalFileIndex || relation.location() instanceof ChosenFiles) {
             return scan; // done already: the batch runs to a fixed point
         }
         checkRead(relation);
@@ -207,11 +213,34 @@ public final class ReplayRule extends Rule {
     /** Says beside the shadow, a line of JSON each, of which files records were excluded, kept or edited: who started the replay looks whether it was of all. */
     private synchronized void note(String file) {
         if (noted.add(file)) {
-            try {
-                byte[] line = (new ObjectMapper().writeValueAsString(file) + "\n").getBytes(StandardCharsets.UTF_8);
-                Files.write(Paths.get(shadow + ".met"), line, new OpenOption[] {StandardOpenOption.CREATE, StandardOpenOption.APPEND});
-            } catch (IOException unwritable) {
-                throw new IllegalStateException("Replay cannot say what it left out: " + unwritable, unwritable);
+            append(".met", file);
+        }
+    }
+
+    private void append(String suffix, Object value) {
+        try {
+            byte[] line = (new ObjectMapper().writeValueAsString(value) + "\n").getBytes(StandardCharsets.UTF_8);
+            Files.write(Paths.get(shadow + suffix), line, new OpenOption[] {StandardOpenOption.CREATE, StandardOpenOption.APPEND});
+        } catch (IOException unwritable) {
+            throw new IllegalStateException("Replay cannot write next to its shadow folder: " + unwritable, unwritable);
+        }
+    }
+
+    /** Lines of JSON next to the shadow: [dataset, number of its files, files whose rows were not read], and [dataset] where all rows were read. */
+    private final class PartialNotes implements PartialResults.Notes {
+        public void add(String dataset, int files, int reused) {
+            write(Arrays.asList(dataset, Integer.valueOf(files), Integer.valueOf(reused)));
+        }
+
+        public void addWhole(String dataset) {
+            write(Arrays.asList(dataset));
+        }
+
+        private void write(List line) {
+            synchronized (ReplayRule.this) {
+                if (noted.add(line)) {
+                    append(".partials", line);
+                }
             }
         }
     }

@@ -43,7 +43,7 @@ class ReplayRequest:
 class Work:
     """The work of a replay. `applications` run in this order; `script` replaces the script of the application `edited`.
 
-    The other fields are those of `Replay`.
+    `changed` are places of datasets; the replay keeps partial results of aggregates over them. The other fields are those of `Replay`.
     """
 
     output: str
@@ -54,6 +54,7 @@ class Work:
     keep: Mapping[str, Sequence[int]] = field(default_factory=dict)
     restrict: Sequence[str] = ()
     edits: Edits = field(default_factory=dict)
+    changed: Sequence[str] = ()
     chosen: Mapping[str, Sequence[int]] | None = None
     edited: str | None = None
     script: Path | None = None

@@ -1,12 +1,13 @@
 """`refresh`: a source changed; run again the programs that depend on it, and no others.
 
-The unit is the program. A program that reads the change runs on all of its input as it is now, so the result is that of a full run.
+Each program that reads the change runs again, so the result is that of a full run. Aggregates over the changed source are computed file by
+file where Spark's plan allows that, and files that an earlier refresh has met are not read again (see `partial_results`).
 """
 
 from __future__ import annotations
 
 from headwater.backend.rerun.replay.invocations import downstream_of, upstream_of
-from headwater.backend.rerun.replay.kinds.kind import ReplayRequest, Sources, Work, require
+from headwater.backend.rerun.replay.kinds.kind import ReplayRequest, Sources, Work, file_prefix, require
 from headwater.backend.rerun.replay.plan import applications_between, in_order
 from headwater.errors import NotFoundError
 
@@ -30,8 +31,5 @@ class Refresh:
                 raise NotFoundError(f"No recorded run reads {changed}.", hint="There is nothing to refresh.")
             output = upstream.writes(applications[-1])[0] if upstream.writes(applications[-1]) else changed
         outputs = list(dict.fromkeys(dataset for one in applications for dataset in upstream.writes(one)))
-        notes = [
-            "Each program that depends on the change runs on all of its input: refresh recomputes whole programs, not single rows.",
-            "By the recorded lineage, outputs of other programs read nothing of the change. They are left as they are.",
-        ]
-        return Work(output=output, outputs=outputs, upstream=upstream, applications=applications, notes=notes)
+        notes = ["By the recorded lineage, outputs of other programs read nothing of the change. They are left as they are."]
+        return Work(output=output, outputs=outputs, upstream=upstream, applications=applications, changed=[file_prefix(changed)], notes=notes)

@@ -1,0 +1,187 @@
+"""Replays against full runs: `python -m bench.replays [refresh] [selective] [exclusive]`.
+
+- `refresh`: TPC-H Q1, Q3 and Q18. One of the 100 files of `lineitem` is replaced. The query is refreshed, and then run as a whole. Both
+  results must be equal. An earlier refresh has kept partial results of the files.
+- `selective`: the word count of a text, for one word only.
+- `exclusive`: the word count without one line.
+
+All runs take turns in one warm JVM, so the start of Spark is not included. A replay is a session with the rule that `headwater replay` installs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from bench.data.dialect import for_spark
+from bench.data.text import text
+from bench.data.tpc import benchmark
+from bench.results import ROOT
+from headwater.spark_listener.replay import Replayer, ReplayOrder
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_QUERIES = (1, 3, 18)
+_TABLES = ("lineitem", "orders", "customer")
+Work = Callable[["SparkSession"], "DataFrame"]
+
+
+class Turns:
+    """Runs of one JVM. `folder` takes the results and what refreshes keep."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self._spark, self._folder, self._number = spark, folder, 0
+
+    def plain(self, work: Work) -> tuple[float, Path]:
+        """Run the program itself; return the seconds and the folder of the result."""
+        return self._time(self._spark.newSession(), work, self._folder / "plain")
+
+    def replay(self, work: Work, **order: Any) -> tuple[float, Path]:
+        """Run the program under a replay order."""
+        self._number += 1
+        shadow = self._folder / f"shadow-{self._number}"
+        shadow.mkdir()
+        session = self._spark.newSession()
+        Replayer(ReplayOrder(replay="r", shadow=str(shadow), script_sha256="", **{"exclude": {}, **order})).session_made(session)
+        return self._time(session, work, shadow / "out")
+
+    def _time(self, session: SparkSession, work: Work, output: Path) -> tuple[float, Path]:
+        began = time.perf_counter()
+        work(session).write.mode("overwrite").parquet(str(output))
+        return time.perf_counter() - began, output
+
+
+def refresh(turns: Turns, folder: Path, scale: float, rounds: int) -> None:
+    """Print the ratio of a refresh to a full run, for each query."""
+    whole = benchmark("tpch", scale, files=100)
+    for table in _TABLES:
+        shutil.copytree(whole.tables[table], folder / table, copy_function=os.link)
+    for number in _QUERIES:
+        work = _query(for_spark(whole.queries[number]), {table: folder / table for table in _TABLES})
+        order: Mapping[str, Any] = {"partials": str(folder / "partials"), "changed": [f"file:{folder / 'lineitem'}"]}
+        turns.plain(work)
+        first, _ = turns.replay(work, **order)
+        again, full, is_equal = [], [], True
+        for each in range(rounds):
+            _change(folder / "lineitem" / f"part-{40 + each}.parquet")
+            seconds, result = turns.replay(work, **order)
+            again.append(seconds)
+            seconds, expected = turns.plain(work)
+            full.append(seconds)
+            is_equal &= _rows(result) == _rows(expected)
+        ratio = median(again) / median(full)
+        print(
+            f"refresh q{number} sf{scale:g}: {median(again):.2f} s / {median(full):.2f} s = {ratio:.2f} (target 0.15), "
+            f"first {first:.2f} s, equal to a full run: {is_equal}",
+            flush=True,
+        )
+
+
+def words(turns: Turns, size: float, kinds: Sequence[str], rounds: int) -> None:
+    """Print the ratios of selective and exclusive replays of a word count to a run."""
+    folder = text(size)
+    place = f"file:{folder}"
+    turns.plain(lambda spark: _words(spark, folder))
+    if "selective" in kinds:
+        word, kept = _rare_word(folder)
+        chosen = {"keep": kept, "restrict": [place]}
+        ratio = _compare(turns, folder, rounds, chosen)
+        print(f"selective {size:g} GB, {word!r} in {sum(map(len, kept.values()))} lines: {ratio} (target 0.003)", flush=True)
+    if "exclusive" in kinds:
+        file = sorted(folder.iterdir())[0]
+        ratio = _compare(turns, folder, rounds, {"exclude": {f"file:{file}": [1000]}})
+        print(f"exclusive {size:g} GB: {ratio} (target 1.02)", flush=True)
+
+
+def _compare(turns: Turns, folder: Path, rounds: int, order: Mapping[str, Any]) -> str:
+    pairs = [
+        (turns.replay(lambda spark: _words(spark, folder), **order)[0], turns.plain(lambda spark: _words(spark, folder))[0])
+        for _ in range(rounds)
+    ]
+    replayed, full = (median(times) for times in zip(*pairs, strict=True))
+    return f"{replayed:.3f} s / {full:.2f} s = {replayed / full:.4f}"
+
+
+def _query(text: str, tables: Mapping[str, Path]) -> Work:
+    def work(spark: SparkSession) -> DataFrame:
+        for name, folder in tables.items():
+            spark.read.parquet(str(folder)).createOrReplaceTempView(name)
+        return spark.sql(text)
+
+    return work
+
+
+def _words(spark: SparkSession, folder: Path) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return spark.read.text(str(folder)).select(f.explode(f.split("value", " ")).alias("word")).groupBy("word").count()
+
+
+def _rare_word(folder: Path) -> tuple[str, dict[str, list[int]]]:
+    """Return a word near the middle of the text, and the lines that have it, by file."""
+    files = sorted(folder.iterdir())
+    with files[len(files) // 2].open("rb") as lines:
+        word = next(line.split()[0] for number, line in enumerate(lines) if number == 1000).decode()
+    wanted = word.encode()
+    kept = {}
+    for file in files:
+        with file.open("rb") as lines:
+            if found := [number for number, line in enumerate(lines) if wanted in line.split()]:
+                kept[f"file:{file}"] = found
+    return word, kept
+
+
+def _change(file: Path) -> None:
+    """Write a file of `lineitem` again with other prices and quantities, under the same name."""
+    changed = file.with_suffix(".new")
+    values = ", ".join(f"CAST({name} + 1 AS DECIMAL(15,2)) AS {name}" for name in ("l_quantity", "l_extendedprice"))
+    rows = f"SELECT * REPLACE ({values}) FROM read_parquet('{file}')"
+    duckdb.sql(f"COPY ({rows}) TO '{changed}' (FORMAT parquet, COMPRESSION snappy)")
+    changed.replace(file)
+
+
+def _rows(folder: Path) -> list[tuple[Any, ...]]:
+    return sorted(duckdb.sql(f"SELECT * FROM read_parquet('{folder}/*.parquet')").fetchall(), key=repr)
+
+
+@contextmanager
+def _turns(folder: Path) -> Iterator[Turns]:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2]").config("spark.sql.shuffle.partitions", "4").config("spark.ui.enabled", "false")
+    spark = builder.config("spark.driver.memory", "2g").config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    try:
+        yield Turns(spark, folder)
+    finally:
+        spark.stop()
+
+
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description="Replays against full runs.")
+    parser.add_argument("kinds", nargs="*", help="refresh, selective, exclusive; all of them by default")
+    parser.add_argument("--scale", type=float, default=1.0, help="scale factor of TPC-H")
+    parser.add_argument("--size", type=float, default=1.0, help="gigabytes of text")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    kinds = options.kinds or ["refresh", "selective", "exclusive"]
+    with TemporaryDirectory(dir=ROOT / ".tools" / "bench-data") as folder, _turns(Path(folder)) as turns:
+        if "refresh" in kinds:
+            refresh(turns, Path(folder), options.scale, options.rounds)
+        if {"selective", "exclusive"} & set(kinds):
+            words(turns, options.size, kinds, options.rounds)
+
+
+if __name__ == "__main__":
+    main()
