@@ -5,7 +5,8 @@
 - `selective`: the word count of a text, for one word only.
 - `exclusive`: the word count without one line.
 
-All runs take turns in one warm JVM, so the start of Spark is not included. A replay is a session with the rule that `headwater replay` installs.
+All runs take turns in one warm JVM, so the start of Spark is not included. A replay is a session with the rule that `headwater replay`
+installs.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def words(turns: Turns, size: float, kinds: Sequence[str], rounds: int) -> None:
         ratio = _compare(turns, folder, rounds, chosen)
         print(f"selective {size:g} GB, {word!r} in {sum(map(len, kept.values()))} lines: {ratio} (target 0.003)", flush=True)
     if "exclusive" in kinds:
-        file = sorted(folder.iterdir())[0]
+        file = min(folder.iterdir())
         ratio = _compare(turns, folder, rounds, {"exclude": {f"file:{file}": [1000]}})
         print(f"exclusive {size:g} GB: {ratio} (target 1.02)", flush=True)
 
@@ -152,7 +153,8 @@ def _change(file: Path) -> None:
 
 
 def _rows(folder: Path) -> list[tuple[Any, ...]]:
-    return sorted(duckdb.sql(f"SELECT * FROM read_parquet('{folder}/*.parquet')").fetchall(), key=repr)
+    with duckdb.connect() as database:
+        return sorted(database.execute(f"SELECT * FROM read_parquet('{folder}/*.parquet')").fetchall(), key=repr)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The mutations: replays, recaptures, traces as jobs, declarations and keys."""
+"""The mutations: recaptures, traces as jobs, declarations and keys."""
 
 # mypy: disable-error-code="untyped-decorator"
 # strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
@@ -19,8 +19,8 @@ from headwater.graph.trace.answer import Semantics
 from headwater.graphql.administration import KeyWanted, NamedKey, NewKey
 from headwater.graphql.audit import subjects_of
 from headwater.graphql.recaptures import Recapture
-from headwater.graphql.record_types import RowRef, references, trace_request
-from headwater.graphql.replays import Replay, ReplayEdit, ReplayKind
+from headwater.graphql.record_types import RowRef, trace_request
+from headwater.graphql.replay_fields import ReplayMutation
 from headwater.graphql.root_fields import mutation
 from headwater.graphql.services import available
 from headwater.graphql.trace_jobs import TraceJob
@@ -31,52 +31,8 @@ _ON_THE_HOME = "Ask a running service, or use: headwater admin keys"
 
 
 @strawberry.type
-class Mutation:
+class Mutation(ReplayMutation):
     """The root of all mutations."""
-
-    @mutation(
-        "Run a pipeline again into a shadow folder. `dataset` is the source whose records are left out (EXCLUSIVE), edited "
-        "(WHAT_IF) or have changed (REFRESH). `where` or `rows` select its records; rows of `output` for SELECTIVE.",
-        scope=Scope.REPLAY,
-        costly=True,
-    )
-    async def start_replay(
-        self,
-        info: Info,
-        dataset: str | None = UNSET,
-        where: str | None = UNSET,
-        rows: list[RowRef] | None = UNSET,
-        output: str | None = UNSET,
-        kind: ReplayKind = ReplayKind.EXCLUSIVE,
-        edits: list[ReplayEdit] | None = UNSET,
-    ) -> Replay:
-        """See `ReplayService`."""
-        if kind is ReplayKind.EXCLUSIVE and not dataset:
-            raise InvalidQueryError("No dataset is given.", field="dataset", hint="Name the dataset of the records to leave out.")
-        if kind not in (ReplayKind.VERIFY, ReplayKind.REFRESH) and not where and not rows:
-            raise InvalidQueryError("Neither rows nor where is given.", field="where", hint="Select the records of the replay.")
-        replays = available(info.context.services.replays, "Replays")
-        async with info.context.audited("replay.start", *filter(None, (dataset, output)), changes=True):
-            tenant, selected = info.context.tenant, references(rows)
-            if kind is ReplayKind.EXCLUSIVE:
-                identifier = await replays.start(tenant, dataset or "", where or None, selected, output or None)
-            else:
-                identifier = await replays.start_kind(
-                    tenant, kind=kind.value, dataset=dataset or None, where=where or None, rows=selected, output=output or None,
-                    edits={edit.column: edit.value for edit in edits or ()},
-                )  # fmt: skip
-        started = await replays.get(info.context.tenant, identifier)
-        if started is None:
-            raise NotFoundError(f"The replay {identifier} was started and cannot be found.", hint="Look at the service's log.")
-        return Replay.of(started)
-
-    @mutation("Delete a replay that has ended, and its folder; null if there is none with this id.", scope=Scope.REPLAY, costly=False)
-    async def remove_replay(self, info: Info, id: strawberry.ID) -> Replay | None:
-        """Returns the replay before its removal, without the rows that it changed."""
-        replays = available(info.context.services.replays, "Replays")
-        async with info.context.audited("replay.remove", id, changes=True):
-            removed = await replays.remove(info.context.tenant, id)
-        return replace(Replay.of(removed), differences=[]) if removed else None
 
     @mutation(
         "Find which records a dataset was made of: run its registered program again with record capture, beside the real data.",

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 
 import strawberry
 from strawberry import UNSET
@@ -29,10 +28,10 @@ from headwater.graphql.names import id_of, ids_of
 from headwater.graphql.recaptures import Recapture
 from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, trace_request
 from headwater.graphql.registrations import Registration
-from headwater.graphql.replays import Replay
+from headwater.graphql.replay_fields import ReplayQuery
 from headwater.graphql.root_fields import query
 from headwater.graphql.selection import asks, selects
-from headwater.graphql.services import ReplayView, available
+from headwater.graphql.services import available
 from headwater.graphql.trace_jobs import TraceJob
 from headwater.graphql.types import Info, LineageGraph, Node, NodePage, Service
 from headwater.graphql.version_query import VersionQuery
@@ -43,7 +42,7 @@ _READ = frozenset({"values", "line"})  # the parts of a record that need its fil
 
 
 @strawberry.type
-class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
+class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
     """The root of all queries."""
 
     @query("The state of the service.", scope=Scope.READ, costly=False, in_namespaces=True)
@@ -200,13 +199,6 @@ class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
             context.loaders.budget.spend(len(found.answer.records) + len(found.answer.selected))
         return TraceJob.of(found)
 
-    @query("The current state of a replay; null if there is none with this id.", scope=Scope.READ, costly=False)
-    async def replay(self, info: Info, id: strawberry.ID) -> Replay | None:
-        """Only the tenant's."""
-        found = await available(info.context.services.replays, "Replays").get(info.context.tenant, id)
-        await audit_differences(info, [found] if found else [])
-        return Replay.of(found) if found else None
-
     @query("The programs of the home that replays may run. Needs the scope `replay`.", scope=Scope.REPLAY, costly=True)
     async def registrations(self, info: Info) -> list[Registration]:
         """By job. They belong to the default tenant."""
@@ -216,14 +208,6 @@ class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
                 info.context.services.registrations, "Registered programs", "Ask a running service, or use: headwater jobs list"
             ).programs(info.context.tenant)
         ]
-
-    @query("The latest replays, newest first.", scope=Scope.READ, costly=False)
-    async def replays(self, info: Info, first: int = 20) -> list[Replay]:
-        """Only the tenant's."""
-        size = bounded(first, "first", low=1, high=MAX_PAGE)
-        found = await available(info.context.services.replays, "Replays").list(info.context.tenant, size)
-        await audit_differences(info, found)
-        return [Replay.of(replay) for replay in found]
 
     @query("The current state of a recapture; null if the service knows of none with this id (any more).", scope=Scope.READ, costly=False)
     async def recapture(self, info: Info, id: strawberry.ID) -> Recapture | None:
@@ -238,11 +222,3 @@ class Query(ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
         return [
             Recapture.of(view) for view in await available(info.context.services.recaptures, "Recaptures").list(info.context.tenant, size)
         ]
-
-
-async def audit_differences(info: Info, replays: Sequence[ReplayView]) -> None:
-    """Audit the changed rows of replays, if an answer has any."""
-    changed = [difference for replay in replays for difference in replay.differences]
-    if changed:
-        async with info.context.audited("replay.read") as act:
-            act.met(changed)

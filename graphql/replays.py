@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from pathlib import PurePath
 from typing import Any
 
 import strawberry
 from strawberry.scalars import JSON
 
-from headwater.graphql.services import ReplayView
+from headwater.graphql.services import CommitView, DryRunView, ReplayView
 
 
 @strawberry.enum(description="How far a replay, one of its steps, or a recapture has come. COMPLETE and FAILED are final.")
@@ -37,6 +38,16 @@ class ReplayKind(StrEnum):
     REFRESH = "refresh"
 
 
+@strawberry.enum(description="How far the commit of one dataset has come.")
+class ReplayCommitState(StrEnum):
+    """Values are those of the views."""
+
+    PREPARED = "prepared"
+    DONE = "done"
+    UNDONE = "undone"
+    EXPIRED = "expired"
+
+
 @strawberry.input(description="A new value of a column, as text that Spark casts; null is NULL.")
 class ReplayEdit:
     """For the kind WHAT_IF."""
@@ -51,6 +62,77 @@ class ReplayStep:
 
     job: str
     state: ReplayState
+    seconds: float | None
+
+
+@strawberry.type(description="A dataset that a commit replaced. `old` is the folder of its old data, as long as the state is DONE.")
+class CommittedDataset:
+    """`dataset` is an id."""
+
+    dataset: strawberry.ID
+    state: ReplayCommitState
+    old: str
+
+
+@strawberry.type(description="The commit of a replay: outputs in the place of the real data. The old data is kept until `keptUntil`.")
+class ReplayCommit:
+    """Times are ISO 8601 in UTC."""
+
+    at: str
+    kept_until: str
+    datasets: list[CommittedDataset]
+
+    @classmethod
+    def of(cls, view: CommitView) -> ReplayCommit:
+        """The commit as the schema shows it."""
+        folders = [
+            CommittedDataset(dataset=strawberry.ID(one.dataset), state=ReplayCommitState(one.state), old=one.old) for one in view.folders
+        ]
+        return cls(at=view.at, kept_until=view.kept_until, datasets=folders)
+
+
+@strawberry.type(description="A program that a replay would run. `seconds` is the time that its last replay took.")
+class DryRunStep:
+    """`script` is the name of its file."""
+
+    job: str
+    script: str
+    writes: list[strawberry.ID]
+    seconds: float | None
+
+
+@strawberry.type(
+    description="What a replay would do. `excluded`, `kept` and `edited` are numbers of records; `seconds` is null if it is not known."
+)
+class ReplayDryRun:
+    """`unknownSizes` are outputs that are not in `diskBytes`."""
+
+    kind: ReplayKind
+    output: strawberry.ID
+    steps: list[DryRunStep]
+    excluded: int
+    kept: int
+    edited: int
+    seconds: float | None
+    disk_bytes: float
+    disk_free: float
+    unknown_sizes: list[strawberry.ID]
+    notes: list[str]
+
+    @classmethod
+    def of(cls, view: DryRunView) -> ReplayDryRun:
+        """The dry run as the schema shows it."""
+        steps = [
+            DryRunStep(
+                job=step.job, script=PurePath(step.script).name, writes=[strawberry.ID(one) for one in step.writes], seconds=step.seconds
+            )
+            for step in view.steps
+        ]
+        return cls(
+            kind=ReplayKind(view.kind), output=strawberry.ID(view.output), steps=steps, excluded=view.excluded, kept=view.kept,
+            edited=view.edited, seconds=view.seconds, disk_bytes=view.disk_bytes, disk_free=view.disk_free,
+            unknown_sizes=[strawberry.ID(one) for one in view.unknown_sizes], notes=list(view.notes),
+        )  # fmt: skip
 
 
 @strawberry.type(description="A row of the output that the replay changed, before and after, as objects; null where there is no such row.")
@@ -63,18 +145,23 @@ class ReplayDifference:
     columns: list[str]
 
 
-@strawberry.type(description="A pipeline run again without the selected records, into a shadow folder; the originals stay.")
+@strawberry.type(description="A pipeline run again with other records or programs, into a shadow folder; the originals stay.")
 class Replay:
-    """`shadow` is the folder that holds the outputs."""
+    """`shadow` is the folder that holds the outputs. `differing` counts the rows that differ, of which `differences` has the first."""
 
     id: strawberry.ID
     state: ReplayState
+    kind: ReplayKind
+    output: strawberry.ID
     started_at: str
     ended_at: str | None
     steps: list[ReplayStep]
     shadow: str
     error: str | None
     differences: list[ReplayDifference]
+    differing: int
+    notes: list[str]
+    commit: ReplayCommit | None
 
     @classmethod
     def of(cls, view: ReplayView) -> Replay:
@@ -82,11 +169,13 @@ class Replay:
         return cls(
             id=strawberry.ID(view.id),
             state=ReplayState(view.state),
+            kind=ReplayKind(view.kind),
+            output=strawberry.ID(view.output),
             started_at=view.started_at,
             ended_at=view.ended_at,
             shadow=view.shadow,
             error=view.error,
-            steps=[ReplayStep(job=step.job, state=ReplayState(step.state)) for step in view.steps],
+            steps=[ReplayStep(job=step.job, state=ReplayState(step.state), seconds=step.seconds) for step in view.steps],
             differences=[
                 ReplayDifference(
                     dataset=strawberry.ID(change.dataset),
@@ -96,6 +185,9 @@ class Replay:
                 )
                 for change in view.differences
             ],
+            differing=view.differing,
+            notes=list(view.notes),
+            commit=ReplayCommit.of(view.commit) if view.commit is not None else None,
         )
 
 

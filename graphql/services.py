@@ -7,7 +7,7 @@ command line: a resolver takes it by `available`, which refuses the question the
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from headwater.errors import UnsupportedError
@@ -27,6 +27,70 @@ class StepView(Protocol):
     def job(self) -> str: ...
     @property
     def state(self) -> str: ...
+    @property
+    def seconds(self) -> float | None: ...
+
+
+class CommitView(Protocol):
+    """A commit of a replay. Times are ISO 8601 in UTC."""
+
+    @property
+    def at(self) -> str: ...
+    @property
+    def kept_until(self) -> str: ...
+    @property
+    def folders(self) -> Sequence[CommittedFolderView]: ...
+
+
+class CommittedFolderView(Protocol):
+    """A folder that a commit replaced. `old` holds the old data while `state` is `done`."""
+
+    @property
+    def dataset(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def old(self) -> str: ...
+
+
+class DryRunStepView(Protocol):
+    """A program that would run."""
+
+    @property
+    def job(self) -> str: ...
+    @property
+    def script(self) -> str: ...
+    @property
+    def writes(self) -> Sequence[str]: ...
+    @property
+    def seconds(self) -> float | None: ...
+
+
+class DryRunView(Protocol):
+    """The plan of a replay. `excluded`, `kept` and `edited` are numbers of records."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def output(self) -> str: ...
+    @property
+    def steps(self) -> Sequence[DryRunStepView]: ...
+    @property
+    def excluded(self) -> int: ...
+    @property
+    def kept(self) -> int: ...
+    @property
+    def edited(self) -> int: ...
+    @property
+    def seconds(self) -> float | None: ...
+    @property
+    def disk_bytes(self) -> int: ...
+    @property
+    def disk_free(self) -> int: ...
+    @property
+    def unknown_sizes(self) -> Sequence[str]: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
 
 
 class DifferenceView(Protocol):
@@ -50,6 +114,10 @@ class ReplayView(Protocol):
     @property
     def state(self) -> str: ...
     @property
+    def kind(self) -> str: ...
+    @property
+    def output(self) -> str: ...
+    @property
     def started_at(self) -> str: ...
     @property
     def ended_at(self) -> str | None: ...
@@ -61,26 +129,39 @@ class ReplayView(Protocol):
     def steps(self) -> Sequence[StepView]: ...
     @property
     def differences(self) -> Sequence[DifferenceView]: ...
+    @property
+    def differing(self) -> int: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+    @property
+    def commit(self) -> CommitView | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOrder:
+    """A request for a replay. `rows` are (file, 0-based row). `edits` are new values by column, as text; None is NULL.
+
+    `seconds` and `disk_bytes` are limits; None: there is no limit.
+    """
+
+    kind: str = "exclusive"
+    dataset: str | None = None
+    where: str | None = None
+    rows: Sequence[tuple[str, int]] = ()
+    output: str | None = None
+    edits: Mapping[str, str | None] = field(default_factory=dict)
+    seconds: float | None = None
+    disk_bytes: int | None = None
 
 
 class ReplayService(Protocol):
-    """Runs pipelines again without the records of a selection. The tenant comes from the credential."""
+    """Runs pipelines again with other records or programs. The tenant comes from the credential."""
 
-    async def start(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> str:
-        """Queue a replay and return its id at once. `rows` are (file, 0-based row); `output` is the dataset to compare, where one is."""
+    async def start(self, tenant: str, order: ReplayOrder) -> str:
+        """Queue a replay and return its id at once."""
 
-    async def start_kind(
-        self,
-        tenant: str,
-        *,
-        kind: str,
-        dataset: str | None,
-        where: str | None,
-        rows: Sequence[tuple[str, int]],
-        output: str | None,
-        edits: Mapping[str, str | None],
-    ) -> str:
-        """Queue a replay of a kind, and return its id at once. `edits` are new values by column, as text; None is NULL."""
+    async def dry_run(self, tenant: str, order: ReplayOrder) -> DryRunView:
+        """Return what the replay would run. Nothing runs and nothing is kept."""
 
     async def get(self, tenant: str, identifier: str) -> ReplayView | None:
         """Return a replay, or None."""
@@ -90,6 +171,18 @@ class ReplayService(Protocol):
 
     async def remove(self, tenant: str, identifier: str) -> ReplayView | None:
         """Delete a replay that has ended, and return it, or None."""
+
+    async def cancel(self, tenant: str, identifier: str) -> ReplayView:
+        """Let a waiting or running replay end."""
+
+    async def approve(self, tenant: str, identifier: str) -> ReplayView:
+        """Approve the commit of a replay, as a second person."""
+
+    async def commit(self, tenant: str, identifier: str, keep_days: float) -> ReplayView:
+        """Put the outputs of a complete replay in the place of the real data, and keep the old data for some days."""
+
+    async def undo(self, tenant: str, identifier: str) -> ReplayView:
+        """Put the old data of a committed replay back."""
 
 
 class RecaptureView(Protocol):

@@ -26,8 +26,8 @@ from headwater.graph.access.scopes import Scope
 from headwater.graph.model import NodeKind
 from headwater.graphql.context import Context
 from headwater.graphql.limits import MAX_PAGE, bounded
-from headwater.graphql.query import audit_differences
 from headwater.graphql.recaptures import Recapture
+from headwater.graphql.replay_fields import audit_differences
 from headwater.graphql.replays import Replay
 from headwater.graphql.root_fields import subscription
 from headwater.graphql.services import RecaptureView, ReplayView, available

@@ -167,7 +167,10 @@ class Trace(_Records):
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A pipeline that runs again: `steps` are its jobs with their states, `differences` the rows that it changed."""
+    """A pipeline that runs again: `steps` are its jobs with their states, `differences` the rows that it changed.
+
+    `differing` counts all of these rows. `commit` is None if its outputs were not put in the place of the real data.
+    """
 
     id: str
     state: str
@@ -175,6 +178,11 @@ class Replay:
     error: str | None
     shadow: str
     differences: Sequence[Mapping[str, Any]]
+    kind: str = "EXCLUSIVE"
+    output: str = ""
+    notes: Sequence[str] = ()
+    differing: int = 0
+    commit: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +216,10 @@ def nodes(answer: Any) -> list[Node]:
 
 def replay(answer: Mapping[str, Any]) -> Replay:
     steps = [(step["job"], step["state"]) for step in answer["steps"]]
-    return Replay(answer["id"], answer["state"], steps, answer["error"], answer["shadow"], answer["differences"])
+    return Replay(
+        answer["id"], answer["state"], steps, answer["error"], answer["shadow"], answer["differences"], answer["kind"], answer["output"],
+        answer["notes"], answer["differing"], answer["commit"],
+    )  # fmt: skip
 
 
 def recapture(answer: Mapping[str, Any]) -> Recapture:

@@ -68,6 +68,9 @@ _FINAL = {"COMPLETE", "FAILED"}
 _RUNNING = {"QUEUED", "RUNNING"}
 _CONNECTION = f"{{ nodes {{ {NODE} }} pageInfo {{ hasNextPage endCursor }} }}"
 _RECORD = "dataset file row line grain values"
+_SELECTION_TYPES = "$d: String, $w: String, $r: [RowRef!], $o: String, $k: ReplayKind!, $e: [ReplayEdit!]"
+_SELECTION = "dataset: $d, where: $w, rows: $r, output: $o, kind: $k, edits: $e"
+_DRY_RUN = "kind output steps { job script writes seconds } excluded kept edited seconds diskBytes diskFree unknownSizes notes"
 _HOP = "job run output inputs operations records grain recaptured tasks"
 
 
@@ -230,6 +233,8 @@ class Client:
         output: str | None = None,
         kind: str = "exclusive",
         edits: Mapping[str, str | None] | None = None,
+        seconds: float | None = None,
+        disk_bytes: int | None = None,
         progress: Callable[[Replay], None] = lambda _: None,
     ) -> Replay:
         """Run a pipeline again without some records of a dataset, and wait for its end.
@@ -237,18 +242,48 @@ class Client:
         `kind` may also be `what-if` (the records get the values in `edits`, by column), `refresh` (the dataset changed), `selective` or
         `verify`. The last two replay `output`; `where` and `rows` then select its rows, and `dataset` may be empty.
 
-        `progress` is called whenever it has come further.
+        `seconds` and `disk_bytes` are limits of the replay. `progress` is called whenever it has come further.
         """
-        document = (
-            "mutation ($d: String, $w: String, $r: [RowRef!], $o: String, $k: ReplayKind!, $e: [ReplayEdit!])"
-            " { startReplay(dataset: $d, where: $w, rows: $r, output: $o, kind: $k, edits: $e) { id } }"
-        )
-        places = [{"file": file, "row": row} for file, row in rows]
-        values = [{"column": column, "value": value} for column, value in (edits or {}).items()]
-        name = kind.upper().replace("-", "_")
-        started = self.execute(document, d=dataset or None, w=where, r=places or None, o=output, k=name, e=values or None)
+        document = f"mutation ({_SELECTION_TYPES}, $l: ReplayLimits) {{ startReplay({_SELECTION}, limits: $l) {{ id }} }}"
+        limits = {"seconds": seconds, "diskBytes": disk_bytes}
+        started = self.execute(document, l=limits, **_selection(dataset, where, rows, output, kind, edits))
         identifier = started["startReplay"]["id"]
         return self._until_ended(lambda: self._replay(identifier), progress)
+
+    def replay_dry_run(
+        self,
+        dataset: str,
+        *,
+        where: str | None = None,
+        rows: Sequence[tuple[str, int]] = (),
+        output: str | None = None,
+        kind: str = "exclusive",
+        edits: Mapping[str, str | None] | None = None,
+    ) -> dict[str, Any]:
+        """What `replay` would run: jobs, numbers of records, time and disk space. Nothing runs."""
+        document = f"query ({_SELECTION_TYPES}) {{ replayDryRun({_SELECTION}) {{ {_DRY_RUN} }} }}"
+        found: dict[str, Any] = self.execute(document, **_selection(dataset, where, rows, output, kind, edits))["replayDryRun"]
+        return found
+
+    def cancel_replay(self, identifier: str) -> Replay:
+        """Let a waiting or running replay end."""
+        return self._change_replay("cancelReplay", identifier)
+
+    def approve_replay(self, identifier: str) -> Replay:
+        """Approve the commit of a replay, as a second person."""
+        return self._change_replay("approveReplay", identifier)
+
+    def commit_replay(self, identifier: str, *, keep_days: float = 7) -> Replay:
+        """Put the changed outputs of a complete replay in the place of the real data. The old data is kept for `keep_days`."""
+        document = f"mutation ($i: ID!, $k: Float!) {{ commitReplay(id: $i, keepDays: $k) {{ {REPLAY} }} }}"
+        return replay(self.execute(document, i=identifier, k=keep_days)["commitReplay"])
+
+    def undo_replay(self, identifier: str) -> Replay:
+        """Put the old data of a committed replay back."""
+        return self._change_replay("undoReplay", identifier)
+
+    def _change_replay(self, mutation: str, identifier: str) -> Replay:
+        return replay(self.execute(f"mutation ($i: ID!) {{ {mutation}(id: $i) {{ {REPLAY} }} }}", i=identifier)[mutation])
 
     def _replay(self, identifier: str) -> Replay:
         found = self.execute(f"query ($i: ID!) {{ replay(id: $i) {{ {REPLAY} }} }}", i=identifier)["replay"]
@@ -375,6 +410,26 @@ class AsyncClient:
         """See `Client`; `progress` is called on the thread that asks."""
         return await asyncio.to_thread(self._client.replay, dataset, **asked)
 
+    async def replay_dry_run(self, dataset: str, **asked: Any) -> dict[str, Any]:
+        """See `Client`."""
+        return await asyncio.to_thread(self._client.replay_dry_run, dataset, **asked)
+
+    async def cancel_replay(self, identifier: str) -> Replay:
+        """See `Client`."""
+        return await asyncio.to_thread(self._client.cancel_replay, identifier)
+
+    async def approve_replay(self, identifier: str) -> Replay:
+        """See `Client`."""
+        return await asyncio.to_thread(self._client.approve_replay, identifier)
+
+    async def commit_replay(self, identifier: str, **asked: Any) -> Replay:
+        """See `Client`."""
+        return await asyncio.to_thread(self._client.commit_replay, identifier, **asked)
+
+    async def undo_replay(self, identifier: str) -> Replay:
+        """See `Client`."""
+        return await asyncio.to_thread(self._client.undo_replay, identifier)
+
     async def recapture(self, dataset: str, **asked: Any) -> Recapture:
         """See `Client`; `progress` is called on the thread that asks."""
         return await asyncio.to_thread(self._client.recapture, dataset, **asked)
@@ -419,3 +474,12 @@ def _service(url: str | None, key: str | None) -> tuple[str, str | None]:
             f"No service runs on {home.path}.", hint="Start one: headwater serve. Or give its address, or HEADWATER_URL."
         )
     return running.url, shown or home.key()
+
+
+def _selection(
+    dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None, kind: str, edits: Mapping[str, str | None] | None
+) -> dict[str, Any]:
+    """Return the variables of `_SELECTION`."""
+    places = [{"file": file, "row": row} for file, row in rows]
+    values = [{"column": column, "value": value} for column, value in (edits or {}).items()]
+    return {"d": dataset or None, "w": where, "r": places or None, "o": output, "k": kind.upper().replace("-", "_"), "e": values or None}

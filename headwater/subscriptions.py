@@ -12,7 +12,10 @@ __all__ = ["NODE", "RECAPTURE", "REPLAY", "Subscriptions"]
 
 T = TypeVar("T")
 NODE = "id kind name properties"
-REPLAY = "id state shadow error steps { job state } differences { dataset before after columns }"
+REPLAY = (
+    "id kind output state shadow error notes steps { job state } differing differences { dataset before after columns }"
+    " commit { at keptUntil datasets { dataset state old } }"
+)
 RECAPTURE = "id dataset state error outputs files left { dataset reason }"
 
 

@@ -23,7 +23,8 @@ from headwater.backend.home.settings import DEFAULT_TENANT
 from headwater.backend.ingest.intake.declarations import CheckedDeclaration, DeclarationIntake
 from headwater.backend.questions import CallersQuestions, TraceJobs
 from headwater.backend.rerun.replay import ReplayRequest, Replays
-from headwater.backend.rerun.replay.model import FAULT
+from headwater.backend.rerun.replay.model import FAULT, Limits
+from headwater.errors import NotFoundError
 from headwater.graph.access.restricted_store import StoreWithin
 from headwater.graph.access.scopes import Scope
 from headwater.graph.access.visibility import NAMED, kind_named
@@ -32,7 +33,18 @@ from headwater.graph.prov import ProvFormat
 from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
-from headwater.graphql.services import DifferenceView, RecaptureService, RecaptureView, RegistrationView, ReplayView, StepView, TraceJobView
+from headwater.graphql.services import (
+    CommitView,
+    DifferenceView,
+    DryRunView,
+    RecaptureService,
+    RecaptureView,
+    RegistrationView,
+    ReplayOrder,
+    ReplayView,
+    StepView,
+    TraceJobView,
+)
 from headwater.spark_listener.invocation import script_sha256
 
 
@@ -179,12 +191,17 @@ class _ReplayTold:
 
     id: str
     state: str
+    kind: str
+    output: str
     started_at: str
     ended_at: str | None
     shadow: str
     error: str | None
     steps: Sequence[StepView]
     differences: Sequence[DifferenceView]
+    differing: int
+    notes: Sequence[str]
+    commit: CommitView | None
 
 
 class PermittedRegistrations:
@@ -278,26 +295,45 @@ class PermittedReplays:
         self._is_masked = bool(parts.masks.of(who.tenant))
         self._tells_values = tells_values(parts, who)
 
-    async def start(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> str:
+    async def start(self, tenant: str, order: ReplayOrder) -> str:
         """See `ReplayService`."""
-        self._check_start(tenant, needs_values=where is not None)
-        return await self._replays.start(tenant, dataset, where, rows, output)
+        request = self._request(tenant, order)
+        limits = Limits(seconds=order.seconds, disk_bytes=order.disk_bytes)
+        return await self._replays.start_kind(tenant, kind=order.kind, request=request, limits=limits, by=self._who.name)
 
-    async def start_kind(
-        self,
-        tenant: str,
-        *,
-        kind: str,
-        dataset: str | None,
-        where: str | None,
-        rows: Sequence[tuple[str, int]],
-        output: str | None,
-        edits: Mapping[str, str | None],
-    ) -> str:
-        """See `ReplayService`. An edit needs the right to see values, because an error may show a column."""
-        self._check_start(tenant, needs_values=where is not None or bool(edits))
-        request = ReplayRequest(output=output, dataset=dataset, where=where, rows=rows, set_values=edits)
-        return await self._replays.start_kind(tenant, kind=kind, request=request)
+    async def dry_run(self, tenant: str, order: ReplayOrder) -> DryRunView:
+        """See `ReplayService`."""
+        return await self._replays.dry_run(tenant, kind=order.kind, request=self._request(tenant, order))
+
+    async def cancel(self, tenant: str, identifier: str) -> ReplayView:
+        """See `ReplayService`."""
+        return self._permitted(await self._replays.cancel(tenant, identifier))
+
+    async def approve(self, tenant: str, identifier: str) -> ReplayView:
+        """See `ReplayService`."""
+        await self._replays.approve(tenant, identifier, by=self._who.name)
+        return await self._known(tenant, identifier)
+
+    async def commit(self, tenant: str, identifier: str, keep_days: float) -> ReplayView:
+        """See `ReplayService`."""
+        await self._replays.commit(tenant, identifier, keep_days=keep_days, by=self._who.name)
+        return await self._known(tenant, identifier)
+
+    async def undo(self, tenant: str, identifier: str) -> ReplayView:
+        """See `ReplayService`."""
+        await self._replays.undo(tenant, identifier)
+        return await self._known(tenant, identifier)
+
+    async def _known(self, tenant: str, identifier: str) -> ReplayView:
+        found = await self._replays.get(tenant, identifier)
+        if found is None:
+            raise NotFoundError(f"There is no replay {identifier}.")
+        return self._permitted(found)
+
+    def _request(self, tenant: str, order: ReplayOrder) -> ReplayRequest:
+        """Return the request of an order that the caller may give. An error may show a column, so an edit needs the right to see values."""
+        self._check_start(tenant, needs_values=order.where is not None or bool(order.edits))
+        return ReplayRequest(output=order.output, dataset=order.dataset, where=order.where, rows=order.rows, set_values=order.edits)
 
     def _check_start(self, tenant: str, *, needs_values: bool) -> None:
         if tenant != DEFAULT_TENANT:
@@ -327,8 +363,9 @@ class PermittedReplays:
         if self._tells_values or replay.error is None:
             return replay
         return _ReplayTold(
-            id=replay.id, state=replay.state, started_at=replay.started_at, ended_at=replay.ended_at, shadow=replay.shadow,
-            error=_without_values(replay.error), steps=replay.steps, differences=replay.differences,
+            id=replay.id, state=replay.state, kind=replay.kind, output=replay.output, started_at=replay.started_at,
+            ended_at=replay.ended_at, shadow=replay.shadow, error=_without_values(replay.error), steps=replay.steps,
+            differences=replay.differences, differing=replay.differing, notes=replay.notes, commit=replay.commit,
         )  # fmt: skip
 
     def _require_shown(self, replays: Sequence[ReplayView]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from getpass import getuser
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,7 +33,8 @@ _SAME = {"exclusive": "The output is the same without those records.", "selectiv
 def replay(
     output: Annotated[str | None, typer.Argument(metavar="[OUTPUT]", help="The dataset to make again: a path, a name or an id.")] = None,
     identifier: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="After `cancel`, `commit` or `undo` in the place of OUTPUT: an earlier replay.")
+        str | None,
+        typer.Argument(metavar="[ID]", help="After `cancel`, `approve`, `commit` or `undo`: an earlier replay."),
     ] = None,
     without: Annotated[
         str | None, typer.Option(metavar="DATASET", help="The dataset of the records to leave out.", show_default=False)
@@ -94,8 +96,9 @@ def replay(
         asyncio.run(_look(home, show, remove, format))
         return
     if identifier is not None:
-        if output not in ("cancel", "commit", "undo"):
-            raise InvalidQueryError(f"{identifier!r} is one name too many.", hint="Only `cancel ID`, `commit ID` and `undo ID` take two.")
+        if output not in ("cancel", "approve", "commit", "undo"):
+            hint = "Only `cancel ID`, `approve ID`, `commit ID` and `undo ID` take two."
+            raise InvalidQueryError(f"{identifier!r} is one name too many.", hint=hint)
         asyncio.run(_act_on(home, output, identifier, keep))
         return
     chosen, request = replay_request(
@@ -124,11 +127,15 @@ async def _act_on(home: Path | None, action: str, identifier: str, keep: float) 
             await replays.cancel(DEFAULT_TENANT, identifier)
             note(f"The replay {identifier} is being cancelled.")
             return
+        if action == "approve":
+            approval = await replays.approve(DEFAULT_TENANT, identifier, by=getuser())
+            note(f"{approval.by} approved the commit of the replay {identifier}.")
+            return
         if action == "undo":
             undone = await replays.undo(DEFAULT_TENANT, identifier)
             note(f"The old data of {', '.join(one.place for one in undone.folders)} is back.")
             return
-        made = await replays.commit(DEFAULT_TENANT, identifier, keep_days=keep)
+        made = await replays.commit(DEFAULT_TENANT, identifier, keep_days=keep, by=getuser())
         for one in made.folders:
             note(f"{one.place} now holds the result of the replay. Its old data is in {one.old} until {made.kept_until}.")
         if made.folders:
@@ -147,7 +154,7 @@ async def _run(home: Path | None, kind: str, request: ReplayRequest, limits: Lim
     async with await Workspace.open(load_settings(home=home)) as workspace:
         await workspace.take_in()
         replays = workspace.replays()
-        planned = await replays.plan_kind(DEFAULT_TENANT, kind=kind, request=request, limits=limits)
+        planned = await replays.plan_kind(DEFAULT_TENANT, kind=kind, request=request, limits=limits, by=getuser())
         note(f"{_records(planned)}running {len(planned.steps)} programs again, into {planned.shadow}")
         with progress() as bars:
             bar = bars.add_task("replaying", total=len(planned.steps))

@@ -10,6 +10,10 @@ from headwater.graphql.schema import schema
 
 _TRIED = {
     "startReplay": 'mutation { startReplay(dataset: "raw", where: "true") { id } }',
+    "cancelReplay": 'mutation { cancelReplay(id: "1") { id } }',
+    "approveReplay": 'mutation { approveReplay(id: "1") { id } }',
+    "commitReplay": 'mutation { commitReplay(id: "1") { id } }',
+    "undoReplay": 'mutation { undoReplay(id: "1") { id } }',
     "removeReplay": 'mutation { removeReplay(id: "1") { id } }',
     "startRecapture": 'mutation { startRecapture(dataset: "raw") { id } }',
     "declare": "mutation { declare(declaration: {}) }",
@@ -24,6 +28,7 @@ _ASKED = {
     "audit": "{ audit { damaged } }",
     "auditVerification": "{ auditVerification { intact } }",
     "registrations": "{ registrations { job } }",
+    "replayDryRun": '{ replayDryRun(dataset: "raw", where: "true") { excluded } }',
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from headwater.backend.rerun.replay import KINDS
 from headwater.graphql.replays import ReplayKind
-from headwater.graphql.services import Services
+from headwater.graphql.services import ReplayOrder, Services
 
 START = """mutation ($dataset: String!, $where: String, $rows: [RowRef!]) {
   startReplay(dataset: $dataset, where: $where, rows: $rows) { id state steps { job state } differences { before after columns } } }"""
@@ -18,12 +18,48 @@ class Seen:
 
     id: str
     state: str = "queued"
+    kind: str = "exclusive"
+    output: str = "dataset:file:/out"
     started_at: str = "2026-01-31T10:00:00.000+00:00"
     ended_at: str | None = None
     shadow: str = "/home/replays/1/data"
     error: str | None = None
     steps: list = field(default_factory=list)
     differences: list = field(default_factory=list)
+    differing: int = 0
+    notes: list = field(default_factory=list)
+    commit: object = None
+
+
+@dataclass
+class Folder:
+    dataset: str
+    state: str
+    old: str
+
+
+@dataclass
+class Commit:
+    at: str
+    kept_until: str
+    folders: list
+
+
+@dataclass
+class Plan:
+    """A dry run as a service shows it."""
+
+    kind: str
+    output: str = "dataset:file:/out"
+    steps: list = field(default_factory=list)
+    excluded: int = 1
+    kept: int = 0
+    edited: int = 0
+    seconds: float | None = None
+    disk_bytes: int = 1 << 40
+    disk_free: int = 1 << 41
+    unknown_sizes: list = field(default_factory=list)
+    notes: list = field(default_factory=list)
 
 
 @dataclass
@@ -41,15 +77,31 @@ class Service:
         self.started = []
         self.known = {}
 
-    async def start(self, tenant, dataset, where, rows, output):
-        self.started.append((tenant, dataset, where, list(rows), output))
-        self.known["1"] = Seen("1", differences=[Difference(dataset, {"wind": 1048.36}, None, ["wind"])])
+    async def start(self, tenant, order):
+        self.started.append((tenant, order))
+        found = [Difference(order.dataset, {"wind": 1048.36}, None, ["wind"])] if order.kind == "exclusive" else []
+        self.known["1"] = Seen("1", kind=order.kind, differences=found)
         return "1"
 
-    async def start_kind(self, tenant, **request):
-        self.started.append((tenant, request))
-        self.known["1"] = Seen("1")
-        return "1"
+    async def dry_run(self, tenant, order):
+        self.planned = (tenant, order)
+        return Plan(order.kind)
+
+    async def cancel(self, tenant, identifier):
+        self.known[identifier].state = "failed"
+        return self.known[identifier]
+
+    async def commit(self, tenant, identifier, keep_days):
+        until = f"2026-02-{keep_days:g}"
+        self.known[identifier].commit = Commit("2026-02-01", until, [Folder("dataset:file:/out", "done", "/.old")])
+        return self.known[identifier]
+
+    async def undo(self, tenant, identifier):
+        self.known[identifier].commit.folders[0].state = "undone"
+        return self.known[identifier]
+
+    async def approve(self, tenant, identifier):
+        return self.known[identifier]
 
     async def get(self, tenant, identifier):
         return self.known.get(identifier)
@@ -64,7 +116,7 @@ class Service:
 async def test_a_replay_is_handed_to_the_service_with_the_tenant_of_the_credential(ask, context):
     service = Service()
     data = await ask(START, of=context(services=Services(replays=service)), dataset="raw", rows=[{"file": "file:/a.csv", "row": 7}])
-    assert service.started == [("default", "raw", None, [("file:/a.csv", 7)], None)]
+    assert service.started == [("default", ReplayOrder(dataset="raw", rows=[("file:/a.csv", 7)]))]
     assert data["startReplay"]["state"] == "QUEUED"
     assert data["startReplay"]["differences"] == [{"before": {"wind": 1048.36}, "after": None, "columns": ["wind"]}]
 
@@ -81,8 +133,8 @@ async def test_a_kind_and_its_edits_are_handed_over(ask, context):
         ' edits: [{column: "v", value: "5"}, {column: "w"}]) { id } verify: startReplay(kind: VERIFY, output: "out") { id } }'
     )
     await ask(document, of=context(services=Services(replays=service)))
-    what_if = {"kind": "what-if", "dataset": "raw", "where": "k = 1", "rows": [], "output": "out", "edits": {"v": "5", "w": None}}
-    verify = {"kind": "verify", "dataset": None, "where": None, "rows": [], "output": "out", "edits": {}}
+    what_if = ReplayOrder(kind="what-if", dataset="raw", where="k = 1", rows=[], output="out", edits={"v": "5", "w": None})
+    verify = ReplayOrder(kind="verify", rows=[], output="out")
     assert service.started == [("default", what_if), ("default", verify)]
 
 
@@ -101,7 +153,7 @@ async def test_without_a_replay_service_the_answer_says_so(refused, document):
 
 async def test_replays_can_be_looked_at(ask, context):
     service = Service()
-    await service.start("default", "raw", "true", [], None)
+    await service.start("default", ReplayOrder(dataset="raw", where="true"))
     data = await ask(
         '{ replay(id: "1") { state } replays { id } none: replay(id: "2") { id } }', of=context(services=Services(replays=service))
     )
@@ -110,7 +162,7 @@ async def test_replays_can_be_looked_at(ask, context):
 
 async def test_a_replay_is_removed_and_its_rows_are_not_told_again(ask, context):
     service = Service()
-    await service.start("default", "raw", "true", [], None)
+    await service.start("default", ReplayOrder(dataset="raw", where="true"))
     asked = 'mutation { removeReplay(id: "1") { id differences { before } } none: removeReplay(id: "2") { id } }'
     of = context(services=Services(replays=service))
     assert await ask(asked, of=of) == {
@@ -118,3 +170,35 @@ async def test_a_replay_is_removed_and_its_rows_are_not_told_again(ask, context)
         "none": None,
     }
     assert service.known == {}
+
+
+async def test_limits_are_handed_over_and_checked(ask, refused, context):
+    service = Service()
+    of = context(services=Services(replays=service))
+    asked = 'mutation { startReplay(kind: VERIFY, output: "out", limits: {seconds: %s, diskBytes: 5000000000}) { id } }'
+    await ask(asked % "2.5", of=of)
+    assert service.started == [("default", ReplayOrder(kind="verify", rows=[], output="out", seconds=2.5, disk_bytes=5_000_000_000))]
+    assert (await refused(asked % "0", of=of)).extensions["field"] == "limits"
+
+
+async def test_a_dry_run_tells_the_plan_and_starts_nothing(ask, context):
+    service = Service()
+    asked = '{ replayDryRun(dataset: "raw", where: "k = 1", output: "out") { kind excluded diskBytes seconds steps { job } notes } }'
+    data = await ask(asked, of=context(services=Services(replays=service)))
+    assert data["replayDryRun"] == {"kind": "EXCLUSIVE", "excluded": 1, "diskBytes": 1 << 40, "seconds": None, "steps": [], "notes": []}
+    assert service.planned == ("default", ReplayOrder(dataset="raw", where="k = 1", rows=[], output="out"))
+    assert service.started == []
+
+
+async def test_a_replay_is_cancelled_committed_and_undone(ask, refused, context):
+    service = Service()
+    await service.start("default", ReplayOrder(dataset="raw", where="true"))
+    of = context(services=Services(replays=service))
+    committed = await ask(
+        'mutation { commitReplay(id: "1", keepDays: 3) { differences { before } commit { keptUntil datasets { state } } } }', of=of
+    )
+    assert committed["commitReplay"] == {"differences": [], "commit": {"keptUntil": "2026-02-3", "datasets": [{"state": "DONE"}]}}
+    undone = await ask('mutation { undoReplay(id: "1") { commit { datasets { state old } } } }', of=of)
+    assert undone["undoReplay"]["commit"]["datasets"] == [{"state": "UNDONE", "old": "/.old"}]
+    assert (await ask('mutation { cancelReplay(id: "1") { state } }', of=of))["cancelReplay"] == {"state": "FAILED"}
+    assert (await refused('mutation { commitReplay(id: "1", keepDays: -1) { id } }', of=of)).extensions["field"] == "keepDays"

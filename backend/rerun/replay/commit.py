@@ -16,13 +16,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from pathlib import Path
 
-from pydantic import BaseModel
-
 from headwater.backend.rerun.replay.kinds.kind import place_of
-from headwater.backend.rerun.replay.model import Replay, ReplayState
+from headwater.backend.rerun.replay.model import Commit, CommitState, CommittedFolder, FileStates, Replay, ReplayState
 from headwater.backend.rerun.replay.replayed_places import places_written
 from headwater.errors import NotFoundError, SourceChangedError, UnsupportedError
 from headwater.graph.model import parse_id
@@ -33,36 +30,6 @@ FILE = "commit.json"
 KINDS = ("exclusive", "what-if", "refresh")  # of which the outputs are whole datasets that differ on purpose
 _TABLES = ("_delta_log", ".hoodie", "metadata")
 _AT_FDCWD, _EXCHANGE = -100, 2
-FileStates = dict[str, tuple[int, int]]
-
-
-class CommitState(StrEnum):
-    """`prepared` → `done` → `undone` or `expired`."""
-
-    PREPARED = "prepared"
-    DONE = "done"
-    UNDONE = "undone"
-    EXPIRED = "expired"
-
-
-class CommittedFolder(BaseModel):
-    """A folder to exchange. `old` holds the old data after the exchange, `inode` is that of the new folder, `files` are its files."""
-
-    dataset: str
-    place: str
-    old: str
-    inode: int
-    files: FileStates
-    state: CommitState = CommitState.PREPARED
-
-
-class Commit(BaseModel):
-    """The commit of a replay. The old data is kept until `kept_until` (ISO 8601, UTC)."""
-
-    replay: str
-    at: str
-    kept_until: str
-    folders: list[CommittedFolder] = []
 
 
 def folder_states(folder: Path) -> FileStates:
@@ -148,7 +115,7 @@ def expire(replays: Path) -> None:
 
 def keeps_old_data(folder: Path) -> bool:
     """Whether a replay's folder describes old data that an undo would need."""
-    made = _load(folder)
+    made = load_commit(folder)
     return made is not None and any(one.state in (CommitState.DONE, CommitState.PREPARED) for one in made.folders)
 
 
@@ -191,7 +158,7 @@ def _exchange_output(replay: Replay, dataset: str, made: Commit, folder: Path) -
 
 def _settle(folder: Path) -> Commit | None:
     """Return the commit of a replay with the state of an interrupted exchange decided: done, or dropped with its copy."""
-    made = _load(folder)
+    made = load_commit(folder)
     if made is None:
         return None
     for one in [one for one in made.folders if one.state is CommitState.PREPARED]:
@@ -217,7 +184,8 @@ def _holds_result(one: CommittedFolder) -> bool:
     return Path(one.old).is_dir() and Path(one.old).stat().st_ino == one.inode
 
 
-def _load(folder: Path) -> Commit | None:
+def load_commit(folder: Path) -> Commit | None:
+    """Return the commit of a replay as its folder describes it, None if it was not committed."""
     try:
         return Commit.model_validate_json((folder / FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 FAULT = "A fault of ours: "  # prefix of an error that the user did not cause
+FileStates = dict[str, tuple[int, int]]
 
 
 class ReplayState(StrEnum):
@@ -65,14 +66,46 @@ class Difference(BaseModel):
     columns: Sequence[str]
 
 
+class CommitState(StrEnum):
+    """`prepared` → `done` → `undone` or `expired`."""
+
+    PREPARED = "prepared"
+    DONE = "done"
+    UNDONE = "undone"
+    EXPIRED = "expired"
+
+
+class CommittedFolder(BaseModel):
+    """A folder to exchange. `old` holds the old data after the exchange, `inode` is that of the new folder, `files` are its files."""
+
+    dataset: str
+    place: str
+    old: str
+    inode: int
+    files: FileStates
+    state: CommitState = CommitState.PREPARED
+
+
+class Commit(BaseModel):
+    """The commit of a replay. The old data is kept until `kept_until` (ISO 8601, UTC)."""
+
+    replay: str
+    at: str
+    kept_until: str
+    folders: list[CommittedFolder] = []
+
+
 class Replay(BaseModel):
     """One replay. `within` is the partition of the output that is compared; empty for all that the replay writes of it.
 
     `exclude` maps a file to the 0-based numbers of its excluded records. `states` maps a file to its length and modification time (ms) when
     the records were chosen. `shadow` is the output folder. `process` is the id of the process that runs the replay.
 
-    `keep`, `restrict`, `edits`, `partials` and `changed_places` (there `changed`) are those of a replay order. `chosen` are the compared rows by file (None: all rows are compared).
+    `keep`, `restrict`, `edits`, `partials` and `changed_places` (there `changed`) are those of a replay order. `chosen` are the compared
+    rows by file (None: all rows are compared).
     `outputs` are the compared datasets in the order in which they are made; empty: `output`. `notes` are sentences about the result.
+
+    `commit` is in `commit.json`, next to the replay's own file. `started_by` is the person or the key that asked for the replay.
 
     `changed` are the compared datasets that differ. `before` maps outputs to the length and time (ns) of their files when the replay began.
     """
@@ -104,3 +137,5 @@ class Replay(BaseModel):
     differences: list[Difference] = []
     differing: int = 0
     error: str | None = None
+    started_by: str | None = None
+    commit: Commit | None = Field(default=None, exclude=True)

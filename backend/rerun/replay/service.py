@@ -20,13 +20,15 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
+from headwater.backend.rerun.replay.approval import Approval, approve, check_approved
 from headwater.backend.rerun.replay.checks import check_met, check_readable, check_unchanged, file_states
-from headwater.backend.rerun.replay.commit import Commit, commit, expire, keeps_old_data, output_states, undo
+from headwater.backend.rerun.replay.commit import commit, expire, keeps_old_data, load_commit, output_states, undo
 from headwater.backend.rerun.replay.dry_run import DryRun, summarize
 from headwater.backend.rerun.replay.kinds import ReplayRequest, Sources, Work, load_kind, refuse_other_parts
-from headwater.backend.rerun.replay.model import FAULT, Limits, Replay, ReplayState, Step
+from headwater.backend.rerun.replay.model import FAULT, Commit, Limits, Replay, ReplayState, Step
 from headwater.backend.rerun.replay.partial_results import limit_partial_results, notes_on_partial_results, partial_results_folder
 from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
+from headwater.backend.rerun.replay.replay_settings import ReplaySettings
 from headwater.backend.rerun.replay.replayed_places import place_named
 from headwater.backend.rerun.replay.results import add_result
 from headwater.backend.rerun.replay.runner import CANCEL, run_steps
@@ -66,8 +68,10 @@ class Replays:
         """Start an exclusive replay without the selected records. See `start_kind`."""
         return await self.start_kind(tenant, kind="exclusive", request=_exclusive(dataset, where, rows, output))
 
-    async def start_kind(self, tenant: str, *, kind: str, request: ReplayRequest, limits: Limits | None = None) -> str:
-        """Plan a replay, queue it, and return its id.
+    async def start_kind(
+        self, tenant: str, *, kind: str, request: ReplayRequest, limits: Limits | None = None, by: str | None = None
+    ) -> str:
+        """Plan a replay, queue it, and return its id. `by` is the person or the key that asks for it.
 
         Raises:
             InvalidQueryError: there is no such kind, or it does not accept the request.
@@ -76,7 +80,7 @@ class Replays:
         """
         if request.script is not None:
             raise UnsupportedError("A service runs registered scripts only.", hint="On the machine of the home: headwater replay --script.")
-        replay = await self.plan_kind(tenant, kind=kind, request=request, limits=limits)
+        replay = await self.plan_kind(tenant, kind=kind, request=request, limits=limits, by=by)
         task = asyncio.create_task(self._run_in_turn(replay))
         self._tasks[replay.id] = task
         task.add_done_callback(lambda _: self._tasks.pop(replay.id, None))
@@ -87,7 +91,14 @@ class Replays:
         return await self.plan_kind(tenant, kind="exclusive", request=_exclusive(dataset, where, rows, output))
 
     async def plan_kind(
-        self, tenant: str, *, kind: str, request: ReplayRequest, limits: Limits | None = None, is_kept: bool = True
+        self,
+        tenant: str,
+        *,
+        kind: str,
+        request: ReplayRequest,
+        limits: Limits | None = None,
+        by: str | None = None,
+        is_kept: bool = True,
     ) -> Replay:
         """Return the replay that `start_kind` would run, kept as queued with `is_kept`. Raises like `start_kind`.
 
@@ -105,7 +116,7 @@ class Replays:
             id=identifier, tenant=tenant, output=work.output, within=place_named(work.output, request.output), started_at=_now(), kind=kind,
             shadow=str(self._folder / identifier / "data"), exclude=work.exclude, keep=work.keep, restrict=work.restrict, edits=work.edits,
             chosen=work.chosen, outputs=work.outputs, before=before, notes=list(work.notes), states=states, steps=steps,
-            limits=limits or Limits(), process=os.getpid(), changed_places=work.changed,
+            limits=limits or Limits(), process=os.getpid(), started_by=by, changed_places=work.changed,
             partials=str(partial_results_folder(self._folder, tenant)) if work.changed else "",
         )  # fmt: skip
         if is_kept:
@@ -200,17 +211,25 @@ class Replays:
         await asyncio.to_thread((self._folder / identifier / CANCEL).touch)
         return found
 
-    async def commit(self, tenant: str, identifier: str, *, keep_days: float = KEEP_DAYS) -> Commit:
+    async def approve(self, tenant: str, identifier: str, *, by: str) -> Approval:
+        """Approve the commit of a replay, as a second person. Raises like `approval.approve`."""
+        found = await self._known(tenant, identifier)
+        return await asyncio.to_thread(approve, found, self._folder / identifier, by)
+
+    async def commit(self, tenant: str, identifier: str, *, keep_days: float = KEEP_DAYS, by: str = "") -> Commit:
         """Put the changed outputs of a complete replay in the place of the real ones. Their old data is kept for `keep_days`.
 
-        Only the operator of the home may commit.
+        `by` is the person or the key that commits.
 
         Raises:
+            UnsupportedError: the home asks for the approval of a second person, and there is none.
             NotFoundError: there is no such replay.
             UnsupportedError: the replay cannot be committed.
             SourceChangedError: an output, or a file whose records were chosen, changed since the replay.
         """
         found = await self._known(tenant, identifier)
+        if ReplaySettings.of_home(self._folder.parent).commit.approval:
+            await asyncio.to_thread(check_approved, found, self._folder / identifier, by)
         await asyncio.to_thread(expire, self._folder)
         await asyncio.to_thread(check_unchanged, found, self._sources)
         return await asyncio.to_thread(partial(commit, found, self._folder / identifier, keep_days=keep_days))
@@ -260,7 +279,9 @@ class Replays:
     @staticmethod
     def _load(file: Path) -> Replay | None:
         try:
-            return Replay.model_validate_json(file.read_text(encoding="utf-8"))
+            found = Replay.model_validate_json(file.read_text(encoding="utf-8"))
+            found.commit = load_commit(file.parent)
+            return found
         except FileNotFoundError:
             return None
         except ValidationError as error:  # written by an earlier version; it must not hide the others

@@ -32,4 +32,6 @@ class Refresh:
             output = upstream.writes(applications[-1])[0] if upstream.writes(applications[-1]) else changed
         outputs = list(dict.fromkeys(dataset for one in applications for dataset in upstream.writes(one)))
         notes = ["By the recorded lineage, outputs of other programs read nothing of the change. They are left as they are."]
-        return Work(output=output, outputs=outputs, upstream=upstream, applications=applications, changed=[file_prefix(changed)], notes=notes)
+        return Work(
+            output=output, outputs=outputs, upstream=upstream, applications=applications, changed=[file_prefix(changed)], notes=notes
+        )

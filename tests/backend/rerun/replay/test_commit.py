@@ -165,7 +165,9 @@ def test_a_commit_that_is_killed_leaves_whole_data_and_can_be_run_again(out: Pat
     assert (_content(out), [path.name for path in out.parent.iterdir()]) == (OLD, ["out"])
 
 
-@pytest.mark.parametrize(("name", "when", "number"), [("exchange_folders", "before", 1), ("_exchange", "after", 1), ("_save", "after", 2)])
+@pytest.mark.parametrize(
+    ("name", "when", "number"), [("exchange_folders", "before", 1), ("exchange_folders", "after", 1), ("_save", "after", 2)]
+)
 def test_an_undo_that_is_killed_leaves_whole_data(out: Path, name: str, when: str, number: int) -> None:
     replay, folder = _replay(out)
     commit(replay, folder, keep_days=1)
