@@ -5,10 +5,10 @@ import { vi } from 'vitest';
 import { App } from '../src/components/App/App';
 import { createFixture } from './schema';
 
-/** The whole page over the development world, at an address. Questions go through `fetch` to the fixture's GraphQL, as they would to the service. */
+/** The complete page at an address, over the GraphQL of the development world. `query` adds resolvers, for a new page. */
 export function renderPage(
   address: string,
-  options: { empty?: boolean; large?: boolean; scopes?: string[]; differs?: boolean } = {},
+  options: Parameters<typeof createFixture>[0] = {},
 ) {
   const fixture = createFixture(options);
   const session = { scopes: options.scopes ?? ['read'], token: 'token-of-the-page' };

@@ -268,13 +268,26 @@ function recaptures(mayRun: boolean, differs: boolean) {
   };
 }
 
+interface FixtureOptions {
+  /** Whether there is no data. */
+  empty?: boolean;
+  /** Whether traces are too large for an immediate answer. */
+  large?: boolean;
+  scopes?: readonly string[];
+  /** Whether a recapture writes other files than the first run. */
+  differs?: boolean;
+  /** Further resolvers of the root, for the test of one page. */
+  query?: Record<string, unknown>;
+  mutation?: Record<string, unknown>;
+}
+
 /** Answers GraphQL in the process or behind a server. */
-export function createFixture({ empty = false, large = false, scopes = ['read'], differs = false } = {}) {
+export function createFixture({ empty = false, large = false, scopes = ['read'], ...more }: FixtureOptions = {}) {
   const nodes = empty ? [] : NODES;
   const { query, mutation } = administration();
   const jobs = large ? traceJobs() : undefined;
   const replay = replays(empty);
-  const again = recaptures(scopes.includes('replay'), differs);
+  const again = recaptures(scopes.includes('replay'), more.differs ?? false);
   return createYoga({
     logging: false,
     maskedErrors: false,
@@ -308,6 +321,7 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
           ...versionQuery,
           recaptures: () => again.list(),
           ...query,
+          ...more.query,
         },
         Mutation: {
           ...replay.mutation,
@@ -315,6 +329,7 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
           startTrace: (_: unknown, asked: TraceArguments) => jobs?.start(asked),
           cancelTrace: (_: unknown, { id }: { id: string }) => jobs?.cancel(id) ?? null,
           ...mutation,
+          ...more.mutation,
         },
         Node: {
           containers: ({ id }: WorldNode) => ancestors(id),
