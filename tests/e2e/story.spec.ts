@@ -194,6 +194,9 @@ test('a session with the scope computes the report again without the record', as
   test.setTimeout(600_000); // the jobs run again, in Spark
   await page.goto(process.env.HEADWATER_E2E_WRITE_LINK ?? '');
   await traceTheWrongNumber(page);
+  await page.getByRole('button', { name: 'Other replays' }).click();
+  await page.getByRole('button', { name: 'Dry run' }).click();
+  await expect(page.getByRole('table', { name: /^Programs of the replay/ })).toContainText('hourly_weather.py');
   await page.getByRole('button', { name: 'Run again without this record' }).click();
   await expect(page.getByRole('status', { name: 'Progress' })).toContainText('report');
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);

@@ -6,10 +6,7 @@ import { App } from '../src/components/App/App';
 import { createFixture } from './schema';
 
 /** The complete page at an address, over the GraphQL of the development world. `query` adds resolvers, for a new page. */
-export function renderPage(
-  address: string,
-  options: Parameters<typeof createFixture>[0] = {},
-) {
+export function renderPage(address: string, options: Parameters<typeof createFixture>[0] = {}) {
   const fixture = createFixture(options);
   const session = { scopes: options.scopes ?? ['read'], token: 'token-of-the-page' };
   const answer = vi.fn((url: URL, init: RequestInit) =>

@@ -24,7 +24,11 @@ export function instantText(instant: string): string {
 /** `7.2 s`, between two instants. */
 export function duration(from: string, to: string): string | undefined {
   const seconds = (Date.parse(to) - Date.parse(from)) / 1000;
-  if (Number.isNaN(seconds) || seconds < 0) return undefined;
+  return Number.isNaN(seconds) || seconds < 0 ? undefined : secondsText(seconds);
+}
+
+/** `7.2 s`, or `1 min 5 s`. */
+export function secondsText(seconds: number): string {
   if (seconds < MINUTE) return `${seconds.toFixed(1)} s`;
   return `${Math.floor(seconds / MINUTE)} min ${Math.round(seconds % MINUTE)} s`;
 }

@@ -35,6 +35,7 @@ export function traceVariables(location: Location, { to }: Target): TraceQueryVa
     forward: location.direction === 'forward',
     to: to ?? null,
     limit: LIMIT,
+    asOf: location.version ?? null,
   };
 }
 

@@ -5,6 +5,7 @@ const traced: Location = {
   dataset: 'dataset:file:/out/report',
   file: 'file:/out/report/part 0.csv',
   row: 0,
+  version: '2026-02-03T09:31:04Z',
   column: 'a&b=c',
   semantics: 'influence',
   direction: 'forward',

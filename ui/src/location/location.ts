@@ -22,6 +22,8 @@ export interface Location {
   file?: string;
   /** 0-based row of the traced record in its file. */
   row?: number;
+  /** Version of the dataset that contains the record. The default is the current version. */
+  version?: string;
   /** Column of the cell that was clicked. */
   column?: string;
   semantics: SemanticsChoice;
@@ -65,6 +67,7 @@ export function parseLocation(search: string): Location {
     sort: parseSort(query),
     file: text('file'),
     row: Number.isInteger(row) && row >= 0 ? row : undefined,
+    version: text('version'),
     column: text('column'),
     semantics: query.get('semantics') === 'influence' ? 'influence' : 'witness',
     direction: query.get('direction') === 'forward' ? 'forward' : 'backward',
@@ -101,9 +104,11 @@ function formatDataset({ sort, view }: Location, query: URLSearchParams): void {
   if (view) formatView(view, query);
 }
 
-function formatTrace({ file, row, column, semantics, direction, to, around }: Location, query: URLSearchParams): void {
+function formatTrace(location: Location, query: URLSearchParams): void {
+  const { file, row, version, column, semantics, direction, to, around } = location;
   query.set('file', file ?? '');
   query.set('row', String(row));
+  if (version) query.set('version', version);
   if (column) query.set('column', column);
   query.set('semantics', semantics);
   query.set('direction', direction);

@@ -16,6 +16,12 @@ export type BlockMode =
   | 'DELTA'
   | 'UNKNOWN';
 
+/** CHANGED: a record of the same key has other values. */
+export type Change =
+  | 'ADDED'
+  | 'CHANGED'
+  | 'REMOVED';
+
 /** ALL: a job reads the whole dataset. NEW: a job reads the blocks after its cursor. */
 export type ConsumptionMode =
   | 'ALL'
@@ -102,6 +108,13 @@ export type OpenInput = {
   id: string;
   level: NodeKind;
 };
+
+/** How far the commit of one dataset has come. */
+export type ReplayCommitState =
+  | 'DONE'
+  | 'EXPIRED'
+  | 'PREPARED'
+  | 'UNDONE';
 
 /** A new value of a column, as text that Spark casts; null is NULL. */
 export type ReplayEdit = {
@@ -232,6 +245,7 @@ export type TraceQueryVariables = Exact<{
   forward: boolean;
   to?: string | null | undefined;
   limit: number;
+  asOf?: string | null | undefined;
 }>;
 
 
@@ -245,6 +259,7 @@ export type StartTraceMutationVariables = Exact<{
   forward: boolean;
   to?: string | null | undefined;
   limit: number;
+  asOf?: string | null | undefined;
 }>;
 
 
@@ -271,21 +286,61 @@ export type CancelTraceMutationVariables = Exact<{
 
 export type CancelTraceMutation = { cancelTrace: { state: TraceJobState } | null };
 
-export type ReplayFactsFragment = { id: string, state: ReplayState, startedAt: string, endedAt: string | null, shadow: string, error: string | null, steps: Array<{ job: string, state: ReplayState }> };
+export type ReplayFactsFragment = { id: string, state: ReplayState, kind: ReplayKind, output: string, startedAt: string, endedAt: string | null, shadow: string, error: string | null, steps: Array<{ job: string, state: ReplayState }> };
 
 export type ReplaysQueryVariables = Exact<{
   first: number;
 }>;
 
 
-export type ReplaysQuery = { replays: Array<{ id: string, state: ReplayState, startedAt: string, endedAt: string | null, shadow: string, error: string | null, steps: Array<{ job: string, state: ReplayState }> }> };
+export type ReplaysQuery = { replays: Array<{ id: string, state: ReplayState, kind: ReplayKind, output: string, startedAt: string, endedAt: string | null, shadow: string, error: string | null, steps: Array<{ job: string, state: ReplayState }> }> };
 
 export type ReplayQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type ReplayQuery = { replay: { id: string, state: ReplayState, startedAt: string, endedAt: string | null, shadow: string, error: string | null, differences: Array<{ dataset: string, columns: Array<string>, before: unknown, after: unknown }>, steps: Array<{ job: string, state: ReplayState }> } | null };
+export type ReplayQuery = { replay: { notes: Array<string>, differing: number, id: string, state: ReplayState, kind: ReplayKind, output: string, startedAt: string, endedAt: string | null, shadow: string, error: string | null, differences: Array<{ dataset: string, columns: Array<string>, before: unknown, after: unknown }>, commit: { at: string, keptUntil: string, datasets: Array<{ dataset: string, state: ReplayCommitState }> } | null, steps: Array<{ job: string, state: ReplayState }> } | null };
+
+export type ReplayDryRunQueryVariables = Exact<{
+  kind: ReplayKind;
+  dataset?: string | null | undefined;
+  where?: string | null | undefined;
+  rows?: Array<RowRef> | RowRef | null | undefined;
+  output?: string | null | undefined;
+  edits?: Array<ReplayEdit> | ReplayEdit | null | undefined;
+}>;
+
+
+export type ReplayDryRunQuery = { replayDryRun: { excluded: number, kept: number, edited: number, seconds: number | null, diskBytes: number, diskFree: number, unknownSizes: Array<string>, notes: Array<string>, steps: Array<{ job: string, script: string, writes: Array<string>, seconds: number | null }> } };
+
+export type CancelReplayMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type CancelReplayMutation = { cancelReplay: { id: string } };
+
+export type ApproveReplayMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type ApproveReplayMutation = { approveReplay: { id: string } };
+
+export type CommitReplayMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type CommitReplayMutation = { commitReplay: { id: string } };
+
+export type UndoReplayMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type UndoReplayMutation = { undoReplay: { id: string } };
 
 export type RemoveReplayMutationVariables = Exact<{
   id: string;
@@ -403,6 +458,22 @@ export type AuditVerificationQueryVariables = Exact<{ [key: string]: never; }>;
 
 export type AuditVerificationQuery = { auditVerification: { intact: boolean, whole: boolean, since: string | null, lines: number | null, head: string | null, breaks: Array<{ file: string, line: number, reason: string }> } };
 
+export type DiffQueryVariables = Exact<{
+  dataset: string;
+  before: string;
+  after: string;
+  key?: Array<string> | string | null | undefined;
+  first: number;
+  offset: number;
+}>;
+
+
+export type DiffQuery = { diff: { key: Array<string>, total: number, added: number, removed: number, changed: number, exact: boolean, notes: Array<string>, before: { name: string, asOf: string | null }, after: { name: string, asOf: string | null }, columns: Array<{ name: string, type: string }>, entries: Array<{ change: Change, before: { file: string, row: number, line: number | null, values: unknown } | null, after: { file: string, row: number, line: number | null, values: unknown } | null }>, incomplete: Array<{ what: string, reason: string, effect: string }> } };
+
+export type DiffVersionFragment = { name: string, asOf: string | null };
+
+export type DiffRowFragment = { file: string, row: number, line: number | null, values: unknown };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -503,6 +574,8 @@ export const ReplayFactsFragmentDoc = new TypedDocumentString(`
     fragment ReplayFacts on Replay {
   id
   state
+  kind
+  output
   startedAt
   endedAt
   shadow
@@ -513,6 +586,20 @@ export const ReplayFactsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ReplayFacts"}) as unknown as TypedDocumentString<ReplayFactsFragment, unknown>;
+export const DiffVersionFragmentDoc = new TypedDocumentString(`
+    fragment DiffVersion on DiffSide {
+  name
+  asOf
+}
+    `, {"fragmentName":"DiffVersion"}) as unknown as TypedDocumentString<DiffVersionFragment, unknown>;
+export const DiffRowFragmentDoc = new TypedDocumentString(`
+    fragment DiffRow on DiffRecord {
+  file
+  row
+  line
+  values
+}
+    `, {"fragmentName":"DiffRow"}) as unknown as TypedDocumentString<DiffRowFragment, unknown>;
 export const ServiceDocument = new TypedDocumentString(`
     query Service {
   service {
@@ -653,7 +740,7 @@ export const RowsDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<RowsQuery, RowsQueryVariables>;
 export const TraceDocument = new TypedDocumentString(`
-    query Trace($dataset: String!, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!, $to: String, $limit: Int!) {
+    query Trace($dataset: String!, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!, $to: String, $limit: Int!, $asOf: String) {
   trace(
     dataset: $dataset
     rows: $rows
@@ -662,6 +749,7 @@ export const TraceDocument = new TypedDocumentString(`
     forward: $forward
     to: $to
     limit: $limit
+    asOf: $asOf
   ) {
     ...TraceAnswer
   }
@@ -730,7 +818,7 @@ export const TraceDocument = new TypedDocumentString(`
   }
 }`) as unknown as TypedDocumentString<TraceQuery, TraceQueryVariables>;
 export const StartTraceDocument = new TypedDocumentString(`
-    mutation StartTrace($dataset: String!, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!, $to: String, $limit: Int!) {
+    mutation StartTrace($dataset: String!, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!, $to: String, $limit: Int!, $asOf: String) {
   startTrace(
     dataset: $dataset
     rows: $rows
@@ -739,6 +827,7 @@ export const StartTraceDocument = new TypedDocumentString(`
     forward: $forward
     to: $to
     limit: $limit
+    asOf: $asOf
   ) {
     id
   }
@@ -841,6 +930,8 @@ export const ReplaysDocument = new TypedDocumentString(`
     fragment ReplayFacts on Replay {
   id
   state
+  kind
+  output
   startedAt
   endedAt
   shadow
@@ -854,17 +945,29 @@ export const ReplayDocument = new TypedDocumentString(`
     query Replay($id: ID!) {
   replay(id: $id) {
     ...ReplayFacts
+    notes
+    differing
     differences {
       dataset
       columns
       before
       after
     }
+    commit {
+      at
+      keptUntil
+      datasets {
+        dataset
+        state
+      }
+    }
   }
 }
     fragment ReplayFacts on Replay {
   id
   state
+  kind
+  output
   startedAt
   endedAt
   shadow
@@ -874,6 +977,61 @@ export const ReplayDocument = new TypedDocumentString(`
     state
   }
 }`) as unknown as TypedDocumentString<ReplayQuery, ReplayQueryVariables>;
+export const ReplayDryRunDocument = new TypedDocumentString(`
+    query ReplayDryRun($kind: ReplayKind!, $dataset: String, $where: String, $rows: [RowRef!], $output: String, $edits: [ReplayEdit!]) {
+  replayDryRun(
+    kind: $kind
+    dataset: $dataset
+    where: $where
+    rows: $rows
+    output: $output
+    edits: $edits
+  ) {
+    steps {
+      job
+      script
+      writes
+      seconds
+    }
+    excluded
+    kept
+    edited
+    seconds
+    diskBytes
+    diskFree
+    unknownSizes
+    notes
+  }
+}
+    `) as unknown as TypedDocumentString<ReplayDryRunQuery, ReplayDryRunQueryVariables>;
+export const CancelReplayDocument = new TypedDocumentString(`
+    mutation CancelReplay($id: ID!) {
+  cancelReplay(id: $id) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<CancelReplayMutation, CancelReplayMutationVariables>;
+export const ApproveReplayDocument = new TypedDocumentString(`
+    mutation ApproveReplay($id: ID!) {
+  approveReplay(id: $id) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<ApproveReplayMutation, ApproveReplayMutationVariables>;
+export const CommitReplayDocument = new TypedDocumentString(`
+    mutation CommitReplay($id: ID!) {
+  commitReplay(id: $id) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<CommitReplayMutation, CommitReplayMutationVariables>;
+export const UndoReplayDocument = new TypedDocumentString(`
+    mutation UndoReplay($id: ID!) {
+  undoReplay(id: $id) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<UndoReplayMutation, UndoReplayMutationVariables>;
 export const RemoveReplayDocument = new TypedDocumentString(`
     mutation RemoveReplay($id: ID!) {
   removeReplay(id: $id) {
@@ -1110,3 +1268,56 @@ export const AuditVerificationDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<AuditVerificationQuery, AuditVerificationQueryVariables>;
+export const DiffDocument = new TypedDocumentString(`
+    query Diff($dataset: ID!, $before: String!, $after: String!, $key: [String!], $first: Int!, $offset: Int!) {
+  diff(
+    dataset: $dataset
+    before: $before
+    after: $after
+    key: $key
+    first: $first
+    offset: $offset
+  ) {
+    before {
+      ...DiffVersion
+    }
+    after {
+      ...DiffVersion
+    }
+    columns {
+      name
+      type
+    }
+    key
+    entries {
+      change
+      before {
+        ...DiffRow
+      }
+      after {
+        ...DiffRow
+      }
+    }
+    total
+    added
+    removed
+    changed
+    exact
+    incomplete {
+      what
+      reason
+      effect
+    }
+    notes
+  }
+}
+    fragment DiffVersion on DiffSide {
+  name
+  asOf
+}
+fragment DiffRow on DiffRecord {
+  file
+  row
+  line
+  values
+}`) as unknown as TypedDocumentString<DiffQuery, DiffQueryVariables>;

@@ -1,5 +1,13 @@
-import { useState } from 'react';
-import { ReplaysDocument, type RowRef, StartReplayDocument } from '../../api/generated/graphql';
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import {
+  ReplayDryRunDocument,
+  ReplaysDocument,
+  type RowRef,
+  StartReplayDocument,
+  type StartReplayMutationVariables,
+} from '../../api/generated/graphql';
+import { queryOf } from '../../api/query';
 import { readForm } from '../../facts/forms';
 import { schemaOf } from '../../facts/schema';
 import { listDatasets } from '../../graph/names';
@@ -7,12 +15,17 @@ import { countText } from '../../graph/records';
 import { useChange } from '../../hooks/useChange';
 import { useLineage, useNode } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
+import { useSession } from '../../hooks/useSession';
 import { HOME } from '../../location/location';
 import styles from '../../styles/sections.module.css';
 import { ErrorNote } from '../Note/Note';
 import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
+import { Skeleton } from '../Skeleton/Skeleton';
+import { DryRun } from './DryRun';
 import { Edits, editsOf } from './Edits';
 import { KINDS, type KindOption } from './kinds';
+
+const NOTHING = { output: null, dataset: null, where: null, rows: null, edits: null };
 
 /** Records that are already selected, for example by a trace. */
 export interface Selection {
@@ -39,24 +52,40 @@ export function ReplayForm({ output, source, target }: ReplayFormProps) {
     stale: [ReplaysDocument],
     onSuccess: ({ startReplay }) => navigate({ ...HOME, page: 'replays', item: startReplay.id }),
   });
+  const [checked, setChecked] = useState<StartReplayMutationVariables>();
+  const { token } = useSession();
+  const dryRun = useQuery({
+    ...queryOf(ReplayDryRunDocument, checked ?? { ...NOTHING, kind: kind.kind }, token),
+    enabled: checked !== undefined,
+    gcTime: 0,
+  });
+  const error = start.error ?? (checked ? dryRun.error : null);
   const { data: lineage } = useLineage(output, 'UPSTREAM');
   const sources = listDatasets(lineage?.nodes ?? []).filter(({ id }) => id !== output);
   const hasSource = kind.parts.includes('source');
   const selection = [source, target].find((each) => each?.dataset === (hasSource ? dataset : output));
+  const makeRequest = (event: FormEvent<HTMLFormElement>): StartReplayMutationVariables => {
+    const field = readForm(event);
+    return {
+      kind: kind.kind,
+      output: kind.isSource ? null : output,
+      dataset: kind.isSource ? output : hasSource ? (dataset ?? null) : null,
+      where: field('where'),
+      rows: kind.parts.includes('records') && selection ? [...selection.rows] : null,
+      edits: kind.parts.includes('edits') ? editsOf(event.currentTarget) : null,
+    };
+  };
   return (
     <form
       className={styles.form}
       aria-label="Run again"
+      onChange={() => setChecked(undefined)}
       onSubmit={(event) => {
-        const field = readForm(event);
-        start.mutate({
-          kind: kind.value,
-          output,
-          dataset: hasSource ? (dataset ?? null) : null,
-          where: field('where'),
-          rows: kind.parts.includes('records') && selection ? [...selection.rows] : null,
-          edits: kind.parts.includes('edits') ? editsOf(event.currentTarget) : null,
-        });
+        const request = makeRequest(event);
+        if ((event.nativeEvent as SubmitEvent).submitter?.getAttribute('name') === 'check') {
+          start.reset();
+          setChecked(request);
+        } else start.mutate(request);
       }}
     >
       <fieldset>
@@ -97,13 +126,19 @@ export function ReplayForm({ output, source, target }: ReplayFormProps) {
         ))}
       {kind.parts.includes('edits') && <SourceEdits key={dataset} dataset={dataset} />}
       <fieldset>
+        {/* The first button is the one that Enter presses. */}
+        <button type="submit" name="check" disabled={dryRun.isFetching}>
+          Dry run
+        </button>
         <button type="submit" disabled={start.isPending}>
           Start the replay
         </button>
       </fieldset>
-      {start.error && (
+      {dryRun.isFetching && <Skeleton label="Planning the replay" rows={3} />}
+      {checked && dryRun.data && <DryRun summary={dryRun.data.replayDryRun} />}
+      {error && (
         <fieldset>
-          <ErrorNote error={start.error} />
+          <ErrorNote error={error} />
         </fieldset>
       )}
     </form>

@@ -1,31 +1,27 @@
 import { useQuery } from '@tanstack/react-query';
-import {
-  RemoveReplayDocument,
-  ReplayDocument,
-  type ReplayQuery,
-  type ReplayState,
-  ReplaysDocument,
-} from '../../api/generated/graphql';
+import { ReplayDocument, type ReplayQuery, type ReplayState } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
-import { duration } from '../../facts/time';
-import { jobTitleOf } from '../../graph/names';
-import { useChange } from '../../hooks/useChange';
-import { navigate } from '../../hooks/useLocation';
-import { useSession } from '../../hooks/useSession';
+import { duration, instantText } from '../../facts/time';
+import { jobTitleOf, pathOf, titleOf } from '../../graph/names';
 import { isRunning } from '../../hooks/useTraceJob';
 import { HOME } from '../../location/location';
 import styles from '../../styles/sections.module.css';
 import { Badge } from '../Badge/Badge';
-import { ConfirmButton } from '../ConfirmButton/ConfirmButton';
 import { Instant } from '../Instant/Instant';
+import { Link } from '../Link/Link';
 import { ErrorNote, Note } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { Differences } from './Differences';
-import { REFRESH_MS, TONE } from './ReplaysPage';
+import { ReplayActions } from './ReplayActions';
 import own from './ReplayView.module.css';
+import { kindText, REFRESH_MS, TONE } from './replayStates';
 
-type Replay = NonNullable<ReplayQuery['replay']>;
-
+const COMMITTED: Record<Commit['datasets'][number]['state'], string> = {
+  PREPARED: 'the commit was interrupted',
+  DONE: 'the result is in the place of the real data',
+  UNDONE: 'the old data is restored',
+  EXPIRED: 'the old data is removed',
+};
 const SIGN: Record<ReplayState, string> = { QUEUED: '○', RUNNING: '●', COMPLETE: '✓', FAILED: '✕' };
 
 /** One replay: its progress, its result, and the actions of the session. */
@@ -37,11 +33,18 @@ export function ReplayView({ id }: { id: string }) {
   if (isPending) return <Skeleton label="Loading the replay" rows={4} />;
   if (error) return <ErrorNote error={error} onRetry={() => refetch()} />;
   if (!data.replay) return <Note title="There is no such replay.">It may have been removed.</Note>;
-  const { state, startedAt, endedAt, shadow, steps, differences, error: fault } = data.replay;
+  const { state, kind, output, startedAt, endedAt, shadow, steps, notes, error: fault, commit } = data.replay;
+  const { differences, differing } = data.replay;
   return (
     <>
       <p className={styles.facts}>
         <Badge tone={TONE[state]}>{state.toLowerCase()}</Badge>
+        <span>
+          {kindText(kind)} of{' '}
+          <Link to={{ ...HOME, dataset: output }} title={pathOf(output)}>
+            {titleOf(output)}
+          </Link>
+        </span>
         <span>
           started <Instant at={startedAt} relative />
         </span>
@@ -50,8 +53,12 @@ export function ReplayView({ id }: { id: string }) {
           shadow folder <code>{shadow}</code>
         </span>
       </p>
-      <Actions replay={data.replay} />
+      <ReplayActions replay={data.replay} />
       {fault && <Note tone="bad" title={fault} />}
+      {commit && <CommitNote commit={commit} />}
+      {notes.map((note) => (
+        <Note key={note}>{note}</Note>
+      ))}
       <section className={styles.section} aria-labelledby="programs" aria-busy={isRunning(state)}>
         <h2 id="programs">Programs</h2>
         <ol className={own.steps} role="status" aria-label="Progress">
@@ -66,7 +73,11 @@ export function ReplayView({ id }: { id: string }) {
       {state === 'COMPLETE' && (
         <section className={styles.section} aria-labelledby="differences">
           <h2 id="differences">Before and after</h2>
-          {differences.length === 0 && <p className={styles.lead}>The replay wrote the same rows as before.</p>}
+          <p className={styles.lead}>
+            {differing === 0 && 'The replay wrote the same rows as before.'}
+            {differing > 0 && `${differing.toLocaleString('en')} ${differing === 1 ? 'row differs' : 'rows differ'}.`}
+            {differing > differences.length && ` These are the first ${differences.length.toLocaleString('en')}.`}
+          </p>
           <Differences differences={differences} />
         </section>
       )}
@@ -74,25 +85,18 @@ export function ReplayView({ id }: { id: string }) {
   );
 }
 
-/** The actions that the state of the replay and the scopes of the session allow. */
-function Actions({ replay: { id, state } }: { replay: Replay }) {
-  const { scopes } = useSession();
-  const remove = useChange(RemoveReplayDocument, {
-    stale: [ReplaysDocument],
-    onSuccess: () => navigate({ ...HOME, page: 'replays' }),
-  });
-  if (!scopes.includes('replay')) return null;
+type Commit = NonNullable<NonNullable<ReplayQuery['replay']>['commit']>;
+
+function CommitNote({ commit: { at, keptUntil, datasets } }: { commit: Commit }) {
   return (
-    <div className={styles.actions}>
-      {!isRunning(state) && (
-        <ConfirmButton
-          label="Remove"
-          object="this replay and its shadow folder"
-          disabled={remove.isPending}
-          onConfirm={() => remove.mutate({ id })}
-        />
-      )}
-      {remove.error && <ErrorNote error={remove.error} />}
-    </div>
+    <Note title={`Committed on ${instantText(at)}. The old data is kept until ${instantText(keptUntil)}.`}>
+      <ul>
+        {datasets.map(({ dataset, state }) => (
+          <li key={dataset}>
+            {titleOf(dataset)}: {COMMITTED[state]}
+          </li>
+        ))}
+      </ul>
+    </Note>
   );
 }

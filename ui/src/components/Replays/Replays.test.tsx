@@ -19,7 +19,9 @@ test('a finished replay shows changed rows before and after, and a session that 
   renderPage('/');
   await user.click(await screen.findByRole('link', { name: 'Replays' }));
   const list = await screen.findByRole('table', { name: 'Replays, the latest first' });
-  expect(within(list).getByRole('cell', { name: 'clean → hourly_weather → report' })).toBeVisible();
+  expect(within(list).getAllByRole('row')[1]).toHaveTextContent(
+    'completeWithout recordsreportclean → hourly_weather → report35.0 s',
+  );
   await user.click(within(list).getByRole('link'));
   const rows = within(await screen.findByRole('table', { name: 'A row of report, before and after' })).getAllByRole(
     'row',
@@ -64,6 +66,15 @@ test('verify needs no further field', async () => {
   expect(await screen.findByRole('heading', { level: 1, name: 'Replay' })).toBeVisible();
   const none = { dataset: null, where: null, rows: null, edits: null };
   expect(variablesOf(fetch, 'StartReplay')).toEqual({ kind: 'VERIFY', output: REPORT, ...none });
+});
+
+test('the dependents of a dataset are refreshed without an output', async () => {
+  const user = userEvent.setup();
+  const { fetch } = renderPage(REPLAY_TAB, WRITING);
+  await user.click(await screen.findByRole('radio', { name: 'Refresh dependents' }));
+  await user.click(screen.getByRole('button', { name: 'Start the replay' }));
+  await screen.findByRole('heading', { level: 1, name: 'Replay' });
+  expect(variablesOf(fetch, 'StartReplay')).toMatchObject({ kind: 'REFRESH', output: null, dataset: REPORT });
 });
 
 test('what-if sends the source, the predicate and the new values', async () => {
@@ -116,4 +127,60 @@ test('a replay is removed with the second click', async () => {
   await user.click(await screen.findByRole('button', { name: /^Remove/ }));
   await user.click(screen.getByRole('button', { name: /^Confirm: remove/ }));
   expect(await screen.findByText('There are no replays yet.')).toBeVisible();
+});
+
+test('a dry run shows programs, records, time and disk space, and a change of the form hides it', async () => {
+  const user = userEvent.setup();
+  const { fetch } = renderPage(REPLAY_TAB, WRITING);
+  const form = await screen.findByRole('form', { name: 'Run again' });
+  await user.click(within(form).getByRole('button', { name: 'Dry run' }));
+  const summary = await within(form).findByRole('region', { name: 'Dry run' });
+  expect(summary).toHaveTextContent('about 33.0 s · 250 kB of disk space, 9.0 GB free');
+  const programs = within(summary).getByRole('table', { name: 'Programs of the replay, in order' });
+  expect(within(programs).getAllByRole('row')[1]).toHaveTextContent('cleanclean.pyclean11.0 s');
+  expect(fetch.mock.calls.some(([, init]) => String(init?.body).includes('mutation StartReplay'))).toBe(false);
+  await user.click(within(form).getByRole('radio', { name: 'Refresh' }));
+  expect(within(form).queryByRole('region', { name: 'Dry run' })).toBeNull();
+});
+
+test('a commit takes two clicks and can be undone', async () => {
+  const user = userEvent.setup();
+  renderPage('/?page=replays&item=20260203093104', WRITING);
+  await user.click(await screen.findByRole('button', { name: /^Commit/ }));
+  await user.click(screen.getByRole('button', { name: /^Confirm: commit/ }));
+  expect(await screen.findByText(/the result is in the place of the real data/)).toBeVisible();
+  expect(screen.queryByRole('button', { name: /^Remove/ })).toBeNull();
+  await user.click(screen.getByRole('button', { name: /^Undo the commit/ }));
+  await user.click(screen.getByRole('button', { name: /^Confirm: undo/ }));
+  expect(await screen.findByText(/the old data is restored/)).toBeVisible();
+  expect(screen.queryByRole('button', { name: /^Commit/ })).toBeNull();
+});
+
+test('a running replay is cancelled with the second click', async () => {
+  const user = userEvent.setup();
+  const running = {
+    id: 'r1',
+    state: 'RUNNING',
+    kind: 'VERIFY',
+    output: REPORT,
+    startedAt: '2026-02-03T09:31:04Z',
+    shadow: '/shadow',
+    error: null as string | null,
+    steps: [{ job: 'report', state: 'RUNNING' }],
+    notes: [],
+    differing: 0,
+    differences: [],
+  };
+  const cancelReplay = () => Object.assign(running, { state: 'FAILED', error: 'The replay was cancelled.' });
+  renderPage('/?page=replays&item=r1', { ...WRITING, query: { replay: () => running }, mutation: { cancelReplay } });
+  await user.click(await screen.findByRole('button', { name: /^Cancel/ }));
+  await user.click(screen.getByRole('button', { name: /^Confirm: cancel/ }));
+  expect(await screen.findByText('The replay was cancelled.')).toBeVisible();
+  expect(screen.queryByRole('button', { name: /^(Cancel|Commit)/ })).toBeNull();
+});
+
+test('a session that only reads sees a result without actions', async () => {
+  renderPage('/?page=replays&item=20260203093104');
+  expect(await screen.findByText('1 row differs.')).toBeVisible();
+  expect(screen.queryByRole('button', { name: /^(Commit|Approve|Remove)/ })).toBeNull();
 });

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { type ReplayState, ReplaysDocument } from '../../api/generated/graphql';
+import { ReplaysDocument } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
 import { duration } from '../../facts/time';
-import { jobTitleOf } from '../../graph/names';
+import { jobTitleOf, titleOf } from '../../graph/names';
 import { isRunning } from '../../hooks/useTraceJob';
 import { HOME } from '../../location/location';
 import type { PageProps } from '../../pages';
 import styles from '../../styles/sections.module.css';
-import { Badge, type Tone } from '../Badge/Badge';
+import { Badge } from '../Badge/Badge';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
 import { Instant } from '../Instant/Instant';
 import { Link } from '../Link/Link';
@@ -15,10 +15,9 @@ import { ErrorNote } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { Table } from '../Table/Table';
 import { ReplayView } from './ReplayView';
+import { kindText, REFRESH_MS, TONE } from './replayStates';
 
 const FIRST = 50;
-export const REFRESH_MS = 1000;
-export const TONE: Record<ReplayState, Tone> = { QUEUED: 'plain', RUNNING: 'accent', COMPLETE: 'good', FAILED: 'bad' };
 
 /** The latest replays, or the replay in the address. */
 export function ReplaysPage({ location: { item } }: PageProps) {
@@ -50,8 +49,8 @@ function ReplayList() {
       {data && data.replays.length > 0 && (
         <Table
           label="Replays, the latest first"
-          titles={['Started', 'State', 'Programs', 'Time']}
-          rows={data.replays.map(({ id, startedAt, endedAt, state, steps }) => ({
+          titles={['Started', 'State', 'Kind', 'Dataset', 'Programs', 'Time']}
+          rows={data.replays.map(({ id, startedAt, endedAt, state, kind, output, steps }) => ({
             key: id,
             cells: [
               <Link key="started" to={{ ...HOME, page: 'replays', item: id }}>
@@ -60,6 +59,8 @@ function ReplayList() {
               <Badge key="state" tone={TONE[state]}>
                 {state.toLowerCase()}
               </Badge>,
+              kindText(kind),
+              titleOf(output),
               steps.map(({ job }) => jobTitleOf(job)).join(' → '),
               endedAt && duration(startedAt, endedAt),
             ],

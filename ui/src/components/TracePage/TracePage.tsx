@@ -4,7 +4,7 @@ import { RequestError } from '../../api/request';
 import { columnsByDataset, columnTrail } from '../../graph/columns';
 import { mergeGraphs } from '../../graph/flow';
 import { columnId } from '../../graph/ids';
-import { baseName, gapTitle, listDatasets, pathOf, titleOf } from '../../graph/names';
+import { baseName, listDatasets, pathOf, titleOf } from '../../graph/names';
 import { endsOf, highlightOf } from '../../graph/path';
 import { captionsOf, groupRecords, numberOf, type RecordGroup } from '../../graph/records';
 import type { LineageGraph as Graph } from '../../graph/types';
@@ -18,8 +18,9 @@ import { sentenceOf } from '../../trace/sentence';
 import { valuesOf } from '../../trace/values';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
 import { FlowGraph } from '../DatasetFlow/DatasetFlow';
+import { Incomplete } from '../Incomplete/Incomplete';
 import { LargeTrace } from '../LargeTrace/LargeTrace';
-import { ErrorNote, Note } from '../Note/Note';
+import { ErrorNote } from '../Note/Note';
 import { RecaptureButton } from '../RecaptureButton/RecaptureButton';
 import { Records } from '../Records/Records';
 import { TraceReplay } from '../ReplayForm/TraceReplay';
@@ -177,7 +178,7 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
 
   return (
     <>
-      {trace.incomplete.length > 0 && <Incomplete trace={trace} />}
+      <Incomplete answer={trace} />
       {trace.recapturable.map((output) => (
         <RecaptureButton key={output} dataset={output} />
       ))}
@@ -203,27 +204,6 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
         nameOf={(id) => short.get(id) ?? titleOf(id)}
       />
     </>
-  );
-}
-
-const EFFECT: Record<string, string> = {
-  superset: 'the answer can contain too many records',
-  missing: 'the answer can be incomplete',
-  unreadable: 'some values cannot be read any more',
-  version: 'the lineage is complete',
-};
-
-function Incomplete({ trace }: { trace: Trace }) {
-  return (
-    <Note tone="warn" title={trace.exact ? 'Notes about this answer' : 'Why this is not exact'}>
-      <ul className={styles.incomplete}>
-        {trace.incomplete.map(({ what, reason, effect }) => (
-          <li key={`${what} ${reason}`}>
-            <b>{gapTitle(what)}</b>: {reason} ({EFFECT[effect] ?? effect})
-          </li>
-        ))}
-      </ul>
-    </Note>
   );
 }
 
