@@ -29,7 +29,7 @@ _RESERVED = 3  # columns before those of the dataset: file, row, line
 
 
 async def check_predicate(graph: GraphStore, records: AssociationStore, tenant: str, dataset: str, where: str) -> None:
-    """Check a predicate against the columns of a dataset. No row is read.
+    """Check a predicate against the columns of a dataset. Of the data, one row is read.
 
     Raises:
         InvalidQueryError: the predicate cannot be used.
@@ -61,7 +61,7 @@ def _bind(session: Session, dataset: Dataset, where: str) -> None:
     predicate = check_syntax(session.database, where)
     described = session.database.execute(f"SELECT * FROM ({query}) LIMIT 0", parameters).description or ()
     try:
-        session.database.execute(f"EXPLAIN SELECT * FROM ({query}) WHERE ({predicate})", parameters)
+        session.database.execute(f"SELECT 1 FROM (SELECT * FROM ({query}) LIMIT 1) WHERE ({predicate})", parameters).fetchall()
     except duckdb.Error as error:
         raise explain_error(error, where, [column[0] for column in described][_RESERVED:]) from None
 
