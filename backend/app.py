@@ -35,6 +35,7 @@ from headwater.backend.api import (
     lineage,
     login,
     page,
+    permitted_triggers,
     provenance,
     sessions,
 )
@@ -78,6 +79,7 @@ from headwater.backend.process.metrics import Metrics
 from headwater.backend.questions import QuestionPool, TraceJobs
 from headwater.backend.rerun.recapture.jobs import RecaptureJobs
 from headwater.backend.rerun.recapture.shadow_folder import sweep
+from headwater.backend.triggers.callers import StoreOnDemand
 from headwater.backend.worker import ServiceWorker
 from headwater.backend.worker.process import WorkerProcess
 from headwater.backend.worker.thread import Worker
@@ -132,6 +134,7 @@ def create_app(
                 copier.start()
                 metrics.audit_copied.set_function(lambda: copier.behind_seconds)
             app.state.trace_jobs = TraceJobs(settings)
+            app.state.triggers = StoreOnDemand(settings)
             turn = asyncio.Lock()  # programs of the home run one after the other, replayed or recaptured
             app.state.replays = workspace.replays(questions.of("replays").trace, turn)
             await asyncio.to_thread(sweep, settings.folder.replays)
@@ -155,13 +158,27 @@ def create_app(
                 if copier is not None:
                     await asyncio.to_thread(copier.stop)
                 audit_lines.close()
+                await asyncio.to_thread(app.state.triggers.close)
 
     # No /docs: that page would load scripts of other sites beside the user's cookie.
     app = Application(
         title="Headwater", version=headwater.__version__, summary=headwater.__doc__, lifespan=lifespan, docs_url=None, redoc_url=None,
         telemetry=_NO_TELEMETRY,
     )  # fmt: skip
-    for part in (lineage, impact, columns, declarations, captures, provenance, catalogs, audit_log, sessions, login, health):
+    for part in (
+        lineage,
+        impact,
+        columns,
+        declarations,
+        captures,
+        provenance,
+        catalogs,
+        audit_log,
+        permitted_triggers,
+        sessions,
+        login,
+        health,
+    ):
         app.include_router(part.router)
     for router in (*marquez.ROUTERS, *cdap.ROUTERS):
         app.include_router(router)
@@ -272,6 +289,7 @@ def _services_of(request: HTTPConnection, service: Service, who: Principal, *, n
         recaptures=PermittedRecaptures(state.recaptures, service, who),
         trace_jobs=PermittedTraceJobs(state.trace_jobs, service, who),
         registrations=PermittedRegistrations(service.settings.folder),
+        triggers=permitted_triggers.triggers_of(state.triggers, service, who),
         declarations=PermittedDeclarations(DeclarationIntake(workspace.log, graph_of(service, who, Scope.DECLARE)), service, who),
         administration=PermittedAdministration(service, who),
         audit_log=PermittedAudit(service.audit_lines, who),

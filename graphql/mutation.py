@@ -24,6 +24,7 @@ from headwater.graphql.replay_fields import ReplayMutation
 from headwater.graphql.root_fields import mutation
 from headwater.graphql.services import available
 from headwater.graphql.trace_jobs import TraceJob
+from headwater.graphql.triggers import TriggerMutation
 from headwater.graphql.types import Info
 
 _MOST_DAYS = 36_500
@@ -31,7 +32,7 @@ _ON_THE_HOME = "Ask a running service, or use: headwater admin keys"
 
 
 @strawberry.type
-class Mutation(ReplayMutation):
+class Mutation(ReplayMutation, TriggerMutation):
     """The root of all mutations."""
 
     @mutation(

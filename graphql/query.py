@@ -33,6 +33,7 @@ from headwater.graphql.root_fields import query
 from headwater.graphql.selection import asks, selects
 from headwater.graphql.services import available
 from headwater.graphql.trace_jobs import TraceJob
+from headwater.graphql.triggers import TriggerQuery
 from headwater.graphql.types import Info, LineageGraph, Node, NodePage, Service
 from headwater.graphql.version_query import VersionQuery
 from headwater.graphql.view_query import ViewQuery
@@ -42,7 +43,7 @@ _READ = frozenset({"values", "line"})  # the parts of a record that need its fil
 
 
 @strawberry.type
-class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, AdminQuery):
+class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, AdminQuery):
     """The root of all queries."""
 
     @query("The state of the service.", scope=Scope.READ, costly=False, in_namespaces=True)

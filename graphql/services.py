@@ -224,6 +224,40 @@ class RecaptureService(Protocol):
         """The datasets for which the caller may start a recapture."""
 
 
+TriggerDocument = Mapping[str, Any]
+"""A trigger, or a cause with its execution, as JSON (`backend.triggers.document`)."""
+
+
+class TriggerService(Protocol):
+    """Knows and changes the triggers of a tenant. Times are ISO 8601. The caller becomes the owner of what it creates or resumes."""
+
+    async def list(self, tenant: str) -> Sequence[TriggerDocument]:
+        """The triggers by name."""
+
+    async def get(self, tenant: str, name: str) -> TriggerDocument | None:
+        """Return a trigger by name or id, or None."""
+
+    async def history(self, tenant: str, name: str, *, first: int, before: str | None) -> Sequence[TriggerDocument]:
+        """Its causes, the latest first."""
+
+    async def create(self, tenant: str, definition: Mapping[str, Any]) -> TriggerDocument:
+        """Check and store a trigger."""
+
+    async def fire(self, tenant: str, name: str, *, key: str | None) -> TriggerDocument:
+        """Fire it by hand, and return the cause."""
+
+    async def pause(self, tenant: str, name: str, reason: str | None) -> TriggerDocument: ...
+
+    async def resume(self, tenant: str, name: str) -> TriggerDocument: ...
+
+    async def remove(self, tenant: str, name: str) -> TriggerDocument: ...
+
+    async def test(
+        self, tenant: str, *, since: str, until: str | None, name: str | None, definition: Mapping[str, Any] | None
+    ) -> Mapping[str, Any]:
+        """`causes`, `entries` and `notes` of a period."""
+
+
 @dataclass(frozen=True, slots=True)
 class RegistrationView:
     """A registered program. `script` is the name of its file; `at` is ISO 8601 in UTC."""
@@ -337,6 +371,7 @@ class Services:
     recaptures: RecaptureService | None = None
     trace_jobs: TraceJobService | None = None
     registrations: RegistrationService | None = None
+    triggers: TriggerService | None = None
     declarations: DeclarationService | None = None
     administration: AdminService | None = None
     audit_log: AuditReader | None = None

@@ -99,6 +99,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("GET", "/api/v1/columns/tags"): Rule(Scope.READ, "columns", within=_FILTERED),
     ("GET", "/api/v1/descriptions"): Rule(Scope.READ, "descriptions", within=_FILTERED),
     ("POST", "/api/v1/declarations"): Rule(Scope.DECLARE, "declare", _JSON, within=_FILTERED),
+    ("POST", "/api/v1/triggers/{name}/fire"): Rule(Scope.REPLAY, "trigger.fire_by_hand"),
     ("GET", "/api/v1/audit"): Rule(Scope.AUDIT, "audit.read"),
     **dict.fromkeys((*_MARQUEZ, *_MARQUEZ_BETA), Rule(Scope.READ, "marquez", within=_FILTERED)),
     **dict.fromkeys(_MARQUEZ_EVENTS, Rule(Scope.READ, "marquez")),

@@ -221,22 +221,40 @@ def _ask_here(workspace: Workspace) -> Ask:
 
     async def ask(document: str, **variables: Any) -> dict[str, Any]:
         from headwater.backend.ingest.intake.declarations import DeclarationIntake
+        from headwater.backend.triggers.actions import Site
+        from headwater.backend.triggers.callers import CallersTriggers, StoreOnDemand
+        from headwater.backend.triggers.owners import HOME
         from headwater.graph.access.scopes import unrestricted
         from headwater.graphql.context import Context
         from headwater.graphql.schema import schema
         from headwater.graphql.services import Services
 
+        stores = StoreOnDemand(workspace.settings)
+        triggers = CallersTriggers(
+            stores, Site(workspace), lambda: HOME, require=unrestricted, tells_values=True, audit=partial(_audit, workspace)
+        )
         context = Context(
             tenant=DEFAULT_TENANT, graph=workspace.graph, records=workspace.records, require=unrestricted, store="",
             pending=lambda: workspace.projector.pending(DEFAULT_TENANT),
-            services=Services(declarations=DeclarationIntake(workspace.log, workspace.graph)),
+            services=Services(declarations=DeclarationIntake(workspace.log, workspace.graph), triggers=triggers),
         )  # fmt: skip
-        result = await schema.execute(document, variable_values=variables, context_value=context)
+        try:
+            result = await schema.execute(document, variable_values=variables, context_value=context)
+        finally:
+            stores.close()
         if result.errors:
             raise _error(result.errors[0])
         return result.data or {}
 
     return ask
+
+
+def _audit(workspace: Workspace, operation: str, trigger: str) -> None:
+    """Write a change of a trigger to the audit log of the home."""
+    from headwater.backend.audit.log import append_line
+
+    line = {"who": "home", "tenant": DEFAULT_TENANT, "what": operation, "on": [f"trigger {trigger}"], "decision": "allowed"}
+    append_line(workspace.home.audit, line)
 
 
 def _say(line: str) -> None:

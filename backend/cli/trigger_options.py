@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -99,15 +99,3 @@ def _object(text: str, option: str) -> dict[str, Any]:
     if not isinstance(stated, dict):
         raise InvalidQueryError(f"--{option} is not an object.", field=option, hint='For example {"manual": {}}.')
     return stated
-
-
-def lines_of(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the last causes of a trigger as rows of a table."""
-    return [
-        {
-            "at": entry["at"], "outcome": entry["outcome"], "state": (entry["execution"] or {}).get("state"),
-            "cause": entry["cause"],
-            "result": entry["reason"] or (entry["execution"] or {}).get("error") or (entry["execution"] or {}).get("result"),
-        }
-        for entry in entries
-    ]  # fmt: skip

@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from headwater.backend.audit.log import append_line
+from headwater.backend.cli.answers import open_answers
 from headwater.backend.cli.lazy_group import NamingGroup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note
-from headwater.backend.cli.trigger_options import actions, conditions, document_of, lines_of
-from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
-from headwater.backend.triggers.actions import Site
-from headwater.backend.triggers.document import entry_document, trigger_document
+from headwater.backend.cli.trigger_options import actions, conditions, document_of, read_file
+from headwater.backend.home.settings import load_settings
+from headwater.backend.triggers.callers import parse_time
 from headwater.backend.triggers.durations import parse_duration
-from headwater.backend.triggers.owners import HOME
-from headwater.backend.triggers.service import Entry, Triggers
-from headwater.backend.triggers.store import open_store
-from headwater.backend.workspace import Workspace
-from headwater.errors import InvalidQueryError
+from headwater.backend.triggers.model import instant
+from headwater.errors import InvalidQueryError, NotFoundError
 
 app = typer.Typer(
     cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Run programs, replays and webhooks when something happens."
 )
-_COLUMNS = ("name", "state", "condition", "action", "last_fired_at", "last_outcome")
+_COLUMNS = ("name", "state", "condition", "action", "last_fired", "last_outcome")
 _ENTRIES = ("at", "outcome", "state", "cause", "result")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The trigger.")]
 
@@ -130,7 +124,7 @@ def create(
         ),
         limits={"concurrent": concurrent, "cool_down": cool_down, "chain": chain},
     )  # fmt: skip
-    made = asyncio.run(_create(home, stated))
+    made = _ask(home, "create", definition=stated)
     if format is Format.JSON:
         emit_json(made)
     else:
@@ -140,11 +134,13 @@ def create(
 @app.command("list")
 def list_triggers(format: OutputFormat = Format.TABLE, home: Home = None) -> None:
     """List the triggers with their last causes and outcomes."""
-    found = asyncio.run(_list(home))
+    found = _ask(home, "list")
     if format is Format.JSON:
         emit_json(found)
         return
-    rows = [{**one, "last_outcome": _last(one["history"])} for one in found]
+    rows = [
+        {**one, "state": one["state"].lower(), "last_fired": one["lastFiredAt"], "last_outcome": _last(one["history"])} for one in found
+    ]
     emit(rows, columns=_COLUMNS, format=format, empty="There are no triggers. `headwater triggers create -h` says how one is made.")
 
 
@@ -156,14 +152,16 @@ def show(
     home: Home = None,
 ) -> None:
     """Show a trigger: its definition, and its last causes with their outcomes."""
-    found = asyncio.run(_show(home, name, first))
+    found = _ask(home, "show", name=name, first=first)
+    if found is None:
+        raise NotFoundError(f"There is no trigger {name!r}.", hint="`headwater triggers list` names them.")
     if format is Format.JSON:
         emit_json(found)
         return
     reason = f" ({found['reason']})" if found["reason"] else ""
-    about = f"The trigger {found['name']} of {found['owner']} is {found['state']}{reason}."
+    about = f"The trigger {found['name']} of {found['owner']} is {found['state'].lower()}{reason}."
     note(f"{about} It will {found['action']} {found['condition']}.")
-    emit(lines_of(found["history"]), columns=_ENTRIES, format=format, empty="It has not fired yet.")
+    emit([_row(cause) for cause in found["history"]], columns=_ENTRIES, format=format, empty="It has not fired yet.")
 
 
 @app.command()
@@ -173,7 +171,13 @@ def fire(
     home: Home = None,
 ) -> None:
     """Fire a trigger by hand, whatever its condition. The running service of the home runs the action."""
-    asyncio.run(_fire(home, name, key))
+    cause = _ask(home, "fire", name=name, key=key)
+    if cause["execution"] is None:
+        note(f"The trigger {name} did not fire: {cause['reason']}.")
+        return
+    note(f"The trigger {name} fired: execution {cause['execution']['id']}. `headwater triggers show {name}` shows the outcome.")
+    if _waits_for_a_service(home):
+        note("No service of this home is running, so it waits. `headwater serve` starts one.")
 
 
 @app.command()
@@ -181,21 +185,21 @@ def pause(
     name: Name, reason: Annotated[str | None, typer.Option(help="Shown in the list.", show_default=False)] = None, home: Home = None
 ) -> None:
     """Pause a trigger. What happens until it is resumed does not fire it."""
-    asyncio.run(_change(home, name, "trigger.pause", reason))
+    _ask(home, "pause", name=name, reason=reason)
     note(f"The trigger {name} is paused.")
 
 
 @app.command()
 def resume(name: Name, home: Home = None) -> None:
     """Start a paused or stopped trigger again. Whoever does so becomes its owner."""
-    asyncio.run(_change(home, name, "trigger.resume"))
+    _ask(home, "resume", name=name)
     note(f"The trigger {name} is active.")
 
 
 @app.command()
 def remove(name: Name, home: Home = None) -> None:
     """Remove a trigger with its history."""
-    asyncio.run(_change(home, name, "trigger.remove"))
+    _ask(home, "remove", name=name)
     note(f"Removed the trigger {name}.")
 
 
@@ -217,101 +221,71 @@ def rehearse(
 
     For example: headwater triggers test refresh --last 30d
     """
-    from headwater.backend.cli.trigger_options import read_file
-
     if (name is None) == (file is None):
         raise InvalidQueryError("Name a trigger, or a file with one.", field="name", hint="`headwater triggers list` names them.")
-    end = _time(until, "until") if until else time.time()
-    begin = _time(since, "since") if since else end - parse_duration(last, "last")
-    found = asyncio.run(_test(home, name, read_file(file) if file else None, begin, end))
+    ended = parse_time(until, "until") if until else time.time()
+    began = parse_time(since, "since") if since else ended - parse_duration(last, "last")
+    definition = read_file(file) if file else None
+    found = _ask(home, "test", since=instant(began), until=instant(ended), name=name, definition=definition)
     if format is Format.JSON:
         emit_json(found)
         return
-    rows = [{"at": one["at"], "outcome": one["outcome"], "cause": one["cause"], "result": one["reason"]} for one in found["causes"]]
-    emit(rows, columns=("at", "outcome", "cause", "result"), format=format, empty="It would not have fired.")
+    emit(
+        [_row(cause) for cause in found["causes"]],
+        columns=("at", "outcome", "cause", "result"),
+        format=format,
+        empty="It would not have fired.",
+    )
     for line in found["notes"]:
         note(line)
 
 
-@asynccontextmanager
-async def _opened(home: Path | None) -> AsyncIterator[tuple[Workspace, Triggers]]:
+_TRIGGER = "id name state reason condition action owner createdAt lastFiredAt definition"
+_CAUSE = "id at outcome reason depth facts execution { id state attempts createdAt startedAt endedAt result error }"
+_DOCUMENTS = {
+    "create": f"mutation ($definition: JSON!) {{ found: createTrigger(definition: $definition) {{ {_TRIGGER} }} }}",
+    "list": f"query {{ found: triggers {{ {_TRIGGER} history(first: 5) {{ {_CAUSE} }} }} }}",
+    "show": f"""query ($name: String!, $first: Int!) {{
+      found: trigger(name: $name) {{ {_TRIGGER} history(first: $first) {{ {_CAUSE} }} }} }}""",
+    "fire": f"mutation ($name: String!, $key: String) {{ found: fireTrigger(name: $name, key: $key) {{ {_CAUSE} }} }}",
+    "pause": "mutation ($name: String!, $reason: String) { found: pauseTrigger(name: $name, reason: $reason) { name } }",
+    "resume": "mutation ($name: String!) { found: resumeTrigger(name: $name) { name } }",
+    "remove": "mutation ($name: String!) { found: removeTrigger(name: $name) { name } }",
+    "test": f"""query ($since: String!, $until: String, $name: String, $definition: JSON) {{
+      found: testTrigger(since: $since, until: $until, name: $name, definition: $definition) {{
+        causes {{ {_CAUSE} }} entries notes }} }}""",
+}
+
+
+def _ask(home: Path | None, verb: str, **variables: Any) -> Any:
+    """Ask the home, or the service that HEADWATER_URL names."""
+
+    async def ask() -> Any:
+        async with open_answers(home) as answers:
+            return (await answers.ask(_DOCUMENTS[verb], **variables))["found"]
+
+    return asyncio.run(ask())
+
+
+def _waits_for_a_service(home: Path | None) -> bool:
+    """Whether the executions of a home wait because nothing drives them."""
+    if home is None and os.environ.get("HEADWATER_URL"):
+        return False
     settings = load_settings(home=home)
-    async with await Workspace.open(settings) as workspace:
-        store = open_store(settings)
-        try:
-            yield workspace, Triggers(store, Site(workspace))
-        finally:
-            store.close()
-
-
-async def _create(home: Path | None, stated: dict[str, Any]) -> dict[str, Any]:
-    async with _opened(home) as (workspace, triggers):
-        await workspace.take_in()
-        _audit(workspace, "trigger.create", str(stated.get("name")))
-        return trigger_document(await triggers.create(DEFAULT_TENANT, stated, HOME))
-
-
-async def _list(home: Path | None) -> list[dict[str, Any]]:
-    async with _opened(home) as (_, triggers):
-        return [
-            {**trigger_document(one), "history": [entry_document(entry) for entry in await triggers.history(one, first=5)]}
-            for one in await triggers.all(DEFAULT_TENANT)
-        ]
-
-
-async def _show(home: Path | None, name: str, first: int) -> dict[str, Any]:
-    async with _opened(home) as (_, triggers):
-        found = await triggers.get(DEFAULT_TENANT, name)
-        return {**trigger_document(found), "history": [entry_document(entry) for entry in await triggers.history(found, first=first)]}
-
-
-async def _fire(home: Path | None, name: str, key: str | None) -> None:
-    async with _opened(home) as (workspace, triggers):
-        _audit(workspace, "trigger.fire_by_hand", name)
-        cause = await triggers.fire(DEFAULT_TENANT, name, key=key, by="home")
-        if cause.execution is None:
-            note(f"The trigger {name} did not fire: {cause.reason}.")
-            return
-        note(f"The trigger {name} fired: execution {cause.execution}. `headwater triggers show {name}` shows the outcome.")
-        if workspace.home.service() is None and workspace.settings.ingest_log is None:
-            note("No service of this home is running, so it waits. `headwater serve` starts one.")
-
-
-async def _change(home: Path | None, name: str, what: str, reason: str | None = None) -> None:
-    async with _opened(home) as (workspace, triggers):
-        _audit(workspace, what, name)
-        if what == "trigger.pause":
-            await triggers.pause(DEFAULT_TENANT, name, reason=reason)
-        elif what == "trigger.resume":
-            await triggers.resume(DEFAULT_TENANT, name, HOME)
-        else:
-            await triggers.remove(DEFAULT_TENANT, name)
-
-
-async def _test(home: Path | None, name: str | None, stated: dict[str, Any] | None, since: float, until: float) -> dict[str, Any]:
-    async with _opened(home) as (workspace, triggers):
-        await workspace.take_in()
-        found = await triggers.test(DEFAULT_TENANT, since=since, until=until, name=name, document=stated)
-        causes = [entry_document(Entry(cause, None)) for cause in found.causes]
-        return {"causes": causes, "entries": found.entries, "notes": list(found.notes)}
-
-
-def _audit(workspace: Workspace, what: str, name: str) -> None:
-    append_line(
-        workspace.home.audit, {"who": "home", "tenant": DEFAULT_TENANT, "what": what, "on": [f"trigger {name}"], "decision": "allowed"}
-    )
+    return settings.ingest_log is None and settings.folder.service() is None
 
 
 def _last(history: list[dict[str, Any]]) -> str | None:
     if not history:
         return None
     latest = history[0]
-    return str((latest["execution"] or {}).get("state") or latest["outcome"])
+    return str((latest["execution"] or {}).get("state") or latest["outcome"]).lower()
 
 
-def _time(text: str, field: str) -> float:
-    try:
-        stated = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidQueryError(f"{text!r} is not a time.", field=field, hint="Write it as 2026-02-28 or 2026-02-28T06:00:00Z.") from None
-    return (stated if stated.tzinfo else stated.replace(tzinfo=UTC)).timestamp()
+def _row(cause: dict[str, Any]) -> dict[str, Any]:
+    execution = cause["execution"] or {}
+    state = execution.get("state")
+    return {
+        "at": cause["at"], "outcome": cause["outcome"].lower(), "state": state.lower() if state else None, "cause": cause["id"],
+        "result": cause["reason"] or execution.get("error") or execution.get("result"),
+    }  # fmt: skip
