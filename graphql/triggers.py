@@ -118,7 +118,9 @@ class Trigger:
     async def history(self, info: Info, first: int = 10, before: str | None = UNSET) -> list[TriggerCause]:
         """One page."""
         triggers = available(info.context.services.triggers, "Triggers")
-        found = await triggers.history(info.context.tenant, self.id, first=bounded(first, "first", low=1, high=MAX_PAGE), before=before or None)
+        found = await triggers.history(
+            info.context.tenant, self.id, first=bounded(first, "first", low=1, high=MAX_PAGE), before=before or None
+        )
         return [TriggerCause.of(one) for one in found]
 
     @classmethod
@@ -187,7 +189,7 @@ class TriggerMutation:
         costly=True,
     )
     async def create_trigger(self, info: Info, definition: JSON) -> Trigger:
-        """What happened before does not fire it."""
+        """Earlier events do not fire it."""
         stated = _object(definition) or {}
         async with info.context.audited("trigger.create", str(stated.get("name"))[:200], changes=True):
             return Trigger.of(await available(info.context.services.triggers, "Triggers").create(info.context.tenant, stated))
@@ -199,7 +201,7 @@ class TriggerMutation:
             service = available(info.context.services.triggers, "Triggers")
             return TriggerCause.of(await service.fire(info.context.tenant, name, key=key or None))
 
-    @mutation("Pause a trigger. What happens until it is resumed does not fire it.", scope=Scope.REPLAY, costly=False)
+    @mutation("Pause a trigger. Events until it is resumed do not fire it.", scope=Scope.REPLAY, costly=False)
     async def pause_trigger(self, info: Info, name: str, reason: str | None = UNSET) -> Trigger:
         """The trigger as it is then."""
         async with info.context.audited("trigger.pause", name, changes=True):

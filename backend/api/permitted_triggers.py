@@ -1,4 +1,4 @@
-"""The triggers of a service for one caller, and the endpoint by which another program fires one."""
+"""The triggers of a service for one caller, and the endpoint for other programs."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def create(
     format: OutputFormat = Format.TABLE,
     home: Home = None,
 ) -> None:
-    """Create a trigger. What happened before does not fire it.
+    """Create a trigger. Earlier events do not fire it.
 
     For example:
 
@@ -184,7 +184,7 @@ def fire(
 def pause(
     name: Name, reason: Annotated[str | None, typer.Option(help="Shown in the list.", show_default=False)] = None, home: Home = None
 ) -> None:
-    """Pause a trigger. What happens until it is resumed does not fire it."""
+    """Pause a trigger. Events until it is resumed do not fire it."""
     _ask(home, "pause", name=name, reason=reason)
     note(f"The trigger {name} is paused.")
 

@@ -1,8 +1,8 @@
 """Triggers: what the service does by itself when something happens (docs/guide/triggers.md).
 
-A trigger is {condition, action, owner, limits}. What fulfils a condition is a *cause* with a stable id, and each cause fires once. So a
-cause is recorded in one transaction with the order to run its action, and all processes that share the store may work at the same time
-and may end at any point.
+A trigger is {condition, action, owner, limits}. A *cause* is
+an event that fulfils a condition. It has a stable id and fires once. So a cause is recorded in one transaction with the order to run its
+action. All processes that share the store may work at the same time, and may end at any point.
 
 - `conditions`: one file for each kind, and a line in its registry
 - `actions`: one file for each kind, and a line in its registry

@@ -103,7 +103,7 @@ class CallersTriggers:
         return trigger_document(await triggers.pause(tenant, name, reason=reason), has_values=self._tells_values)
 
     async def resume(self, tenant: str, name: str) -> dict[str, Any]:
-        """See `TriggerService`. Who may not see values may not become the owner of a predicate."""
+        """See `TriggerService`. A caller without the right to see values may not become the owner of a predicate."""
         triggers = await self._known(name)
         self._check_values(trigger_document(await triggers.get(tenant, name))["definition"])
         await self._note("trigger.resume", name)

@@ -1,6 +1,6 @@
-"""Cycles of triggers that can be seen when one is created: an action is known to cause what fulfils a condition, and so on, back to itself.
+"""Cycles of triggers that the lineage shows when a trigger is created.
 
-A cycle that cannot be seen (through a webhook, or a program that writes to a dataset for the first time) is cut by the limit of the chain.
+The limit of the chain cuts other cycles, for example through a webhook.
 """
 
 from __future__ import annotations

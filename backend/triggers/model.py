@@ -13,7 +13,7 @@ LARGEST_CHAIN = 100
 
 
 class FactKind(StrEnum):
-    """What a fact is about: the subject of a version and a check is a dataset, of a run a job, of the others a trigger."""
+    """The kind of a fact. The subject of a version or a check is a dataset, of a run a job, and of the others a trigger."""
 
     VERSION = "version"
     CHECK = "check"
@@ -90,7 +90,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a person states of a trigger, checked. `action` is a kind and its parts."""
+    """The checked statement of a person. `action` is a kind and its parts."""
 
     name: str
     condition: Condition
@@ -127,7 +127,7 @@ class Trigger:
 
 
 class Outcome(StrEnum):
-    """What became of a cause. `skipped` causes state the reason."""
+    """The outcome of a cause. `skipped` causes state the reason."""
 
     FIRED = "fired"
     SKIPPED = "skipped"
@@ -135,7 +135,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What made a trigger fire, or would have. `facts` are those that fulfilled the condition."""
+    """An event that made a trigger fire, or would have. `facts` are those that fulfilled the condition."""
 
     trigger: str
     id: str

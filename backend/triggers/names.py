@@ -1,4 +1,4 @@
-"""What the names in a trigger mean, found in the graph when the trigger is created."""
+"""Looks up the names in a trigger when it is created."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Predicates over the rows of a new version, read from its files as a trace reads them: below the data roots, and parsed first.
 
-Without a capture, the new rows are those of files that were written since the run began. A version of which the files are gone cannot be
-evaluated: the answer is an error, never "no row".
+Without a capture, the new rows are those of files that were written since the run began. If files of a version are gone, the
+answer is an error, never "no row".
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RESERVED = 3  # columns before those of the dataset: file, row, line
 
 
 async def check_predicate(graph: GraphStore, records: AssociationStore, tenant: str, dataset: str, where: str) -> None:
-    """Check a predicate against the columns of a dataset. Of the data, one row is read.
+    """Check a predicate against the columns of a dataset. One row is read.
 
     Raises:
         InvalidQueryError: the predicate cannot be used.

@@ -1,4 +1,4 @@
-"""What people do with triggers: create, list, fire, pause, resume, remove, and test against history.
+"""The verbs of people: create, list, fire, pause, resume, remove, and test against history.
 
 For the command line and for a service. The caller has checked that whoever asks may do it.
 """
@@ -50,7 +50,7 @@ class Triggers:
         self._site = site
 
     async def create(self, tenant: str, document: Mapping[str, Any], owner: Mapping[str, Any]) -> Trigger:
-        """Check and store a trigger. What happened before does not fire it.
+        """Check and store a trigger. Earlier events do not fire it.
 
         Raises:
             HeadwaterError: a part of the document cannot be used, or the trigger would fire itself.
@@ -99,7 +99,7 @@ class Triggers:
         return await asyncio.to_thread(self._store.causes.fire, trigger, fact)
 
     async def pause(self, tenant: str, name: str, *, reason: str | None = None) -> Trigger:
-        """Pause a trigger. What happens until it is resumed does not fire it."""
+        """Pause a trigger. Events until it is resumed do not fire it."""
         trigger = await self.get(tenant, name)
         return await asyncio.to_thread(self._store.definitions.set_state, trigger, TriggerState.PAUSED, reason)
 

@@ -4,8 +4,8 @@ To add a kind, write a file with a class that has these members, and its line in
 attempt, after the execution is recorded as running and the audit log has a line. The returned text is the result that lists show. A
 `HeadwaterError` is recorded as the reason of a failure.
 
-An action must wait without blocking the event loop (`asyncio.to_thread`, or `in_thread_left_behind` for a program). It must run nothing
-that is not registered on the home, and connect to nothing that is not in `targets.toml`.
+An action must wait without blocking the event loop (`asyncio.to_thread`, or `in_thread_left_behind` for a program). It must run only
+registered programs, and connect only to places in `targets.toml`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`notify`: a short text to a webhook or to mail addresses that the operator listed. It holds no value of a record."""
+"""`notify`: a short text to a webhook or to mail addresses that the operator listed. The text holds no value of a record."""
 
 from __future__ import annotations
 

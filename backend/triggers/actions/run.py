@@ -1,7 +1,7 @@
 """`run`: a program that is registered on the home, with its registered arguments, folder and variables, under capture.
 
-The program writes where it always writes. What a failed run has written stays as the program leaves it: Spark's file formats publish their
-files when a job commits. The run's parent is the execution, so what it causes is counted in its chain.
+The program writes where it always writes. The output of a failed run stays as the program leaves it. Spark publishes
+the files of a job when the job commits. The run's parent is the execution, so what it causes is counted in its chain.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`webhook`: a signed request to a webhook that the operator listed, with the cause as JSON. It holds no value of a record."""
+"""`webhook`: a signed request to a webhook that the operator listed, with the cause as JSON. The request holds no value of a record."""
 
 from __future__ import annotations
 

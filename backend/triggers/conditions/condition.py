@@ -1,7 +1,7 @@
 """The interface of a kind of condition.
 
-A kind checks what a person states, says which facts it may be fulfilled by, and whether it is. It never reads a store: what a statement
-names is found through `Known`, once, when the trigger is created.
+A kind checks what a person states, says which facts it may be fulfilled by, and whether it is. A kind never reads a store. The
+names in a statement are looked up through `Known`, once, when the trigger is created.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headwater.errors import InvalidInputError
 
 
 class Known(Protocol):
-    """What the names in a condition or an action mean. All methods raise `NotFoundError` or `InvalidQueryError` for a wrong name."""
+    """Looks up the names in a condition or an action. All methods raise `NotFoundError` or `InvalidQueryError` for a wrong name."""
 
     async def dataset(self, text: str, field: str) -> str:
         """Return the id of a dataset. An id may be of a dataset that no run has written yet."""

@@ -79,7 +79,7 @@ class DueInstants:
 def due_instants(parts: Mapping[str, Any], begin: float, due: float, now: float) -> DueInstants:
     """Return what becomes of the instants from `due` to `now`.
 
-    An instant is missed if it lies more than a minute before now. Of those, the last thousand count.
+    An instant is missed if it lies more than a minute before now. The last thousand missed instants count.
     """
     passed = _passed(parts, begin, due, now)
     missed = [at for at in passed if at < now - GRACE]

@@ -79,7 +79,7 @@ class Executions:
             )
 
     def recover(self, may_repeat: Callable[[Trigger, Execution], bool]) -> list[Execution]:
-        """Take the executions of lost processes. Those that may run again wait; the others are interrupted, and are returned."""
+        """Take the executions of lost processes. Repeatable executions wait again. The others are interrupted, and are returned."""
         with self._database.transaction() as connection:
             now = connection.now()
         interrupted: list[Execution] = []
