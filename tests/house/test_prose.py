@@ -23,9 +23,6 @@ PRESENT = {
     ("graph/views", "python"): 20,
     ("spark_listener/capture", "python"): 7,
     ("headwater", "python"): 8,
-    ("README.md", "markdown"): 16,
-    ("CHANGELOG.md", "markdown"): 34,
-    ("examples", "markdown"): 15,
     ("spark_listener/jvm", "java"): 24,
 }
 _ALONE = ("bench", "capture", "examples", "graphql", "scripts", "tests")
