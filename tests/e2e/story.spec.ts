@@ -205,6 +205,27 @@ test('a session with the scope computes the report again without the record', as
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
 });
 
+test('a trigger is created, tested against history, paused and removed', async ({ page }) => {
+  await page.goto(process.env.HEADWATER_E2E_WRITE_LINK ?? '');
+  await page.getByRole('link', { name: 'Triggers' }).click();
+  const form = page.getByRole('form', { name: 'Create a trigger' });
+  await form.getByRole('textbox', { name: 'Name' }).fill('after-clean');
+  await form.getByRole('combobox', { name: 'When' }).selectOption('cascade');
+  await form.getByRole('combobox', { name: 'Job' }).first().fill('clean');
+  await form.getByRole('combobox', { name: 'Job' }).last().fill('report');
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await form.getByRole('button', { name: 'Create the trigger' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'after-clean' })).toBeVisible();
+  await page.getByRole('button', { name: 'Test' }).click();
+  await expect(page.getByText(/^The trigger would have fired once/)).toBeVisible();
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await expect(page.getByText('paused', { exact: true })).toBeVisible();
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await page.getByRole('button', { name: /^Remove/ }).click();
+  await page.getByRole('button', { name: /^Confirm/ }).click();
+  await expect(page.getByText('There are no triggers yet.')).toBeVisible();
+});
+
 test('a session that only reads has no replay', async ({ page }) => {
   await traceTheWrongNumber(page);
   await expect(page.getByText('weather.csv, line 1011')).toBeVisible();

@@ -34,6 +34,13 @@ export const PAGES: readonly Page<PageProps>[] = [
     View: lazy(async () => ({ default: (await import('./components/Replays/ReplaysPage')).ReplaysPage })),
   },
   {
+    name: 'triggers',
+    title: 'Triggers',
+    scopes: ['read'],
+    hint: 'Sign in, or open the page with the link of: headwater serve',
+    View: lazy(async () => ({ default: (await import('./components/Triggers/TriggersPage')).TriggersPage })),
+  },
+  {
     name: 'admin',
     title: 'Administration',
     scopes: ['admin', 'audit'],

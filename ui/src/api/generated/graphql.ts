@@ -16,6 +16,11 @@ export type BlockMode =
   | 'DELTA'
   | 'UNKNOWN';
 
+/** What became of a cause. SKIPPED: a limit, the owner's rights or a missed time forbade it; `reason` says which. */
+export type CauseOutcome =
+  | 'FIRED'
+  | 'SKIPPED';
+
 /** CHANGED: a record of the same key has other values. */
 export type Change =
   | 'ADDED'
@@ -51,6 +56,14 @@ export type EdgeKind =
   | 'READS'
   | 'REPLAYS'
   | 'WRITES';
+
+/** INTERRUPTED: the process that ran it ended, and it may not run again. The last three are final. */
+export type ExecutionState =
+  | 'COMPLETE'
+  | 'FAILED'
+  | 'INTERRUPTED'
+  | 'RUNNING'
+  | 'WAITING';
 
 /** The grain of an entry of an answer. Any grain but RECORD makes the answer inexact. */
 export type Grain =
@@ -161,6 +174,12 @@ export type TraceJobState =
   | 'FAILED'
   | 'QUEUED'
   | 'RUNNING';
+
+/** PAUSED by a person; STOPPED because its owner may not do it any more. Only ACTIVE triggers fire. */
+export type TriggerState =
+  | 'ACTIVE'
+  | 'PAUSED'
+  | 'STOPPED';
 
 /** A view: focus, direction, levels, masks and time. */
 export type ViewInput = {
@@ -474,6 +493,67 @@ export type DiffVersionFragment = { name: string, asOf: string | null };
 
 export type DiffRowFragment = { file: string, row: number, line: number | null, values: unknown };
 
+export type TriggerFactsFragment = { name: string, state: TriggerState, reason: string | null, condition: string, action: string, owner: string, createdAt: string, lastFiredAt: string | null };
+
+export type CauseFactsFragment = { id: string, at: string, outcome: CauseOutcome, reason: string | null, facts: unknown, execution: { state: ExecutionState, startedAt: string | null, endedAt: string | null, error: string | null, result: string | null } | null };
+
+export type TriggersQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type TriggersQuery = { triggers: Array<{ name: string, state: TriggerState, reason: string | null, condition: string, action: string, owner: string, createdAt: string, lastFiredAt: string | null }> };
+
+export type TriggerQueryVariables = Exact<{
+  name: string;
+  first: number;
+}>;
+
+
+export type TriggerQuery = { trigger: { definition: unknown, name: string, state: TriggerState, reason: string | null, condition: string, action: string, owner: string, createdAt: string, lastFiredAt: string | null, history: Array<{ id: string, at: string, outcome: CauseOutcome, reason: string | null, facts: unknown, execution: { state: ExecutionState, startedAt: string | null, endedAt: string | null, error: string | null, result: string | null } | null }> } | null };
+
+export type TestTriggerQueryVariables = Exact<{
+  name: string;
+  since: string;
+  until?: string | null | undefined;
+}>;
+
+
+export type TestTriggerQuery = { testTrigger: { entries: number, notes: Array<string>, causes: Array<{ id: string, at: string, outcome: CauseOutcome, reason: string | null, facts: unknown, execution: { state: ExecutionState, startedAt: string | null, endedAt: string | null, error: string | null, result: string | null } | null }> } };
+
+export type CreateTriggerMutationVariables = Exact<{
+  definition: unknown;
+}>;
+
+
+export type CreateTriggerMutation = { createTrigger: { name: string } };
+
+export type PauseTriggerMutationVariables = Exact<{
+  name: string;
+}>;
+
+
+export type PauseTriggerMutation = { pauseTrigger: { name: string } };
+
+export type ResumeTriggerMutationVariables = Exact<{
+  name: string;
+}>;
+
+
+export type ResumeTriggerMutation = { resumeTrigger: { name: string } };
+
+export type FireTriggerMutationVariables = Exact<{
+  name: string;
+}>;
+
+
+export type FireTriggerMutation = { fireTrigger: { id: string } };
+
+export type RemoveTriggerMutationVariables = Exact<{
+  name: string;
+}>;
+
+
+export type RemoveTriggerMutation = { removeTrigger: { name: string } };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -600,6 +680,34 @@ export const DiffRowFragmentDoc = new TypedDocumentString(`
   values
 }
     `, {"fragmentName":"DiffRow"}) as unknown as TypedDocumentString<DiffRowFragment, unknown>;
+export const TriggerFactsFragmentDoc = new TypedDocumentString(`
+    fragment TriggerFacts on Trigger {
+  name
+  state
+  reason
+  condition
+  action
+  owner
+  createdAt
+  lastFiredAt
+}
+    `, {"fragmentName":"TriggerFacts"}) as unknown as TypedDocumentString<TriggerFactsFragment, unknown>;
+export const CauseFactsFragmentDoc = new TypedDocumentString(`
+    fragment CauseFacts on TriggerCause {
+  id
+  at
+  outcome
+  reason
+  facts
+  execution {
+    state
+    startedAt
+    endedAt
+    error
+    result
+  }
+}
+    `, {"fragmentName":"CauseFacts"}) as unknown as TypedDocumentString<CauseFactsFragment, unknown>;
 export const ServiceDocument = new TypedDocumentString(`
     query Service {
   service {
@@ -1321,3 +1429,112 @@ fragment DiffRow on DiffRecord {
   line
   values
 }`) as unknown as TypedDocumentString<DiffQuery, DiffQueryVariables>;
+export const TriggersDocument = new TypedDocumentString(`
+    query Triggers {
+  triggers {
+    ...TriggerFacts
+  }
+}
+    fragment TriggerFacts on Trigger {
+  name
+  state
+  reason
+  condition
+  action
+  owner
+  createdAt
+  lastFiredAt
+}`) as unknown as TypedDocumentString<TriggersQuery, TriggersQueryVariables>;
+export const TriggerDocument = new TypedDocumentString(`
+    query Trigger($name: String!, $first: Int!) {
+  trigger(name: $name) {
+    ...TriggerFacts
+    definition
+    history(first: $first) {
+      ...CauseFacts
+    }
+  }
+}
+    fragment TriggerFacts on Trigger {
+  name
+  state
+  reason
+  condition
+  action
+  owner
+  createdAt
+  lastFiredAt
+}
+fragment CauseFacts on TriggerCause {
+  id
+  at
+  outcome
+  reason
+  facts
+  execution {
+    state
+    startedAt
+    endedAt
+    error
+    result
+  }
+}`) as unknown as TypedDocumentString<TriggerQuery, TriggerQueryVariables>;
+export const TestTriggerDocument = new TypedDocumentString(`
+    query TestTrigger($name: String!, $since: String!, $until: String) {
+  testTrigger(name: $name, since: $since, until: $until) {
+    causes {
+      ...CauseFacts
+    }
+    entries
+    notes
+  }
+}
+    fragment CauseFacts on TriggerCause {
+  id
+  at
+  outcome
+  reason
+  facts
+  execution {
+    state
+    startedAt
+    endedAt
+    error
+    result
+  }
+}`) as unknown as TypedDocumentString<TestTriggerQuery, TestTriggerQueryVariables>;
+export const CreateTriggerDocument = new TypedDocumentString(`
+    mutation CreateTrigger($definition: JSON!) {
+  createTrigger(definition: $definition) {
+    name
+  }
+}
+    `) as unknown as TypedDocumentString<CreateTriggerMutation, CreateTriggerMutationVariables>;
+export const PauseTriggerDocument = new TypedDocumentString(`
+    mutation PauseTrigger($name: String!) {
+  pauseTrigger(name: $name) {
+    name
+  }
+}
+    `) as unknown as TypedDocumentString<PauseTriggerMutation, PauseTriggerMutationVariables>;
+export const ResumeTriggerDocument = new TypedDocumentString(`
+    mutation ResumeTrigger($name: String!) {
+  resumeTrigger(name: $name) {
+    name
+  }
+}
+    `) as unknown as TypedDocumentString<ResumeTriggerMutation, ResumeTriggerMutationVariables>;
+export const FireTriggerDocument = new TypedDocumentString(`
+    mutation FireTrigger($name: String!) {
+  fireTrigger(name: $name) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<FireTriggerMutation, FireTriggerMutationVariables>;
+export const RemoveTriggerDocument = new TypedDocumentString(`
+    mutation RemoveTrigger($name: String!) {
+  removeTrigger(name: $name) {
+    name
+  }
+}
+    `) as unknown as TypedDocumentString<RemoveTriggerMutation, RemoveTriggerMutationVariables>;
