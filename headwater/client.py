@@ -42,6 +42,7 @@ from headwater.answers import (
 from headwater.errors import HeadwaterError, LargeTraceError, NotFoundError, UnavailableError
 from headwater.following import AsyncFollowing, Following
 from headwater.subscriptions import NODE, RECAPTURE, REPLAY, Subscriptions
+from headwater.trigger_requests import AsyncTriggerRequests, Trigger, TriggerCause, TriggerExecution, TriggerRequests
 
 if TYPE_CHECKING:
     from headwater.backend.cli.service_client import GraphQLClient
@@ -59,6 +60,9 @@ __all__ = [
     "Replay",
     "Rows",
     "Trace",
+    "Trigger",
+    "TriggerCause",
+    "TriggerExecution",
 ]
 
 _PAGE = 200
@@ -74,7 +78,7 @@ _DRY_RUN = "kind output steps { job script writes seconds } excluded kept edited
 _HOP = "job run output inputs operations records grain recaptured tasks"
 
 
-class Client:
+class Client(TriggerRequests):
     """Asks a service. Threads may share one."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:
@@ -353,7 +357,7 @@ class Client:
                 return
 
 
-class AsyncClient:
+class AsyncClient(AsyncTriggerRequests):
     """`Client` for programs that run on an event loop: each question is asked on a thread, so that others go on meanwhile."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:

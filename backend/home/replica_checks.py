@@ -1,8 +1,8 @@
 """Checks before a replica starts: everything that replicas of a service must share, or have alike.
 
 With a shared log (`HEADWATER_INGEST_LOG`), state of one replica would be lost with it, or only this replica would answer from it. So a
-replica does not start with its own graph, associations or key. Files of the operator (`masks.toml`, `people.toml`) must be alike: running
-replicas compare their digests (`ingest.log.postgres.presence`).
+replica does not start with its own graph, associations or key. Files of the operator (`masks.toml`, `people.toml`,
+`targets.toml`) must be alike: running replicas compare their digests (`ingest.log.postgres.presence`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def alike(settings: Settings) -> dict[str, str]:
         "HEADWATER_API_KEY": digest(b"key"),
         "HEADWATER_STORE": digest(settings.store_url.encode()),
         "HEADWATER_ASSOCIATIONS": digest((settings.associations or "").encode()),
-        **{path.name: digest(_content(path)) for path in (home.masks, home.people)},
+        **{path.name: digest(_content(path)) for path in (home.masks, home.people, home.targets)},
     }
 
 

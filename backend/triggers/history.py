@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -137,7 +138,7 @@ async def _play(
         await tick(at)
         clock.now = at
         await evaluator.rehearse_entry(tenant, entry)
-    await tick(until)
+    await tick(math.nextafter(until, 0.0))  # the end is not in the period
 
 
 def _first_instants(trigger: Trigger, since: float) -> list[tuple[int, float]]:

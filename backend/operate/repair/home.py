@@ -4,6 +4,7 @@
     keys.db        moved aside: named keys open nothing, and are made anew
     sessions.db    moved aside: all sessions are ended
     registered.db  moved aside: programs register again
+    triggers.db    moved aside: triggers are created again
     ingest.db      every entry that is whole in the damaged file, and those of a backup
     graph.db       made again from the log
     catalog.db     made again from the kept captures
@@ -61,11 +62,12 @@ def _files(settings: Settings, backup: Path | None) -> Iterator[Repair]:
     home, faults = settings.folder, list(all_faults(settings))
     if full := [fault for fault in faults if fault.part == "disk"]:
         raise UnavailableError(f"{full[0]}.", hint="Make room, or make the disk writable again, then try again.")
-    parts = ("key", "keys", "sessions", "registered", "log", "graph", "catalog")
+    parts = ("key", "keys", "sessions", "registered", "triggers", "log", "graph", "catalog")
     by_part = {part: [fault for fault in faults if fault.part == part] for part in parts}
     if by_part["key"]:
         yield _new_key(home)
     yield from _access(home, by_part)
+    yield from _triggers(home, by_part["triggers"])
     if by_part["log"] or (settings.ingest_log is None and is_short(home)):
         yield mended_log(home, backup)
     for fault in faults:
@@ -118,6 +120,13 @@ def _access(home: Home, by_part: Mapping[str, Sequence[Fault]]) -> Iterator[Repa
         aside = put_aside(path)
         lost = "how programs are started: they register again when they run, or by `headwater jobs register`"
         yield Repair(path, f"a new one is made; the damaged file is {aside.name} now", lost)
+
+
+def _triggers(home: Home, faults: Sequence[Fault]) -> Iterator[Repair]:
+    if faults:
+        aside = put_aside(home.triggers)
+        lost = "the triggers and what they did: create them again (`headwater triggers create`)"
+        yield Repair(home.triggers, f"a new one is made; the damaged file is {aside.name} now", lost)
 
 
 def _new_key(home: Home) -> Repair:

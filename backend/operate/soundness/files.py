@@ -35,6 +35,7 @@ _TABLES = {
     "graph": {"node", "edge"},
     "catalog": {"capture", "written"},
     "registered": {"program", "run", "root"},
+    "triggers": {"trigger_lock", "trigger_definition", "trigger_cause", "trigger_execution"},
 }
 
 
@@ -46,6 +47,7 @@ def quick_faults(settings: Settings) -> Iterator[Fault]:
     yield from disk_faults(settings.folder)
     yield from key_faults(settings)
     yield from access_faults(settings)
+    yield from database_faults("triggers", settings.folder.triggers, pragma="quick_check(1)")
     yield from databases_faults(settings, pragma="quick_check(1)")
 
 
@@ -57,6 +59,7 @@ def all_faults(settings: Settings) -> Iterator[Fault]:
     yield from access_faults(settings)
     yield from audit_faults(home.audit)
     yield from database_faults("registered", home.path / "registered.db", pragma="integrity_check(5)")
+    yield from database_faults("triggers", home.triggers, pragma="integrity_check(5)")
     found = list(databases_faults(settings, pragma="integrity_check(5)"))
     yield from found
     broken = {fault.part for fault in found}

@@ -30,7 +30,21 @@ from headwater.graph.records.digests import is_sealed
 from headwater.graph.stores.registry import open_store
 
 _SHOWN = 5
-_PARTS = ("disk", "key", "keys", "sessions", "settings", "registered", "audit", "log", "graph", "catalog", "associations", "segments")
+_PARTS = (
+    "disk",
+    "key",
+    "keys",
+    "sessions",
+    "settings",
+    "registered",
+    "triggers",
+    "audit",
+    "log",
+    "graph",
+    "catalog",
+    "associations",
+    "segments",
+)
 _NAMES = {part: "log file" if part == "log" else "graph file" if part == "graph" else part for part in _PARTS}
 _RUN = "stop the service, then run `headwater store repair`"
 _REPAIRS = {
@@ -40,6 +54,7 @@ _REPAIRS = {
     "sessions": f"{_RUN}: it ends all sessions, which open nothing until then",
     "settings": "mend the file: nothing that it allows is allowed until then",
     "registered": f"{_RUN}: programs register again when they run",
+    "triggers": f"{_RUN}: triggers are created again",
     "audit": "compare it with a copy that was kept elsewhere: a line that was changed cannot be brought back",
     "log": f"{_RUN} (`--from BACKUP` brings back what the file has lost)",
     "graph": f"{_RUN}: it makes the graph again from the log",

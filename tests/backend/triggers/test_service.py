@@ -16,6 +16,8 @@ import httpx
 import pytest
 
 from headwater.backend.access.keys import KeyRing
+from headwater.client import AsyncClient, Client
+from headwater.errors import NotFoundError
 from headwater.graph.access.scopes import Scope
 from tests.backend.events import body, run_event
 from tests.backend.service import ServiceProcess
@@ -151,6 +153,27 @@ def test_the_command_line_asks_a_service(service: ServiceProcess) -> None:
     ]  # fmt: skip
     assert run("remove", "told").returncode == 0
     assert run("show", "told").returncode == 3
+
+
+async def test_both_clients_ask_for_triggers(service: ServiceProcess) -> None:
+    client = Client(service.url, service.home.key())
+    made = client.create_trigger({"name": "by-client", **MANUAL})
+    assert (made.state, made.owner, made.history) == ("ACTIVE", "home", [])
+    fired = client.fire_trigger("by-client", key="one")
+    again = client.fire_trigger("by-client", key="one")
+    assert (fired.id, fired.execution and fired.execution.id) == (again.id, again.execution and again.execution.id)
+    ended(service, "by-client")
+    (cause,) = client.trigger("by-client").history
+    assert (cause.id, cause.outcome, cause.execution and cause.execution.state) == ("manual one", "FIRED", "COMPLETE")
+    async with AsyncClient(service.url, service.home.key()) as other:
+        assert (await other.pause_trigger("by-client", reason="later")).reason == "later"
+        assert (await other.resume_trigger("by-client")).state == "ACTIVE"
+        assert "by-client" in [one.name for one in await other.triggers()]
+        stated = {"name": "x", "when": {"time": {"every": "1h"}}, "do": MANUAL["do"]}
+        assert len(await other.test_trigger(since="2026-01-01", until="2026-01-02", definition=stated)) == 23
+        await other.remove_trigger("by-client")
+        with pytest.raises(NotFoundError, match="by-client"):
+            await other.trigger("by-client")
 
 
 def test_a_home_without_triggers_lists_none_and_makes_no_file(tmp_path: Path) -> None:
