@@ -52,8 +52,8 @@ _LIBRARIES = (  # of Spark, with the versions that its own build states
 _WITH_PARTS = ("parquet-column",)  # Spark states no version of parquet-common
 # javac ends before code of its second compiler pays off. invokedynamic for every concatenation would cost time at the start of each JVM.
 _OPTIONS = (
-    *("-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-proc:none", "-nowarn", "-g:source,lines", "-encoding", "UTF-8"),
-    *("-Xmaxerrs", "1000", "-XDstringConcat=inline"),
+    *("-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-proc:none", "-g:source,lines", "-encoding", "UTF-8"),
+    *("-Xmaxerrs", "1000", "-XDstringConcat=inline", "-Xlint:rawtypes,unchecked,cast,-options", "-Werror"),
 )
 _JAVA = {PLAIN: "8"}  # Spark 3.5 runs on Java 8, too
 _USUAL_JAVA = "17"

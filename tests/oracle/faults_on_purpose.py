@@ -35,7 +35,7 @@ Query = Callable[[SparkSession, Path], str]  # runs, writes to the path, and giv
 BUDGETS = {"active": 0.0, "auto": 1.0, "lazy": float("inf"), "coarse": 0.0}
 _METHOD = re.compile(
     r"^    (?:public |private |protected |static |final |synchronized )*(?!(?:public|private|protected|return|new|else|throw)\b)"
-    r"[\w.\[\]]+ (\w+)\([^;{}]*?\)(?: throws [\w., ]+)? \{\n",
+    r"(?:<[^(){};]*> )?[\w.\[\]]+(?:<[^(){};]*>)?(?:\[\])? (\w+)\([^;{}]*?\)(?: throws [\w., ]+)? \{\n",
     re.MULTILINE,
 )
 _CONSTANT = re.compile(r'        return [\w."]+;[^\n]*\n    \}')
@@ -66,7 +66,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 public final class Switch {
-    private static final Set SEEN = ConcurrentHashMap.newKeySet();
+    private static final Set<String> SEEN = ConcurrentHashMap.newKeySet();
     private static volatile String place = "";
 
     public static void state(String failing) {
@@ -74,8 +74,8 @@ public final class Switch {
         SEEN.clear();
     }
 
-    public static List seen() {
-        return new ArrayList(SEEN);
+    public static List<String> seen() {
+        return new ArrayList<>(SEEN);
     }
 
     public static void at(String here) {

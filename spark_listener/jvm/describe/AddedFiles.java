@@ -20,18 +20,17 @@ final class AddedFiles {
     private AddedFiles() {}
 
     /** `files`: those of the commit, as TableCommit tells them. */
-    static List place(List segments, Map files, List problems) {
-        List result = new ArrayList();
-        Set placed = new HashSet();
-        for (int i = 0; i < segments.size(); i++) {
-            Map segment = (Map) segments.get(i);
-            if (((Integer) segment.get("boundary")).intValue() != 0) {
+    static List<Map<String, Object>> place(List<Map<String, Object>> segments, Map<Integer, List<Map<String, Object>>> files, List<Map<String, Object>> problems) {
+        List<Map<String, Object>> result = new ArrayList<>();
+        Set<Object> placed = new HashSet<>();
+        for (Map<String, Object> segment : segments) {
+            if (((Integer) segment.get("boundary")) != 0) {
                 result.add(segment);
                 continue;
             }
             Object partition = segment.get("partition");
-            List own = files == null ? null : (List) files.get(partition);
-            if (own != null && rows(own) == ((Long) segment.get("rows")).longValue()) {
+            List<Map<String, Object>> own = files == null ? null : files.get(partition);
+            if (own != null && rows(own) == ((Long) segment.get("rows"))) {
                 placed.add(partition);
                 result.add(placed(segment, own));
                 continue;
@@ -47,15 +46,12 @@ final class AddedFiles {
     }
 
     /** Adds to a sink the numbers of the first rows of its files, where the table numbers its rows and the files are few. */
-    static void addNumbers(Map files, Map sink) {
-        List result = new ArrayList();
-        Iterator all = (files == null ? new HashMap() : files).values().iterator();
-        while (all.hasNext()) {
-            List own = (List) all.next();
-            for (int i = 0; i < own.size(); i++) {
-                Map file = (Map) own.get(i);
+    static void addNumbers(Map<Integer, List<Map<String, Object>>> files, Map<String, Object> sink) {
+        List<Map<String, Object>> result = new ArrayList<>();
+        for (List<Map<String, Object>> own : (files == null ? new HashMap<String, List<Map<String, Object>>>() : files).values()) {
+            for (Map<String, Object> file : own) {
                 if (file.containsKey("first")) {
-                    Map entry = new LinkedHashMap();
+                    Map<String, Object> entry = new LinkedHashMap<>();
                     entry.put("path", file.get("path"));
                     entry.put("first", file.get("first"));
                     entry.put("version", file.get("version"));
@@ -69,29 +65,29 @@ final class AddedFiles {
         }
     }
 
-    private static Map placed(Map segment, List files) {
-        List listed = new ArrayList();
-        List runs = new ArrayList();
+    private static Map<String, Object> placed(Map<String, Object> segment, List<Map<String, Object>> files) {
+        List<Object> listed = new ArrayList<>();
+        List<Object> runs = new ArrayList<>();
         for (int i = 0; i < files.size(); i++) {
-            Map file = new LinkedHashMap((Map) files.get(i));
-            List run = new ArrayList();
-            run.add(Integer.valueOf(i));
+            Map<String, Object> file = new LinkedHashMap<>(files.get(i));
+            List<Object> run = new ArrayList<>();
+            run.add(i);
             run.add(file.remove("rows"));
             file.remove("first");
             file.remove("version");
             listed.add(file);
             runs.add(run);
         }
-        Map result = new LinkedHashMap(segment);
+        Map<String, Object> result = new LinkedHashMap<>(segment);
         result.put("files", listed);
         result.put("runs", runs);
         return result;
     }
 
-    private static long rows(List files) {
+    private static long rows(List<Map<String, Object>> files) {
         long result = 0L;
-        for (int i = 0; i < files.size(); i++) {
-            result += ((Long) ((Map) files.get(i)).get("rows")).longValue();
+        for (Map<String, Object> file : files) {
+            result += ((Long) file.get("rows"));
         }
         return result;
     }

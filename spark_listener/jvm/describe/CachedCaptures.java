@@ -4,6 +4,7 @@ import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.kept.Materialized;
 import headwater.shim.Scala;
+import headwater.shim.Untyped;
 import headwater.tap.Report;
 import java.io.IOException;
 import java.util.HashSet;
@@ -25,28 +26,26 @@ final class CachedCaptures {
     private CachedCaptures() {}
 
     static void add(
-        Capture capture, PlanDescription description, Map plan, List boundaries, List segments, List problems, Configuration conf) {
-        Set described = new HashSet();
+        Capture capture, PlanDescription description, Map<String, Object> plan, List<Map<String, Object>> boundaries, List<Map<String, Object>> segments, List<Map<String, Object>> problems, Configuration conf) {
+        Set<Capture> described = new HashSet<>();
         int next = capture.boundaries.size();
-        List places = description.caches();
-        for (int i = 0; i < places.size(); i++) {
-            CachedPlans.Place place = (CachedPlans.Place) places.get(i);
+        for (CachedPlans.Place place : description.caches()) {
             if (place.capture == null) {
                 continue;
             }
-            List reports = place.capture.reports.snapshot();
-            List counted = Manifest.counted(place.capture, reports, true);
+            List<Report> reports = place.capture.reports.snapshot();
+            List<Report> counted = Manifest.counted(place.capture, reports, true);
             ReusedRows.add(place.capture, counted, problems, conf);
             if (described.add(place.capture)) {
                 problems.addAll(place.capture.problems);
-                Manifest.splits(place.capture, description, reports, (List) plan.get("sources"), problems);
+                Manifest.splits(place.capture, description, reports, Untyped.maps(plan.get("sources")), problems);
                 repeated(place.capture, counted, 0, Materialized.name(place.relation), problems);
             }
             for (int j = 0; j < place.capture.boundaries.size(); j++) {
-                Boundary boundary = (Boundary) place.capture.boundaries.get(j);
-                List columns = CachedPlans.columns(boundary.columns, place);
+                Boundary boundary = place.capture.boundaries.get(j);
+                List<Map<String, Object>> columns = CachedPlans.columns(boundary.columns, place);
                 int operator = place.number(boundary.operator);
-                boundaries.add(Manifest.described(boundary, next + j, operator, columns, (List) plan.get("operators")));
+                boundaries.add(Manifest.described(boundary, next + j, operator, columns, Untyped.maps(plan.get("operators"))));
                 copy(place, counted, boundary.number, next + j, columns, capture, segments, problems, conf);
             }
             next += place.capture.boundaries.size();
@@ -54,9 +53,8 @@ final class CachedCaptures {
     }
 
     private static void copy(
-        CachedPlans.Place from, List counted, int boundary, int number, List columns, Capture to, List segments, List problems, Configuration conf) {
-        for (int i = 0; i < counted.size(); i++) {
-            Report report = (Report) counted.get(i);
+        CachedPlans.Place from, List<Report> counted, int boundary, int number, List<Map<String, Object>> columns, Capture to, List<Map<String, Object>> segments, List<Map<String, Object>> problems, Configuration conf) {
+        for (Report report : counted) {
             if (report.boundary != boundary) {
                 continue;
             }
@@ -76,13 +74,12 @@ final class CachedCaptures {
     }
 
     /** Of rows that a second run makes otherwise, the groups of both runs are there: those of boundaries after `rows`. */
-    static void repeated(Capture capture, List counted, int rows, String reader, List problems) {
+    static void repeated(Capture capture, List<Report> counted, int rows, String reader, List<Map<String, Object>> problems) {
         if (counted.isEmpty() || !mayDiffer(capture.original)) {
             return;
         }
-        Set seen = new HashSet();
-        for (int i = 0; i < counted.size(); i++) {
-            Report report = (Report) counted.get(i);
+        Set<String> seen = new HashSet<>();
+        for (Report report : counted) {
             if (report.boundary > rows && !seen.add(report.boundary + "/" + report.partition)) {
                 String reason = "a part of the rows that it reads was made twice, and may have been made otherwise: the groups of both times are given";
                 problems.add(Capture.problemOf(reader, reason, "superset"));
@@ -96,9 +93,8 @@ final class CachedCaptures {
         if (!plan.deterministic() || plan instanceof GlobalLimit || plan instanceof LocalLimit || plan instanceof Tail || plan instanceof Offset) {
             return true;
         }
-        List children = Scala.list(plan.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (mayDiffer((LogicalPlan) children.get(i))) {
+        for (LogicalPlan child : Scala.list(plan.children())) {
+            if (mayDiffer(child)) {
                 return true;
             }
         }

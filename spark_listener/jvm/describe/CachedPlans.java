@@ -20,12 +20,12 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 final class CachedPlans {
     /** A plan whose rows were kept, in a description. */
     static final class Place {
-        final Map operator; // that reads the rows, as it is described
+        final Map<String, Object> operator; // that reads the rows, as it is described
         final LogicalPlan relation;
         final Capture capture; // of the plan that made them; null: it has none
         int first; // the number of the plan's root
 
-        Place(Map operator, LogicalPlan relation) {
+        Place(Map<String, Object> operator, LogicalPlan relation) {
             this.operator = operator;
             this.relation = relation;
             this.capture = Materialized.of(relation);
@@ -47,23 +47,23 @@ final class CachedPlans {
     private CachedPlans() {}
 
     /** What each column that is read is below. */
-    static List defined(LogicalPlan relation, LogicalPlan plan, ExpressionText expressions) {
-        List result = new ArrayList();
-        List read = Scala.list(relation.output());
-        List made = Scala.list(plan.output());
+    static List<Map<String, Object>> defined(LogicalPlan relation, LogicalPlan plan, ExpressionText expressions) {
+        List<Map<String, Object>> result = new ArrayList<>();
+        List<Attribute> read = Scala.list(relation.output());
+        List<Attribute> made = Scala.list(plan.output());
         for (int i = 0; i < read.size() && i < made.size(); i++) {
-            Map definition = OperatorText.named((Attribute) read.get(i));
-            definition.put("expr", expressions.of((Attribute) made.get(i)));
+            Map<String, Object> definition = OperatorText.named(read.get(i));
+            definition.put("expr", expressions.of(made.get(i)));
             result.add(definition);
         }
         return result;
     }
 
     /** A boundary's columns, as the description numbers their operators. */
-    static List columns(List columns, Place place) {
-        List result = new ArrayList();
-        for (int i = 0; i < columns.size(); i++) {
-            Map column = new LinkedHashMap((Map) columns.get(i));
+    static List<Map<String, Object>> columns(List<Map<String, Object>> columns, Place place) {
+        List<Map<String, Object>> result = new ArrayList<>();
+        for (Map<String, Object> original : columns) {
+            Map<String, Object> column = new LinkedHashMap<>(original);
             if (column.containsKey("operator")) {
                 column.put("operator", Long.valueOf(place.number(((Number) column.get("operator")).intValue())));
             }

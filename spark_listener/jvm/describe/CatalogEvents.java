@@ -14,21 +14,21 @@ import org.apache.spark.sql.catalyst.catalog.ExternalCatalogEvent;
  */
 public final class CatalogEvents {
     private static final int MOST = 10000;
-    private static final Map NAMES = new ConcurrentHashMap(); // "DROP database.table"
+    private static final Map<String, Boolean> NAMES = new ConcurrentHashMap<>(); // "DROP database.table"
 
     private CatalogEvents() {}
 
     /** Told by the catalog, before the command's end. */
     public static void add(ExternalCatalogEvent event) {
-        if (event instanceof DropTableEvent && NAMES.size() < MOST) {
-            NAMES.put(key("DROP", ((DropTableEvent) event).database(), ((DropTableEvent) event).name()), Boolean.TRUE);
-        } else if (event instanceof CreateTableEvent && NAMES.size() < MOST) {
-            NAMES.put(key("CREATE", ((CreateTableEvent) event).database(), ((CreateTableEvent) event).name()), Boolean.TRUE);
+        if (event instanceof DropTableEvent dropTableEvent && NAMES.size() < MOST) {
+            NAMES.put(key("DROP", dropTableEvent.database(), dropTableEvent.name()), true);
+        } else if (event instanceof CreateTableEvent createTableEvent && NAMES.size() < MOST) {
+            NAMES.put(key("CREATE", createTableEvent.database(), createTableEvent.name()), true);
         }
     }
 
     /** Have it stated at the command's end whether it did what it may have done; a command that `may` not was certain to. */
-    static void ask(Map sink, String change, String database, String table, boolean may) {
+    static void ask(Map<String, Object> sink, String change, String database, String table, boolean may) {
         if (database != null) {
             sink.put("catalog_event", key(change, database, table));
             sink.put("may_change", may ? change : null);
@@ -38,9 +38,7 @@ public final class CatalogEvents {
     /** The database in which a table of that name was made; null where that is not known, or there were several. */
     static String madeIn(String table) {
         String found = null;
-        Iterator all = NAMES.keySet().iterator();
-        while (all.hasNext()) {
-            String name = (String) all.next();
+        for (String name : NAMES.keySet()) {
             if (name.startsWith("create ") && name.endsWith("." + table.toLowerCase(Locale.ROOT))) {
                 if (found != null) {
                     return null;
@@ -52,7 +50,7 @@ public final class CatalogEvents {
     }
 
     /** Complete what a command changed, as it ends: what the catalog has said by then. */
-    public static void state(Map sink) {
+    public static void state(Map<String, Object> sink) {
         Object event = sink == null ? null : sink.remove("catalog_event");
         if (event == null) {
             return;

@@ -14,16 +14,16 @@ final class CatalogText {
     private CatalogText() {}
 
     /** Adds to a table's description, whose name begins with that of its catalog unless it is the session's own. */
-    static void add(Map described) {
+    static void add(Map<String, Object> described) {
         Object table = described.get("table");
-        Option session = session();
+        Option<SparkSession> session = session();
         if (table == null || !session.isDefined()) {
             return;
         }
-        SparkSession known = (SparkSession) session.get();
+        SparkSession known = session.get();
         String first = ((String) table).indexOf('.') < 0 ? SESSION : ((String) table).substring(0, ((String) table).indexOf('.'));
         boolean isOther = !first.equals(SESSION) && known.conf().getOption(PREFIX + first).isDefined();
-        Map result = new LinkedHashMap();
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("name", isOther ? first : SESSION);
         if (isOther) {
             other(known, first, result);
@@ -39,7 +39,7 @@ final class CatalogText {
         described.put("catalog_of", result);
     }
 
-    private static void other(SparkSession session, String name, Map result) {
+    private static void other(SparkSession session, String name, Map<String, Object> result) {
         Object type = Scala.orNull(session.conf().getOption(PREFIX + name + ".type"));
         Object made = Scala.orNull(session.conf().getOption(PREFIX + name + ".catalog-impl"));
         Object own = Scala.orNull(session.conf().getOption(PREFIX + name));
@@ -49,8 +49,8 @@ final class CatalogText {
         result.put("uri", Scala.orNull(session.conf().getOption(PREFIX + name + ".uri")));
     }
 
-    private static Option session() {
-        Option active = SparkSession.getActiveSession();
+    private static Option<SparkSession> session() {
+        Option<SparkSession> active = SparkSession.getActiveSession();
         return active.isDefined() ? active : SparkSession.getDefaultSession();
     }
 }

@@ -2,6 +2,7 @@ package headwater.describe;
 
 import headwater.shim.Accessors;
 import headwater.shim.Scala;
+import headwater.shim.Untyped;
 import headwater.text.ExpressionText;
 import headwater.text.OperatorText;
 import java.util.ArrayList;
@@ -27,15 +28,15 @@ final class ChangedColumns {
     private ChangedColumns() {}
 
     /** Adds the columns to the sink, and what they are made of to the operator, of which the columns are definitions. */
-    static void describe(LogicalPlan command, Map operator, Map sink, ExpressionText expressions) {
+    static void describe(LogicalPlan command, Map<String, Object> operator, Map<String, Object> sink, ExpressionText expressions) {
         Object target = Accessors.get(command, "target");
-        if (sink == null || !command.getClass().getName().startsWith(COMMANDS) || !(target instanceof LogicalPlan)) {
+        if (sink == null || !command.getClass().getName().startsWith(COMMANDS) || !(target instanceof LogicalPlan logicalPlan)) {
             return;
         }
         try {
-            List table = Scala.list(((LogicalPlan) target).output());
+            List<Attribute> table = Scala.list(logicalPlan.output());
             String name = command.nodeName();
-            Map made = name.equals("MergeIntoCommand") ? merged(command, operator, table, expressions)
+            Map<String, List<Map<String, Object>>> made = name.equals("MergeIntoCommand") ? merged(command, operator, table, expressions)
                 : name.equals("UpdateCommand") ? updated(command, table, expressions)
                 : name.equals("DeleteCommand") ? carried(table, expressions) : null;
             if (made != null) {
@@ -51,30 +52,30 @@ final class ChangedColumns {
     }
 
     /** Expressions by the name of the column, of DELETE: the rows that are left are as they were. */
-    private static Map carried(List table, ExpressionText expressions) {
-        Map result = new LinkedHashMap();
-        for (int i = 0; i < table.size(); i++) {
-            add(result, ((Attribute) table.get(i)).name(), expressions.of((Expression) table.get(i)));
+    private static Map<String, List<Map<String, Object>>> carried(List<Attribute> table, ExpressionText expressions) {
+        Map<String, List<Map<String, Object>>> result = new LinkedHashMap<>();
+        for (Attribute column : table) {
+            add(result, column.name(), expressions.of((Expression) column));
         }
         return result;
     }
 
-    private static Map updated(LogicalPlan command, List table, ExpressionText expressions) {
-        List given = Scala.list((Iterable) Accessors.get(command, "updateExpressions"));
+    private static Map<String, List<Map<String, Object>>> updated(LogicalPlan command, List<Attribute> table, ExpressionText expressions) {
+        List<Expression> given = Scala.list(Untyped.<Iterable<Expression>>value(Accessors.get(command, "updateExpressions")));
         Expression condition = condition(command);
-        Map result = new LinkedHashMap();
+        Map<String, List<Map<String, Object>>> result = new LinkedHashMap<>();
         for (int i = 0; i < table.size() && given.size() == table.size(); i++) {
-            Attribute column = (Attribute) table.get(i);
-            Expression update = (Expression) given.get(i);
+            Attribute column = table.get(i);
+            Expression update = given.get(i);
             if (condition == null || update.semanticEquals(column)) {
                 add(result, column.name(), expressions.of(update));
                 continue;
             }
-            List choice = new ArrayList();
+            List<Map<String, Object>> choice = new ArrayList<>();
             choice.add(expressions.of(condition));
             choice.add(expressions.of(update));
             choice.add(expressions.of((Expression) column));
-            Map chosen = new LinkedHashMap();
+            Map<String, Object> chosen = new LinkedHashMap<>();
             chosen.put("fn", "if");
             chosen.put("args", choice);
             add(result, column.name(), chosen);
@@ -83,65 +84,65 @@ final class ChangedColumns {
     }
 
     /** What each clause makes of a column; where rows may stay, the column as it was, too. The conditions of the clauses are the operator's. */
-    private static Map merged(LogicalPlan command, Map operator, List table, ExpressionText expressions) {
-        List changes = Scala.list((Iterable) Accessors.get(command, "matchedClauses"));
-        changes.addAll(Scala.list((Iterable) Accessors.get(command, "notMatchedBySourceClauses")));
-        Map result = changes.isEmpty() ? new LinkedHashMap() : carried(table, expressions); // what only inserts leaves the table's files alone
-        List clauses = new ArrayList(changes);
-        clauses.addAll(Scala.list((Iterable) Accessors.get(command, "notMatchedClauses")));
-        List conditions = new ArrayList();
-        for (int i = 0; i < clauses.size(); i++) {
-            Expression condition = condition(clauses.get(i));
+    private static Map<String, List<Map<String, Object>>> merged(LogicalPlan command, Map<String, Object> operator, List<Attribute> table, ExpressionText expressions) {
+        List<Object> changes = Scala.list((Iterable<?>) Accessors.get(command, "matchedClauses"));
+        changes.addAll(Scala.list((Iterable<?>) Accessors.get(command, "notMatchedBySourceClauses")));
+        Map<String, List<Map<String, Object>>> result = changes.isEmpty() ? new LinkedHashMap<>() : carried(table, expressions); // what only inserts leaves the table's files alone
+        List<Object> clauses = new ArrayList<>(changes);
+        clauses.addAll(Scala.list((Iterable<?>) Accessors.get(command, "notMatchedClauses")));
+        List<Map<String, Object>> conditions = new ArrayList<>();
+        for (Object clause : clauses) {
+            Expression condition = condition(clause);
             if (condition != null) {
                 conditions.add(expressions.of(condition));
             }
-            List actions = Scala.list((Iterable) Accessors.get(clauses.get(i), "resolvedActions"));
-            for (int j = 0; j < actions.size(); j++) {
-                List parts = Scala.list((Iterable) Accessors.get(actions.get(j), "targetColNameParts"));
-                add(result, String.valueOf(parts.get(0)), expressions.of((Expression) Accessors.get(actions.get(j), "expr")));
+            List<Object> actions = Scala.list((Iterable<?>) Accessors.get(clause, "resolvedActions"));
+            for (Object action : actions) {
+                List<Object> parts = Scala.list((Iterable<?>) Accessors.get(action, "targetColNameParts"));
+                add(result, String.valueOf(parts.get(0)), expressions.of((Expression) Accessors.get(action, "expr")));
             }
         }
         operator.put("conditions", conditions);
         return result;
     }
 
-    private static void state(Map made, Map types, Map operator, Map sink) {
-        List columns = new ArrayList();
-        List defines = new ArrayList();
+    private static void state(Map<String, List<Map<String, Object>>> made, Map<Object, Object> types, Map<String, Object> operator, Map<String, Object> sink) {
+        List<Map<String, Object>> columns = new ArrayList<>();
+        List<Map<String, Object>> defines = new ArrayList<>();
         Object[] names = types.keySet().toArray();
         for (int i = 0; i < names.length; i++) {
-            Map column = new LinkedHashMap();
-            column.put("attr", Long.valueOf(-1L - i)); // no attribute of the plan: the table's own stand for what was there before
+            Map<String, Object> column = new LinkedHashMap<>();
+            column.put("attr", -1L - i); // no attribute of the plan: the table's own stand for what was there before
             column.put("name", names[i]);
             column.put("type", types.get(names[i]));
-            columns.add(new LinkedHashMap(column));
+            columns.add(new LinkedHashMap<>(column));
             Object arguments = made.get(((String) names[i]).toLowerCase(Locale.ROOT));
             if (arguments != null) {
-                Map expression = new LinkedHashMap();
+                Map<String, Object> expression = new LinkedHashMap<>();
                 expression.put("fn", "merge");
                 expression.put("args", arguments);
                 column.put("expr", expression);
                 defines.add(column);
             }
         }
-        operator.put("reads", new ArrayList());
+        operator.put("reads", new ArrayList<>());
         operator.put("defines", defines);
         sink.put("columns", columns);
     }
 
     /** The types of the table's columns by their names, also of those that a MERGE adds. */
-    private static Map types(LogicalPlan command, List table) {
-        Map result = new LinkedHashMap();
+    private static Map<Object, Object> types(LogicalPlan command, List<Attribute> table) {
+        Map<Object, Object> result = new LinkedHashMap<>();
         Object migrated = Accessors.get(command, "migratedSchema");
-        if (migrated instanceof Option && ((Option) migrated).isDefined()) {
-            StructField[] fields = ((StructType) ((Option) migrated).get()).fields();
-            for (int i = 0; i < fields.length; i++) {
-                result.put(fields[i].name(), fields[i].dataType().catalogString());
+        if (migrated instanceof Option<?> option && option.isDefined()) {
+            StructField[] fields = ((StructType) option.get()).fields();
+            for (StructField field : fields) {
+                result.put(field.name(), field.dataType().catalogString());
             }
             return result;
         }
-        for (int i = 0; i < table.size(); i++) {
-            Map column = OperatorText.named((Attribute) table.get(i));
+        for (Attribute attribute : table) {
+            Map<String, Object> column = OperatorText.named(attribute);
             result.put(column.get("name"), column.get("type"));
         }
         return result;
@@ -149,15 +150,15 @@ final class ChangedColumns {
 
     private static Expression condition(Object of) {
         Object found = Accessors.get(of, "condition");
-        Object given = found instanceof Option ? Scala.orNull((Option) found) : found;
-        return given instanceof Expression ? (Expression) given : null;
+        Object given = found instanceof Option<?> option ? Scala.orNull(option) : found;
+        return given instanceof Expression expression ? expression : null;
     }
 
-    private static void add(Map expressions, String column, Map expression) {
+    private static void add(Map<String, List<Map<String, Object>>> expressions, String column, Map<String, Object> expression) {
         String name = column.toLowerCase(Locale.ROOT);
-        List known = (List) expressions.get(name);
+        List<Map<String, Object>> known = expressions.get(name);
         if (known == null) {
-            known = new ArrayList();
+            known = new ArrayList<>();
             expressions.put(name, known);
         }
         known.add(expression);

@@ -26,16 +26,16 @@ final class ColumnChanges {
     private ColumnChanges() {}
 
     /** Sets the columns of a table that ALTER TABLE changes. Other changes leave them as they are described. */
-    static void state(AlterTableCommand command, Map sink) {
-        List changes = Scala.list(command.changes());
+    static void state(AlterTableCommand command, Map<String, Object> sink) {
+        List<TableChange> changes = Scala.list(command.changes());
         boolean isOfColumns = false;
-        for (int i = 0; i < changes.size(); i++) {
-            isOfColumns |= changes.get(i) instanceof TableChange.ColumnChange;
+        for (TableChange change : changes) {
+            isOfColumns |= change instanceof TableChange.ColumnChange;
         }
-        if (sink == null || !isOfColumns || !(command.table() instanceof ResolvedTable)) {
+        if (sink == null || !isOfColumns || !(command.table() instanceof ResolvedTable resolvedTable)) {
             return;
         }
-        StructType before = columns((ResolvedTable) command.table());
+        StructType before = columns(resolvedTable);
         StructType after;
         try {
             after = CatalogV2Util.applySchemaChanges(before, command.changes(), Option.empty(), "ALTER TABLE");
@@ -48,63 +48,63 @@ final class ColumnChanges {
     }
 
     /** Describes columns that all were there before but those in `added`. */
-    static List kept(StructType after, Set added) {
-        Map was = new LinkedHashMap();
+    static List<Map<String, Object>> kept(StructType after, Set<String> added) {
+        Map<String, Object> was = new LinkedHashMap<>();
         StructField[] fields = after.fields();
-        for (int i = 0; i < fields.length; i++) {
-            if (!added.contains(fields[i].name().toLowerCase(Locale.ROOT))) {
-                was.put(fields[i].name(), fields[i].name());
+        for (StructField field : fields) {
+            if (!added.contains(field.name().toLowerCase(Locale.ROOT))) {
+                was.put(field.name(), field.name());
             }
         }
         return described(after, was);
     }
 
     /** The names of some columns, as `kept` takes them; `fields`: of StructField. */
-    static Set names(List fields) {
-        Set result = new HashSet();
-        for (int i = 0; i < fields.size(); i++) {
-            result.add(((StructField) fields.get(i)).name().toLowerCase(Locale.ROOT));
+    static Set<String> names(List<StructField> fields) {
+        Set<String> result = new HashSet<>();
+        for (StructField field : fields) {
+            result.add(field.name().toLowerCase(Locale.ROOT));
         }
         return result;
     }
 
     /** The table's columns as the command was resolved with them. The table itself may be one that changes with its catalog. */
     private static StructType columns(ResolvedTable table) {
-        List output = Scala.list(table.output());
+        List<Attribute> output = Scala.list(table.output());
         StructField[] fields = new StructField[output.size()];
         for (int i = 0; i < fields.length; i++) {
-            Attribute column = (Attribute) output.get(i);
+            Attribute column = output.get(i);
             fields[i] = new StructField(column.name(), column.dataType(), column.nullable(), column.metadata());
         }
         return new StructType(fields);
     }
 
     /** The former name of each column that goes on. A column that is dropped and added again is a new one. A nested field is a part of its column. */
-    private static Map formerNames(StructType before, List changes) {
-        Map was = sameNames(before, before);
-        for (int i = 0; i < changes.size(); i++) {
-            String[] path = changes.get(i) instanceof TableChange.ColumnChange ? ((TableChange.ColumnChange) changes.get(i)).fieldNames() : null;
+    private static Map<String, Object> formerNames(StructType before, List<TableChange> changes) {
+        Map<String, Object> was = sameNames(before, before);
+        for (TableChange change : changes) {
+            String[] path = change instanceof TableChange.ColumnChange columnChange ? columnChange.fieldNames() : null;
             if (path == null || path.length != 1) {
                 continue;
             }
-            if (changes.get(i) instanceof TableChange.RenameColumn) {
+            if (change instanceof TableChange.RenameColumn renameColumn) {
                 Object former = was.remove(path[0]);
                 if (former != null) {
-                    was.put(((TableChange.RenameColumn) changes.get(i)).newName(), former);
+                    was.put(renameColumn.newName(), former);
                 }
-            } else if (changes.get(i) instanceof TableChange.DeleteColumn || changes.get(i) instanceof TableChange.AddColumn) {
+            } else if (change instanceof TableChange.DeleteColumn || change instanceof TableChange.AddColumn) {
                 was.remove(path[0]);
             }
         }
         return was;
     }
 
-    private static Map sameNames(StructType before, StructType after) {
-        Map known = new LinkedHashMap();
+    private static Map<String, Object> sameNames(StructType before, StructType after) {
+        Map<String, String> known = new LinkedHashMap<>();
         for (int i = 0; i < before.length(); i++) {
             known.put(before.apply(i).name().toLowerCase(Locale.ROOT), before.apply(i).name());
         }
-        Map was = new LinkedHashMap();
+        Map<String, Object> was = new LinkedHashMap<>();
         for (int i = 0; i < after.length(); i++) {
             Object former = known.get(after.apply(i).name().toLowerCase(Locale.ROOT));
             if (former != null) {
@@ -114,10 +114,9 @@ final class ColumnChanges {
         return was;
     }
 
-    private static List described(StructType columns, Map was) {
-        List result = new ArrayList(SourceList.columns(columns));
-        for (int i = 0; i < result.size(); i++) {
-            Map column = (Map) result.get(i);
+    private static List<Map<String, Object>> described(StructType columns, Map<String, Object> was) {
+        List<Map<String, Object>> result = new ArrayList<>(SourceList.columns(columns));
+        for (Map<String, Object> column : result) {
             if (was.containsKey(column.get("name"))) {
                 column.put("was", was.get(column.get("name")));
             }

@@ -4,6 +4,7 @@ import headwater.shim.Accessors;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.collection.immutable.Seq;
 
@@ -14,12 +15,11 @@ import scala.collection.immutable.Seq;
 final class CommandQueries {
     private CommandQueries() {}
 
-    static Seq of(LogicalPlan command) {
-        List result = new ArrayList();
-        List inner = Scala.list(command.innerChildren());
-        for (int i = 0; i < inner.size(); i++) {
-            if (inner.get(i) instanceof LogicalPlan) {
-                result.add(inner.get(i));
+    static Seq<LogicalPlan> of(LogicalPlan command) {
+        List<LogicalPlan> result = new ArrayList<>();
+        for (QueryPlan<?> plan : Scala.list(command.innerChildren())) {
+            if (plan instanceof LogicalPlan logicalPlan) {
+                result.add(logicalPlan);
             }
         }
         if (result.isEmpty() && command.getClass().getName().startsWith("org.apache.spark.sql.delta.commands.")) {
@@ -29,9 +29,9 @@ final class CommandQueries {
         return Scala.seq(result);
     }
 
-    private static void add(Object query, List to) {
-        if (query instanceof LogicalPlan) {
-            to.add(query);
+    private static void add(Object query, List<LogicalPlan> to) {
+        if (query instanceof LogicalPlan logicalPlan) {
+            to.add(logicalPlan);
         }
     }
 }

@@ -19,25 +19,25 @@ public final class CommandSources {
     private CommandSources() {}
 
     /** The sources of a command in the place of those of its plan; null: its plan shows them. */
-    public static List of(LogicalPlan command, Configuration conf) {
-        List loaded = LoadedFiles.sources(command, conf);
+    public static List<Map<String, Object>> of(LogicalPlan command, Configuration conf) {
+        List<Map<String, Object>> loaded = LoadedFiles.sources(command, conf);
         if (loaded != null) {
             return loaded;
         }
-        List cloned = DeltaTables.sources(command);
+        List<Map<String, Object>> cloned = DeltaTables.sources(command);
         if (cloned != null) {
             return cloned;
         }
         if (command.getClass().getName().equals(COMMANDS + "AnalyzeColumnCommand")) { // others count by queries of their own
-            Map table = Tables.lookup((TableIdentifier) Accessors.get(command, "tableIdent"));
-            List result = new ArrayList();
+            Map<String, Object> table = Tables.lookup((TableIdentifier) Accessors.get(command, "tableIdent"));
+            List<Map<String, Object>> result = new ArrayList<>();
             if (table != null) {
-                table.put("source", Integer.valueOf(0));
+                table.put("source", 0);
                 result.add(table);
             }
             return result;
         }
-        return command instanceof Command && isIdle(command) ? new ArrayList() : null;
+        return command instanceof Command && isIdle(command) ? new ArrayList<>() : null;
     }
 
     /** Whether a command names tables, and reads none of them: COMMENT ON, SHOW CREATE, UNCACHE. */
@@ -46,9 +46,9 @@ public final class CommandSources {
         if (!name.startsWith(LOGICAL) || name.equals(LOGICAL + "UncacheTable")) {
             return name.startsWith(LOGICAL);
         }
-        List below = Scala.list(command.children());
-        for (int i = 0; i < below.size(); i++) {
-            if (!(below.get(i) instanceof ResolvedTable)) {
+        List<LogicalPlan> below = Scala.list(command.children());
+        for (LogicalPlan plan : below) {
+            if (!(plan instanceof ResolvedTable)) {
                 return false;
             }
         }

@@ -25,27 +25,24 @@ final class CommittedFiles {
     private CommittedFiles() {}
 
     /** A map for each file, `path`, `length`, `modified`; null where the times that the tasks saw are those of the files. */
-    static List of(List counted, Configuration conf) {
-        Map folders = new LinkedHashMap(); // Path -> Set of Path
-        for (int i = 0; i < counted.size(); i++) {
-            Report report = (Report) counted.get(i);
+    static List<Map<String, Object>> of(List<Report> counted, Configuration conf) {
+        Map<Path, Set<Path>> folders = new LinkedHashMap<>();
+        for (Report report : counted) {
             String[] copied = report.fault == null ? report.copied : null;
             for (int j = 0; copied != null && j < copied.length; j++) {
                 Path path = new Path(copied[j]);
-                Set paths = (Set) folders.get(path.getParent());
+                Set<Path> paths = folders.get(path.getParent());
                 if (paths == null) {
-                    paths = new HashSet();
+                    paths = new HashSet<>();
                     folders.put(path.getParent(), paths);
                 }
                 paths.add(path);
             }
         }
-        List result = new ArrayList();
-        Iterator all = folders.entrySet().iterator();
-        while (all.hasNext()) {
-            Map.Entry folder = (Map.Entry) all.next();
+        List<Map<String, Object>> result = new ArrayList<>();
+        for (Map.Entry<Path, Set<Path>> folder : folders.entrySet()) {
             try {
-                add((Path) folder.getKey(), (Set) folder.getValue(), conf, result);
+                add(folder.getKey(), folder.getValue(), conf, result);
             } catch (Exception gone) {
                 // what cannot be looked at keeps the time that its task saw
             }
@@ -53,28 +50,27 @@ final class CommittedFiles {
         return folders.isEmpty() ? null : result;
     }
 
-    private static void add(Path folder, Set paths, Configuration conf, List result) throws Exception {
+    private static void add(Path folder, Set<Path> paths, Configuration conf, List<Map<String, Object>> result) throws Exception {
         FileSystem files = folder.getFileSystem(conf);
         if (paths.size() > FEW) {
             FileStatus[] listed = files.listStatus(folder);
-            for (int i = 0; i < listed.length; i++) {
-                if (paths.contains(listed[i].getPath())) {
-                    result.add(described(listed[i]));
+            for (FileStatus status : listed) {
+                if (paths.contains(status.getPath())) {
+                    result.add(described(status));
                 }
             }
             return;
         }
-        Iterator all = paths.iterator();
-        while (all.hasNext()) {
-            result.add(described(files.getFileStatus((Path) all.next())));
+        for (Path path : paths) {
+            result.add(described(files.getFileStatus(path)));
         }
     }
 
-    private static Map described(FileStatus status) {
-        Map result = new HashMap();
+    private static Map<String, Object> described(FileStatus status) {
+        Map<String, Object> result = new HashMap<>();
         result.put("path", status.getPath().toString());
-        result.put("length", Long.valueOf(status.getLen()));
-        result.put("modified", Long.valueOf(status.getModificationTime()));
+        result.put("length", status.getLen());
+        result.put("modified", status.getModificationTime());
         return result;
     }
 }

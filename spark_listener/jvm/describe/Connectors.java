@@ -1,5 +1,7 @@
 package headwater.describe;
 
+import com.fasterxml.jackson.core.type.TypeReference;
+import headwater.shim.Untyped;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -23,41 +25,41 @@ final class Connectors {
     private Connectors() {}
 
     /** Null: of a relation of no connector that is known here. */
-    static Map read(BaseRelation relation) {
-        if (relation instanceof JDBCRelation) {
-            JDBCOptions options = ((JDBCRelation) relation).jdbcOptions();
-            Map described = jdbc(options);
-            TableColumns.keep(options, (Map) described.get("jdbc"));
+    static Map<String, Object> read(BaseRelation relation) {
+        if (relation instanceof JDBCRelation jDBCRelation) {
+            JDBCOptions options = jDBCRelation.jdbcOptions();
+            Map<String, Object> described = jdbc(options);
+            TableColumns.keep(options, Untyped.map(described.get("jdbc")));
             return described;
         }
         if (relation.getClass().getName().equals(KAFKA)) {
-            Map options = map(field(relation, "sourceOptions"));
-            Map servers = map(field(relation, "specifiedKafkaParams"));
+            Map<String, Object> options = map(field(relation, "sourceOptions"));
+            Map<String, Object> servers = map(field(relation, "specifiedKafkaParams"));
             return kafka(servers.get("bootstrap.servers"), options);
         }
         return null;
     }
 
     /** Of a table of a catalog for JDBC; null of another. */
-    static Map table(Table table) {
-        return table instanceof JDBCTable ? jdbc(((JDBCTable) table).jdbcOptions()) : null;
+    static Map<String, Object> table(Table table) {
+        return table instanceof JDBCTable jDBCTable ? jdbc(jDBCTable.jdbcOptions()) : null;
     }
 
     /** Of what `save` was told; null of a source that is not known here. */
-    static Map saved(Object source, Map options) {
-        String name = source instanceof DataSourceRegister ? ((DataSourceRegister) source).shortName() : "";
+    static Map<String, Object> saved(Object source, Map<String, Object> options) {
+        String name = source instanceof DataSourceRegister dataSourceRegister ? dataSourceRegister.shortName() : "";
         if (name.equals("jdbc")) {
             return jdbc(options);
         }
         return name.equals("kafka") ? kafka(options.get("kafka.bootstrap.servers"), options) : null;
     }
 
-    private static Map jdbc(JDBCOptions options) {
+    private static Map<String, Object> jdbc(JDBCOptions options) {
         return jdbc(SourceList.options(options.parameters()));
     }
 
-    private static Map jdbc(Map options) {
-        Map about = new LinkedHashMap();
+    private static Map<String, Object> jdbc(Map<String, Object> options) {
+        Map<String, Object> about = new LinkedHashMap<>();
         about.put("url", options.get("url"));
         about.put("dbtable", options.get("dbtable"));
         about.put("query", options.get("query"));
@@ -66,43 +68,43 @@ final class Connectors {
     }
 
     /** The topics that are listed: of a pattern, and of a column of topics, it is not known which they are. */
-    static Map kafka(Object servers, Map options) {
-        List topics = new ArrayList();
+    static Map<String, Object> kafka(Object servers, Map<String, Object> options) {
+        List<String> topics = new ArrayList<>();
         if (options.get("topic") != null) {
-            topics.add(options.get("topic"));
+            topics.add(String.valueOf(options.get("topic")));
         } else if (options.get("subscribe") != null) {
             String[] listed = String.valueOf(options.get("subscribe")).split(",");
-            for (int i = 0; i < listed.length; i++) {
-                topics.add(listed[i].trim());
+            for (String string : listed) {
+                topics.add(string.trim());
             }
         } else if (options.get("assign") != null) {
             topics.addAll(assigned(String.valueOf(options.get("assign"))));
         }
-        Map about = new LinkedHashMap();
+        Map<String, Object> about = new LinkedHashMap<>();
         about.put("servers", servers);
         about.put("topics", topics);
         return described("kafka", about);
     }
 
     /** `{"topic": [0, 1], …}` */
-    private static List assigned(String json) {
+    private static List<String> assigned(String json) {
         try {
-            Map known = (Map) new com.fasterxml.jackson.databind.ObjectMapper().readValue(json, Map.class);
-            return new ArrayList(known.keySet());
+            Map<String, Object> known = new com.fasterxml.jackson.databind.ObjectMapper().readValue(json, new TypeReference<>() {});
+            return new ArrayList<>(known.keySet());
         } catch (java.io.IOException unreadable) {
-            return Arrays.asList(new Object[0]);
+            return List.of();
         }
     }
 
-    private static Map described(String connector, Map about) {
-        Map result = new LinkedHashMap();
+    private static Map<String, Object> described(String connector, Map<String, Object> about) {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put(connector, about);
         result.put("format", connector);
         return result;
     }
 
-    private static Map map(Object options) {
-        return options instanceof scala.collection.immutable.Map ? SourceList.options((scala.collection.immutable.Map) options) : new LinkedHashMap();
+    private static Map<String, Object> map(Object options) {
+        return options instanceof scala.collection.immutable.Map<?, ?> ? SourceList.options(Untyped.value(options)) : new LinkedHashMap<>();
     }
 
     /** What another's class keeps in a field; null where it has none of the name. */

@@ -21,29 +21,29 @@ import scala.Option;
 final class DeltaTables {
     private static final String PACKAGE = "org.apache.spark.sql.delta.";
     private static final String COMMANDS = PACKAGE + "commands.";
-    private static final List CHANGES = Arrays.asList(new Object[] {"_change_type", "_commit_version", "_commit_timestamp"});
+    private static final List<?> CHANGES = Arrays.asList(new Object[] {"_change_type", "_commit_version", "_commit_timestamp"});
 
     private DeltaTables() {}
 
     /** The table that RESTORE puts back, or that a clone makes; null of other commands. */
-    static Map changed(LogicalPlan command) {
+    static Map<String, Object> changed(LogicalPlan command) {
         if (command.getClass().getName().equals(COMMANDS + "RestoreTableCommand")) {
             Object table = Accessors.get(command, "sourceTable");
-            return table instanceof Table ? TableText.table((Table) table, ((Table) table).name()) : null;
+            return table instanceof Table ownTable ? TableText.table(ownTable, ownTable.name()) : null;
         }
         Object clone = clone(command);
         StructType columns = (StructType) Accessors.get(Accessors.get(clone, "sourceTable"), "schema");
         if (columns == null) {
             return null;
         }
-        Map result = new LinkedHashMap();
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("path", String.valueOf(Accessors.get(clone, "targetPath")));
         result.put("format", "delta");
         Object table = Accessors.get(command, "table");
-        if (table instanceof CatalogTable && ((CatalogTable) table).identifier().table().indexOf('/') < 0) {
-            Tables.name((CatalogTable) table, result);
+        if (table instanceof CatalogTable catalogTable && catalogTable.identifier().table().indexOf('/') < 0) {
+            Tables.name(catalogTable, result);
         }
-        result.put("columns", ColumnChanges.kept(columns, new HashSet()));
+        result.put("columns", ColumnChanges.kept(columns, new HashSet<>()));
         result.put("carried_from", path(Accessors.get(clone, "sourceTable")));
         return result;
     }
@@ -58,25 +58,25 @@ final class DeltaTables {
     }
 
     /** The source of a clone; null of other commands. */
-    static List sources(LogicalPlan command) {
+    static List<Map<String, Object>> sources(LogicalPlan command) {
         Object source = Accessors.get(clone(command), "sourceTable");
         if (source == null) {
             return null;
         }
-        Map described = new LinkedHashMap();
+        Map<String, Object> described = new LinkedHashMap<>();
         described.put("path", path(source));
         described.put("format", String.valueOf(Accessors.get(source, "format")).toLowerCase(Locale.ROOT));
         Object columns = Accessors.get(source, "schema");
-        if (columns instanceof StructType) {
-            described.put("columns", SourceList.columns((StructType) columns));
+        if (columns instanceof StructType struct) {
+            described.put("columns", SourceList.columns(struct));
         }
         Object snapshot = Accessors.get(source, "snapshot");
-        Object version = snapshot instanceof Option ? Accessors.get(Scala.orNull((Option) snapshot), "version") : null;
+        Object version = snapshot instanceof Option<?> option ? Accessors.get(Scala.orNull(option), "version") : null;
         if (version != null) {
             described.put("version", String.valueOf(version));
         }
-        described.put("source", Integer.valueOf(0));
-        List result = new ArrayList();
+        described.put("source", 0);
+        List<Map<String, Object>> result = new ArrayList<>();
         result.add(described);
         return result;
     }
@@ -87,12 +87,12 @@ final class DeltaTables {
 
     private static Object clone(LogicalPlan command) {
         Object query = command.getClass().getName().equals(COMMANDS + "CreateDeltaTableCommand") ? Accessors.get(command, "query") : null;
-        Object inner = query instanceof Option ? Scala.orNull((Option) query) : null;
+        Object inner = query instanceof Option<?> option ? Scala.orNull(option) : null;
         return inner != null && inner.getClass().getName().equals(COMMANDS + "CloneTableCommand") ? inner : null;
     }
 
     /** The table whose change feed a relation reads; null of another relation. */
-    static Map changeFeed(Object relation) {
+    static Map<String, Object> changeFeed(Object relation) {
         if (!relation.getClass().getName().startsWith(COMMANDS + "cdc.")) {
             return null;
         }
@@ -102,12 +102,12 @@ final class DeltaTables {
         if (path == null) {
             return null;
         }
-        Map result = new LinkedHashMap();
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("path", String.valueOf(path));
         result.put("format", "delta");
         Object table = Accessors.get(relation, "catalogTableOpt");
-        if (table instanceof Option && ((Option) table).isDefined()) {
-            Tables.name((CatalogTable) ((Option) table).get(), result);
+        if (table instanceof Option<?> option && option.isDefined()) {
+            Tables.name((CatalogTable) option.get(), result);
         }
         return result;
     }
@@ -120,13 +120,13 @@ final class DeltaTables {
 
     /** The columns of a change feed that are the table's. */
     static StructType ofTable(StructType columns) {
-        List result = new ArrayList();
+        List<StructField> result = new ArrayList<>();
         StructField[] fields = columns.fields();
-        for (int i = 0; i < fields.length; i++) {
-            if (!CHANGES.contains(fields[i].name())) {
-                result.add(fields[i]);
+        for (StructField field : fields) {
+            if (!CHANGES.contains(field.name())) {
+                result.add(field);
             }
         }
-        return new StructType((StructField[]) result.toArray(new StructField[0]));
+        return new StructType(result.toArray(new StructField[0]));
     }
 }

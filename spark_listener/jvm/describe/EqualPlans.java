@@ -35,42 +35,41 @@ final class EqualPlans {
         if (!prunes(plan)) {
             return plan;
         }
-        List children = Scala.list(plan.children());
+        List<LogicalPlan> children = Scala.list(plan.children());
         for (int i = 0; i < children.size(); i++) {
-            children.set(i, placed((LogicalPlan) children.get(i)));
+            children.set(i, placed(children.get(i)));
         }
-        LogicalPlan renewed = (LogicalPlan) plan.withNewChildren(Scala.seq(children));
-        return renewed instanceof Filter ? new Filter(placed(((Filter) renewed).condition()), ((Filter) renewed).child()) : renewed;
+        LogicalPlan renewed = plan.withNewChildren(Scala.seq(children));
+        return renewed instanceof Filter filter ? new Filter(placed(filter.condition()), filter.child()) : renewed;
     }
 
     private static Expression placed(Expression part) {
-        if (part instanceof DynamicPruningSubquery) {
-            DynamicPruningSubquery pruning = (DynamicPruningSubquery) part;
-            List keys = Scala.list(pruning.buildKeys());
+        if (part instanceof DynamicPruningSubquery pruning) {
+            List<Expression> keys = Scala.list(pruning.buildKeys());
             for (int i = 0; i < keys.size(); i++) {
-                keys.set(i, placed((Expression) keys.get(i), Scala.list(pruning.buildQuery().output())));
+                keys.set(i, placed(keys.get(i), Scala.list(pruning.buildQuery().output())));
             }
             return Nodes.pruning(pruning, placed(pruning.buildQuery()), Scala.seq(keys));
         }
-        List children = Scala.list(part.children());
+        List<Expression> children = Scala.list(part.children());
         for (int i = 0; i < children.size(); i++) {
-            children.set(i, placed((Expression) children.get(i)));
+            children.set(i, placed(children.get(i)));
         }
-        return children.isEmpty() ? part : (Expression) part.withNewChildren(Scala.seq(children));
+        return children.isEmpty() ? part : part.withNewChildren(Scala.seq(children));
     }
 
-    private static Expression placed(Expression key, List columns) {
+    private static Expression placed(Expression key, List<Attribute> columns) {
         for (int i = 0; key instanceof Attribute && i < columns.size(); i++) {
-            Attribute column = (Attribute) columns.get(i);
+            Attribute column = columns.get(i);
             if (column.exprId().equals(((Attribute) key).exprId())) {
                 return new BoundReference(i, key.dataType(), key.nullable());
             }
         }
-        List children = Scala.list(key.children());
-        List renewed = new ArrayList();
-        for (int i = 0; i < children.size(); i++) {
-            renewed.add(placed((Expression) children.get(i), columns));
+        List<Expression> children = Scala.list(key.children());
+        List<Expression> renewed = new ArrayList<>();
+        for (Expression child : children) {
+            renewed.add(placed(child, columns));
         }
-        return children.isEmpty() ? key : (Expression) key.withNewChildren(Scala.seq(renewed));
+        return children.isEmpty() ? key : key.withNewChildren(Scala.seq(renewed));
     }
 }

@@ -23,10 +23,9 @@ public final class FirstWrite {
 
     /** `files`: how many the query has written, as Spark counted them; times are in milliseconds. */
     public static boolean made(LogicalPlan command, long files, long began, long ended, Configuration conf) {
-        if (!(command instanceof InsertIntoHadoopFsRelationCommand) || files <= 0L || files > MOST) {
+        if (!(command instanceof InsertIntoHadoopFsRelationCommand write) || files <= 0L || files > MOST) {
             return false;
         }
-        InsertIntoHadoopFsRelationCommand write = (InsertIntoHadoopFsRelationCommand) command;
         if (write.mode() != SaveMode.Append || write.catalogTable().isDefined()) {
             return false;
         }
@@ -40,11 +39,11 @@ public final class FirstWrite {
     /** The files of the query's time; -1: there are older ones, or too many. */
     private static long count(Path folder, long began, long ended, Configuration conf) throws Exception {
         FileSystem files = folder.getFileSystem(conf);
-        RemoteIterator all = files.listFiles(folder, true);
+        RemoteIterator<LocatedFileStatus> all = files.listFiles(folder, true);
         int depth = files.makeQualified(folder).depth();
         long found = 0L;
         for (long seen = 0L; all.hasNext(); seen++) {
-            FileStatus file = (LocatedFileStatus) all.next();
+            FileStatus file = all.next();
             if (seen >= MOST) {
                 return -1L;
             }

@@ -4,6 +4,7 @@ import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.kept.HandedOver;
 import headwater.rewrite.kept.RecordedRows;
+import headwater.shim.Untyped;
 import headwater.tap.Report;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -22,9 +23,9 @@ public final class HandedParts {
     private final String id; // of the capture that they become a part of
     private final String folder;
     private final Configuration conf;
-    private final List problems;
-    private final List segments = new ArrayList();
-    private final List boundaries = new ArrayList();
+    private final List<Map<String, Object>> problems;
+    private final List<Map<String, Object>> segments = new ArrayList<>();
+    private final List<Map<String, Object>> boundaries = new ArrayList<>();
 
     private HandedParts(HandedOver handed, int base, String id, Configuration conf) {
         this.handed = handed;
@@ -33,37 +34,34 @@ public final class HandedParts {
         this.conf = conf;
         String own = handed.capture().folder;
         this.folder = own.substring(0, own.lastIndexOf('/') + 1) + id;
-        this.problems = new ArrayList(handed.capture().problems);
+        this.problems = new ArrayList<>(handed.capture().problems);
     }
 
-    public static Map of(HandedOver handed, int base, String capture, Configuration conf) {
+    public static Map<String, List<Map<String, Object>>> of(HandedOver handed, int base, String capture, Configuration conf) {
         return new HandedParts(handed, base, capture, conf).parts();
     }
 
-    private Map parts() {
+    private Map<String, List<Map<String, Object>>> parts() {
         Capture capture = handed.capture();
         PlanDescription description = PlanDescription.of(capture.original, capture);
-        Map plan = description.parts();
-        List operators = (List) plan.get("operators");
+        Map<String, Object> plan = description.parts();
+        List<Map<String, Object>> operators = Untyped.maps(plan.get("operators"));
         add(capture, null, 0, description, plan);
         int next = capture.boundaries.size();
-        List places = description.caches();
-        for (int i = 0; i < places.size(); i++) {
-            CachedPlans.Place place = (CachedPlans.Place) places.get(i);
+        for (CachedPlans.Place place : description.caches()) {
             if (place.capture != null) {
                 add(place.capture, place, next, description, plan);
                 next += place.capture.boundaries.size();
             }
         }
-        for (int i = 0; i < operators.size(); i++) {
-            renumber((Map) operators.get(i));
+        for (Map<String, Object> operator : operators) {
+            renumber(operator);
         }
-        List sources = (List) plan.get("sources");
-        for (int i = 0; i < sources.size(); i++) {
-            Map source = (Map) sources.get(i);
+        List<Map<String, Object>> sources = Untyped.maps(plan.get("sources"));
+        for (Map<String, Object> source : sources) {
             source.put("source", shifted(source.get("source")));
         }
-        Map result = new LinkedHashMap();
+        Map<String, List<Map<String, Object>>> result = new LinkedHashMap<>();
         result.put("operators", operators);
         result.put("sources", sources);
         result.put("boundaries", boundaries);
@@ -73,29 +71,28 @@ public final class HandedParts {
     }
 
     /** What was recorded of the frame's own plan, or (`place`) of one whose cached rows it reads. */
-    private void add(Capture capture, CachedPlans.Place place, int first, PlanDescription description, Map plan) {
-        List reports = capture.reports.snapshot();
-        List counted = Manifest.counted(capture, reports, true);
+    private void add(Capture capture, CachedPlans.Place place, int first, PlanDescription description, Map<String, Object> plan) {
+        List<Report> reports = capture.reports.snapshot();
+        List<Report> counted = Manifest.counted(capture, reports, true);
         ReusedRows.add(capture, counted, problems, conf);
         if (place != null) {
             problems.addAll(capture.problems);
         }
-        Manifest.splits(capture, description, reports, (List) plan.get("sources"), problems);
+        Manifest.splits(capture, description, reports, Untyped.maps(plan.get("sources")), problems);
         CachedCaptures.repeated(capture, counted, place == null ? -1 : 0, "RDD", problems);
         for (int i = 0; i < capture.boundaries.size(); i++) {
-            Boundary boundary = (Boundary) capture.boundaries.get(i);
-            List columns = columns(boundary.columns, place);
+            Boundary boundary = capture.boundaries.get(i);
+            List<Map<String, Object>> columns = columns(boundary.columns, place);
             int operator = place == null ? HandedOver.number(boundary.operator) : place.number(boundary.operator);
-            Map described = Manifest.described(boundary, base + first + i, operator, columns, (List) plan.get("operators"));
+            Map<String, Object> described = Manifest.described(boundary, base + first + i, operator, columns, Untyped.maps(plan.get("operators")));
             described.put("operator", shifted(described.get("operator")));
             boundaries.add(described);
             copy(capture, counted, boundary.number, base + first + i, columns);
         }
     }
 
-    private void copy(Capture capture, List counted, int boundary, int number, List columns) {
-        for (int i = 0; i < counted.size(); i++) {
-            Report report = (Report) counted.get(i);
+    private void copy(Capture capture, List<Report> counted, int boundary, int number, List<Map<String, Object>> columns) {
+        for (Report report : counted) {
             if (report.boundary != boundary) {
                 continue;
             }
@@ -113,32 +110,32 @@ public final class HandedParts {
         }
     }
 
-    private List columns(List columns, CachedPlans.Place place) {
-        List result = new ArrayList();
-        for (int i = 0; i < columns.size(); i++) {
-            Map column = new LinkedHashMap((Map) columns.get(i));
+    private List<Map<String, Object>> columns(List<Map<String, Object>> columns, CachedPlans.Place place) {
+        List<Map<String, Object>> result = new ArrayList<>();
+        for (Map<String, Object> original : columns) {
+            Map<String, Object> column = new LinkedHashMap<>(original);
             if (column.containsKey("operator")) {
                 int operator = ((Number) column.get("operator")).intValue();
-                column.put("operator", shifted(Integer.valueOf(place == null ? HandedOver.number(operator) : place.number(operator))));
+                column.put("operator", shifted(place == null ? HandedOver.number(operator) : place.number(operator)));
             }
             result.add(column);
         }
         return result;
     }
 
-    private void renumber(Map operator) {
+    private void renumber(Map<String, Object> operator) {
         operator.put("id", shifted(operator.get("id")));
-        operator.put("children", all((List) operator.get("children")));
+        operator.put("children", all((List<?>) operator.get("children")));
         if (operator.containsKey("subqueries")) {
-            operator.put("subqueries", all((List) operator.get("subqueries")));
+            operator.put("subqueries", all((List<?>) operator.get("subqueries")));
         }
         if (operator.get("source") != null) {
             operator.put("source", shifted(operator.get("source")));
         }
     }
 
-    private List all(List numbers) {
-        List result = new ArrayList();
+    private List<Integer> all(List<?> numbers) {
+        List<Integer> result = new ArrayList<>();
         for (int i = 0; numbers != null && i < numbers.size(); i++) {
             result.add(shifted(numbers.get(i)));
         }
@@ -147,6 +144,6 @@ public final class HandedParts {
 
     private Integer shifted(Object number) {
         int value = ((Number) number).intValue();
-        return Integer.valueOf(RecordedRows.isRecorded(value) ? value : base + value);
+        return RecordedRows.isRecorded(value) ? value : base + value;
     }
 }

@@ -18,9 +18,9 @@ final class HiveFolder {
     private HiveFolder() {}
 
     /** Adds the folder that a command writes, if it is such a command. */
-    static void add(LogicalPlan command, Map sink) {
+    static void add(LogicalPlan command, Map<String, Object> sink) {
         Object storage = command.getClass().getName().equals(COMMAND) ? Accessors.get(command, "storage") : null;
-        Object place = storage instanceof CatalogStorageFormat ? Scala.orNull(((CatalogStorageFormat) storage).locationUri()) : null;
+        Object place = storage instanceof CatalogStorageFormat catalogStorageFormat ? Scala.orNull(catalogStorageFormat.locationUri()) : null;
         if (place == null) {
             return;
         }
@@ -33,7 +33,7 @@ final class HiveFolder {
 
     /** The file system of paths that name none. */
     private static URI usual() {
-        SparkSession session = (SparkSession) SparkSession.getDefaultSession().get();
+        SparkSession session = SparkSession.getDefaultSession().get();
         return FileSystem.getDefaultUri(session.sparkContext().hadoopConfiguration());
     }
 }

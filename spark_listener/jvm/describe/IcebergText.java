@@ -2,6 +2,7 @@ package headwater.describe;
 
 import headwater.shim.Accessors;
 import headwater.shim.DataFiles;
+import headwater.shim.Untyped;
 import headwater.write.iceberg.TableCommit;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -23,15 +24,13 @@ final class IcebergText {
     private IcebergText() {}
 
     /** The columns of the table as the scan knows it, each with the id of its field; those that a name tells alone where it does not say. */
-    static List columns(DataSourceV2ScanRelation leaf) {
-        List columns = SourceList.columns(leaf.relation().schema());
-        Map ids = new HashMap();
-        Set filled = new HashSet(); // ids of fields that are not null where a file lacks them
+    static List<Map<String, Object>> columns(DataSourceV2ScanRelation leaf) {
+        List<Map<String, Object>> columns = SourceList.columns(leaf.relation().schema());
+        Map<Object, Object> ids = new HashMap<>();
+        Set<Object> filled = new HashSet<>(); // ids of fields that are not null where a file lacks them
         try {
             constants(leaf, filled);
-            Iterator fields = ((Iterable) DataFiles.known(DataFiles.known(leaf.scan(), "schema"), "columns")).iterator();
-            while (fields.hasNext()) {
-                Object field = fields.next();
+            for (Object field : ((Iterable<?>) DataFiles.known(DataFiles.known(leaf.scan(), "schema"), "columns"))) {
                 ids.put(DataFiles.known(field, "name"), DataFiles.known(field, "fieldId"));
                 if (Accessors.get(field, "initialDefault") != null) {
                     filled.add(DataFiles.known(field, "fieldId"));
@@ -40,13 +39,12 @@ final class IcebergText {
         } catch (RuntimeException unknown) {
             return columns;
         }
-        List result = new ArrayList();
-        for (int i = 0; i < columns.size(); i++) {
-            Map column = (Map) columns.get(i);
+        List<Map<String, Object>> result = new ArrayList<>();
+        for (Map<String, Object> column : columns) {
             if (ids.containsKey(column.get("name"))) { // others are Iceberg's own columns, which a command reads
                 column.put("id", ids.get(column.get("name")));
                 if (filled.contains(column.get("id"))) {
-                    column.put("default", Boolean.TRUE);
+                    column.put("default", true);
                 }
                 result.add(column);
             }
@@ -55,29 +53,27 @@ final class IcebergText {
     }
 
     /** Columns that a table is or was partitioned by: of files that were made elsewhere, the table itself may tell their values. */
-    private static void constants(DataSourceV2ScanRelation leaf, Set ids) {
-        Map specs = (Map) DataFiles.known(DataFiles.known(leaf.scan(), "table"), "specs");
-        Iterator all = specs.values().iterator();
-        while (all.hasNext()) {
-            Iterator fields = ((Iterable) DataFiles.known(all.next(), "fields")).iterator();
-            while (fields.hasNext()) {
-                ids.add(DataFiles.known(fields.next(), "sourceId"));
+    private static void constants(DataSourceV2ScanRelation leaf, Set<Object> ids) {
+        Map<?, Object> specs = Untyped.value(DataFiles.known(DataFiles.known(leaf.scan(), "table"), "specs"));
+        for (Object value : specs.values()) {
+            for (Object object : ((Iterable<?>) DataFiles.known(value, "fields"))) {
+                ids.add(DataFiles.known(object, "sourceId"));
             }
         }
     }
 
     /** Adds to a sink the snapshot that the write made, the numbers of its rows, and the ids of the fields that it filled. */
-    static void written(TableCommit table, Map sink) {
+    static void written(TableCommit table, Map<String, Object> sink) {
         if (table.snapshot() != null) {
             sink.put("version", table.snapshot());
         }
-        List numbered = table.numbered();
+        List<Map<String, Object>> numbered = table.numbered();
         if (!numbered.isEmpty()) {
             sink.put("numbered", numbered);
         }
-        List columns = (List) sink.get("columns");
+        List<Map<String, Object>> columns = Untyped.maps(sink.get("columns"));
         for (int i = 0; columns != null && i < columns.size(); i++) {
-            Map column = (Map) columns.get(i);
+            Map<String, Object> column = columns.get(i);
             if (table.field((String) column.get("name")) != null) {
                 column.put("id", table.field((String) column.get("name")));
             }
@@ -85,43 +81,40 @@ final class IcebergText {
     }
 
     /** Looks at the files of a source, of which the table does not know the times. One that is gone keeps none, and is linked to nothing. */
-    static void look(Map source, Configuration conf) {
-        Map folders = new HashMap(); // Path -> List of Map
-        List files = (List) source.get("files");
+    static void look(Map<String, Object> source, Configuration conf) {
+        Map<Path, List<Map<String, Object>>> folders = new HashMap<>();
+        List<Map<String, Object>> files = Untyped.maps(source.get("files"));
         for (int i = 0; files != null && i < files.size(); i++) {
-            Path folder = new Path((String) ((Map) files.get(i)).get("path")).getParent();
+            Path folder = new Path((String) files.get(i).get("path")).getParent();
             if (!folders.containsKey(folder)) {
-                folders.put(folder, new ArrayList());
+                folders.put(folder, new ArrayList<>());
             }
-            ((List) folders.get(folder)).add(files.get(i));
+            folders.get(folder).add(files.get(i));
         }
-        Iterator all = folders.entrySet().iterator();
-        while (all.hasNext()) {
-            Map.Entry folder = (Map.Entry) all.next();
+        for (Map.Entry<Path, List<Map<String, Object>>> folder : folders.entrySet()) {
             try {
-                look((Path) folder.getKey(), (List) folder.getValue(), conf);
+                look(folder.getKey(), folder.getValue(), conf);
             } catch (Exception gone) {
                 // what cannot be looked at keeps no time
             }
         }
     }
 
-    private static void look(Path folder, List files, Configuration conf) throws Exception {
+    private static void look(Path folder, List<Map<String, Object>> files, Configuration conf) throws Exception {
         FileSystem system = folder.getFileSystem(conf);
-        Map listed = new HashMap(); // Path -> FileStatus
+        Map<Path, FileStatus> listed = new HashMap<>();
         if (files.size() > FEW) {
             FileStatus[] statuses = system.listStatus(folder);
-            for (int i = 0; i < statuses.length; i++) {
-                listed.put(statuses[i].getPath(), statuses[i]);
+            for (FileStatus status : statuses) {
+                listed.put(status.getPath(), status);
             }
         }
-        for (int i = 0; i < files.size(); i++) {
-            Map file = (Map) files.get(i);
+        for (Map<String, Object> file : files) {
             Path path = new Path((String) file.get("path"));
-            FileStatus status = (FileStatus) listed.get(path);
+            FileStatus status = listed.get(path);
             try {
                 status = status == null ? system.getFileStatus(path) : status;
-                file.put("modified", Long.valueOf(status.getModificationTime()));
+                file.put("modified", status.getModificationTime());
             } catch (java.io.IOException gone) {
                 // another file of the folder may be there
             }

@@ -26,28 +26,28 @@ public final class LoadedFiles {
     }
 
     /** The table, and the partition where the command names one. */
-    static Map sink(LogicalPlan command) {
-        Map sink = Tables.lookup((TableIdentifier) Accessors.get(command, "table"));
+    static Map<String, Object> sink(LogicalPlan command) {
+        Map<String, Object> sink = Tables.lookup((TableIdentifier) Accessors.get(command, "table"));
         if (sink == null) {
             return null;
         }
         sink.put("mode", Boolean.TRUE.equals(Accessors.get(command, "isOverwrite")) ? "overwrite" : "append");
-        Object partition = Scala.orNull((Option) Accessors.get(command, "partition"));
-        if (partition instanceof scala.collection.immutable.Map) {
-            sink.put("static_partitions", Scala.map((scala.collection.immutable.Map) partition));
+        Object partition = Scala.orNull((Option<?>) Accessors.get(command, "partition"));
+        if (partition instanceof scala.collection.immutable.Map<?, ?> entries) {
+            sink.put("static_partitions", Scala.map(entries));
         }
         return sink;
     }
 
     /** The file or folder that is loaded; null for other commands. Of a pattern it is the folder that holds all that may match. */
-    static List sources(LogicalPlan command, Configuration conf) {
+    static List<Map<String, Object>> sources(LogicalPlan command, Configuration conf) {
         if (!is(command)) {
             return null;
         }
-        Map source = new LinkedHashMap();
-        source.put("source", Integer.valueOf(0));
+        Map<String, Object> source = new LinkedHashMap<>();
+        source.put("source", 0);
         source.put("path", withoutWildcards(qualified(command, conf)).toString());
-        List result = new ArrayList();
+        List<Map<String, Object>> result = new ArrayList<>();
         result.add(source);
         return result;
     }

@@ -10,31 +10,31 @@ import org.apache.spark.rdd.EmptyRDD;
 import org.apache.spark.rdd.ParallelCollectionRDD;
 import org.apache.spark.rdd.RDD;
 
-/** Whether the rows of an RDD are the program's own (`createDataFrame` of a list, `parallelize`): no column is behind them. Bounded. */
+/** Whether the rows of an RDD<?> are the program's own (`createDataFrame` of a list, `parallelize`): no column is behind them. Bounded. */
 final class OwnRows {
     private static final int RDDS = 100;
 
     private OwnRows() {}
 
-    static boolean are(RDD last) {
-        Set seen = new HashSet();
-        ArrayDeque waiting = new ArrayDeque();
+    static boolean are(RDD<?> last) {
+        Set<Integer> seen = new HashSet<>();
+        ArrayDeque<RDD<?>> waiting = new ArrayDeque<>();
         waiting.add(last);
         try {
             while (!waiting.isEmpty() && seen.size() <= RDDS) {
-                RDD rdd = (RDD) waiting.poll();
-                if (!seen.add(Integer.valueOf(rdd.id()))) {
+                RDD<?> rdd = waiting.poll();
+                if (!seen.add(rdd.id())) {
                     continue;
                 }
-                List dependencies = Scala.list(rdd.dependencies());
-                if (dependencies.isEmpty() && !(rdd instanceof ParallelCollectionRDD) && !(rdd instanceof EmptyRDD)) {
+                List<Dependency<?>> dependencies = Scala.list(rdd.dependencies());
+                if (dependencies.isEmpty() && !(rdd instanceof ParallelCollectionRDD<?>) && !(rdd instanceof EmptyRDD<?>)) {
                     return false;
                 }
-                for (int i = 0; i < dependencies.size(); i++) {
-                    waiting.add(((Dependency) dependencies.get(i)).rdd());
+                for (Dependency<?> dependency : dependencies) {
+                    waiting.add(dependency.rdd());
                 }
             }
-        } catch (RuntimeException unknown) { // an RDD of the program's may refuse
+        } catch (RuntimeException unknown) { // an RDD<?> of the program's may refuse
             return false;
         }
         return waiting.isEmpty();

@@ -7,6 +7,7 @@ import headwater.rewrite.families.Families;
 import headwater.rewrite.kept.Materialized;
 import headwater.rewrite.delta.TableWrite;
 import headwater.shim.Scala;
+import headwater.shim.Untyped;
 import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.OperatorText;
@@ -17,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
@@ -39,20 +41,20 @@ public final class PlanDescription {
     private static final long MOST = 100000L; // columns and expressions of a plan whose records nobody follows: about a fifth of a second
     private static final int OPERATORS = 10000; // likewise: what the program caches round after round is told as it was written
 
-    private final List operators = new ArrayList();
+    private final List<Map<String, Object>> operators = new ArrayList<>();
     private final Sources all;
-    private final List caches = new ArrayList(); // of CachedPlans.Place, those met so far
+    private final List<CachedPlans.Place> caches = new ArrayList<>(); // of CachedPlans.Place, those met so far
     private SourceList sources; // of the plan that is described now
     private Capture capture; // of that plan, or null
     private final ExpressionText expressions = new ExpressionText();
-    private final Map references = new LinkedHashMap(); // Integer operator -> Long id of a common table expression
-    private final Map defined = new LinkedHashMap(); // Long id -> Integer operator
-    private final Map unlisted = new IdentityHashMap(); // operators beyond those, of which only the sources are told
-    private final Map roots = new IdentityHashMap(); // LogicalPlan of a cache that has no capture -> Integer: the operator of its root
+    private final Map<Integer, Long> references = new LinkedHashMap<>(); // Integer operator -> Long id of a common table expression
+    private final Map<Long, Integer> defined = new LinkedHashMap<>(); // Long id -> Integer operator
+    private final Map<LogicalPlan, Boolean> unlisted = new IdentityHashMap<>(); // operators beyond those, of which only the sources are told
+    private final Map<LogicalPlan, Integer> roots = new IdentityHashMap<>(); // LogicalPlan of a cache that has no capture -> Integer: the operator of its root
     private int leftOut; // operators of which not all columns may be told
-    private final Map sets = new IdentityHashMap(); // Aggregate -> the set operation that it stands for
+    private final Map<LogicalPlan, String> sets = new IdentityHashMap<>(); // Aggregate -> the set operation that it stands for
     private LogicalPlan plan;
-    private Map sink;
+    private Map<String, Object> sink;
     private String command;
 
     private PlanDescription(Capture capture) {
@@ -68,23 +70,23 @@ public final class PlanDescription {
             description.expressions.bound(MOST);
         }
         description.expressions.find(plan);
-        if (plan instanceof WithCTE) {
-            description.define((WithCTE) plan);
-            description.visit(((WithCTE) plan).plan()); // the command is the first operator
-            description.definitions((WithCTE) plan);
+        if (plan instanceof WithCTE withCTE) {
+            description.define(withCTE);
+            description.visit(withCTE.plan()); // the command is the first operator
+            description.definitions(withCTE);
         } else {
             description.visit(plan);
         }
         description.refer();
-        for (int i = 0; i < description.caches.size(); i++) { // a plan below may read caches itself: they are added behind
-            description.below((CachedPlans.Place) description.caches.get(i));
+        for (int i = 0; i < description.caches.size(); i++) { // a plan below may read caches itself, which are added at the end
+            description.below(description.caches.get(i));
         }
         description.plan = plan;
         return description;
     }
 
     /** The caches and checkpoints that the plan reads, of CachedPlans.Place. */
-    List caches() {
+    List<CachedPlans.Place> caches() {
         return caches;
     }
 
@@ -94,26 +96,26 @@ public final class PlanDescription {
     }
 
     /** The parts `operators`, `sources`, `sink` (null: nothing is written) and `command` (null: a plain query). */
-    public Map parts() {
-        Map result = new LinkedHashMap();
+    public Map<String, Object> parts() {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("operators", operators);
         result.put("sources", all.list());
         result.put("sink", sink);
         result.put("command", command);
         result.put("output", output(plan));
         if (leftOut > 0) {
-            result.put("left_out", Integer.valueOf(leftOut));
+            result.put("left_out", leftOut);
         }
         return result;
     }
 
     /** The attributes that the query gives: to the driver, where nothing is written, or, of a batch of a stream, to what that writes to. */
-    private static List output(LogicalPlan plan) {
-        List result = new ArrayList();
+    private static List<Map<String, Object>> output(LogicalPlan plan) {
+        List<Map<String, Object>> result = new ArrayList<>();
         try {
-            List attributes = Scala.list((plan instanceof WriteToDataSourceV2 ? ((WriteToDataSourceV2) plan).query() : plan).output());
-            for (int i = 0; i < attributes.size(); i++) {
-                result.add(OperatorText.named((Attribute) attributes.get(i)));
+            List<Attribute> attributes = Scala.list((plan instanceof WriteToDataSourceV2 writeToDataSourceV2 ? writeToDataSourceV2.query() : plan).output());
+            for (Attribute attribute : attributes) {
+                result.add(OperatorText.named(attribute));
             }
         } catch (RuntimeException fault) {
             result.clear(); // which columns the driver gets is not known; the plan still is
@@ -122,14 +124,14 @@ public final class PlanDescription {
     }
 
     private String behaviour(LogicalPlan node, Family family) {
-        if (capture != null && node instanceof Window) {
-            NamedExpression column = (NamedExpression) ((Window) node).windowExpressions().apply(0);
+        if (capture != null && node instanceof Window window) {
+            NamedExpression column = window.windowExpressions().apply(0);
             return capture.limitsForEachRow.contains(column.exprId()) ? Behaviour.PASSES : family.behaviour(node);
         }
         return family.behaviour(node);
     }
 
-    private static void state(Map operator, String behaviour) {
+    private static void state(Map<String, Object> operator, String behaviour) {
         if (behaviour != null) {
             operator.put("behaviour", behaviour);
         }
@@ -137,10 +139,10 @@ public final class PlanDescription {
 
     private int visit(LogicalPlan node) {
         int id = operators.size();
-        Map operator = new LinkedHashMap();
+        Map<String, Object> operator = new LinkedHashMap<>();
         operators.add(operator);
-        operator.put("id", Integer.valueOf(id));
-        List children = new ArrayList();
+        operator.put("id", id);
+        List<Integer> children = new ArrayList<>();
         try {
             operator.put("op", node.nodeName());
             operator.put("text", node.simpleString(25));
@@ -153,8 +155,8 @@ public final class PlanDescription {
             } else {
                 family.describe(node, operator, expressions, sources);
             }
-            if (node instanceof LogicalRDD && OwnRows.are(((LogicalRDD) node).rdd())) {
-                operator.put("own", Boolean.TRUE);
+            if (node instanceof LogicalRDD logicalRDD && OwnRows.are(logicalRDD.rdd())) {
+                operator.put("own", true);
             }
             state(operator, operator.containsKey("source") ? Behaviour.SOURCE : family == null ? null : behaviour(node, family));
             expressions.count(columns(operator));
@@ -174,39 +176,39 @@ public final class PlanDescription {
         if (node instanceof CTERelationDef) {
             operator.put("columns", OperatorText.columns(node)); // what refers to it has columns of its own, in this order
         }
-        if (node instanceof CTERelationRef) {
-            references.put(Integer.valueOf(id), Long.valueOf(((CTERelationRef) node).cteId()));
+        if (node instanceof CTERelationRef reference) {
+            references.put(id, reference.cteId());
         }
-        if (node instanceof WithCTE) {
-            define((WithCTE) node);
+        if (node instanceof WithCTE withCTE) {
+            define(withCTE);
         }
-        if (node instanceof Generate) {
-            SetOperations.mark((Generate) node, sets);
+        if (node instanceof Generate generate) {
+            SetOperations.mark(generate, sets);
         }
         if (sets.containsKey(node)) {
             operator.put("how", sets.get(node));
         }
-        List subqueries = subqueries(node);
+        List<Integer> subqueries = subqueries(node);
         if (!subqueries.isEmpty()) {
             operator.put("subqueries", subqueries);
         }
-        List below = Scala.list(inputs(node));
+        List<LogicalPlan> below = Scala.list(inputs(node));
         boolean all = operators.size() < OPERATORS || expressions.isUnbound();
         for (int i = 0; i < below.size() && !all; i++) {
-            addSources((LogicalPlan) below.get(i));
+            addSources(below.get(i));
         }
         for (int i = 0; i < below.size() && all; i++) {
-            children.add(Integer.valueOf(visit((LogicalPlan) below.get(i))));
+            children.add(visit(below.get(i)));
         }
         operator.put("children", children);
-        if (node instanceof WithCTE) {
-            definitions((WithCTE) node);
+        if (node instanceof WithCTE withCTE) {
+            definitions(withCTE);
         }
         return id;
     }
 
     /** An operator of a plan that has too many columns: what it reads of a source is told, and none of its columns. */
-    private void brief(LogicalPlan node, Map operator) {
+    private void brief(LogicalPlan node, Map<String, Object> operator) {
         Integer source = node.children().isEmpty() ? sources.of(node) : null;
         if (source != null) {
             operator.put("op", "Scan");
@@ -216,17 +218,16 @@ public final class PlanDescription {
 
     /** Adds what is read below an operator that is the last to be listed. Parts that the plan has twice are walked through once. */
     private void addSources(LogicalPlan node) {
-        if (unlisted.put(node, Boolean.TRUE) != null) {
+        if (unlisted.put(node, true) != null) {
             return;
         }
         leftOut++;
-        List below = Scala.list(inputs(node));
-        List subqueries = Inputs.subqueries(node);
-        for (int i = 0; i < subqueries.size(); i++) {
-            below.add(((ScalarSubquery) subqueries.get(i)).plan());
+        List<LogicalPlan> below = Scala.list(inputs(node));
+        for (Expression subquery : Inputs.subqueries(node)) {
+            below.add(((ScalarSubquery) subquery).plan());
         }
-        for (int i = 0; i < below.size(); i++) {
-            addSources((LogicalPlan) below.get(i));
+        for (LogicalPlan plan : below) {
+            addSources(plan);
         }
         try {
             if (below.isEmpty()) {
@@ -238,12 +239,10 @@ public final class PlanDescription {
     }
 
     /** How many columns are listed for an operator; expressions have counted themselves. */
-    private static long columns(Map operator) {
+    private static long columns(Map<String, Object> operator) {
         long result = 0L;
-        Iterator parts = operator.values().iterator();
-        while (parts.hasNext()) {
-            Object part = parts.next();
-            result += part instanceof List ? ((List) part).size() : 0;
+        for (Object part : operator.values()) {
+            result += part instanceof List<?> values ? values.size() : 0;
         }
         return result;
     }
@@ -259,11 +258,11 @@ public final class PlanDescription {
         references.clear();
         defined.clear();
         expressions.find(plan);
-        Integer known = place.capture == null ? (Integer) roots.get(plan) : null;
+        Integer known = place.capture == null ? roots.get(plan) : null;
         place.first = known == null ? operators.size() : known.intValue();
-        ((List) place.operator.get("children")).add(known == null ? Integer.valueOf(visit(plan)) : known);
+        Untyped.<List<Integer>>value(place.operator.get("children")).add(known == null ? Integer.valueOf(visit(plan)) : known);
         if (place.capture == null) {
-            roots.put(plan, Integer.valueOf(place.first));
+            roots.put(plan, place.first);
         }
         place.operator.put("defines", CachedPlans.defined(place.relation, plan, expressions));
         refer();
@@ -271,64 +270,59 @@ public final class PlanDescription {
 
     /** Common table expressions: what refers to one reads its definition. */
     private void define(WithCTE node) {
-        List all = Scala.list(node.cteDefs());
-        for (int i = 0; i < all.size(); i++) {
-            expressions.define((CTERelationDef) all.get(i));
+        for (CTERelationDef def : Scala.list(node.cteDefs())) {
+            expressions.define(def);
         }
     }
 
     private void definitions(WithCTE node) {
-        List all = Scala.list(node.cteDefs());
-        for (int i = 0; i < all.size(); i++) {
-            defined.put(Long.valueOf(((CTERelationDef) all.get(i)).id()), Integer.valueOf(visit((LogicalPlan) all.get(i))));
+        for (CTERelationDef def : Scala.list(node.cteDefs())) {
+            defined.put(def.id(), visit((LogicalPlan) def));
         }
     }
 
     private void refer() {
-        Iterator all = references.keySet().iterator();
-        while (all.hasNext()) {
-            Integer reference = (Integer) all.next();
+        for (Integer reference : references.keySet()) {
             Object definition = defined.get(references.get(reference));
             if (definition != null) {
-                List children = new ArrayList();
+                List<Object> children = new ArrayList<>();
                 children.add(definition);
-                ((Map) operators.get(reference.intValue())).put("children", children);
+                operators.get(reference).put("children", children);
             }
         }
     }
 
     /** The scalar subqueries of an operator are operators too, each with its plan below. */
-    private List subqueries(LogicalPlan node) {
-        List result = new ArrayList();
-        List all = Inputs.subqueries(node);
-        for (int i = 0; i < all.size(); i++) {
-            LogicalPlan plan = (LogicalPlan) ((ScalarSubquery) all.get(i)).plan();
-            Map operator = new LinkedHashMap();
-            result.add(Integer.valueOf(operators.size()));
-            operator.put("id", Integer.valueOf(operators.size()));
+    private List<Integer> subqueries(LogicalPlan node) {
+        List<Integer> result = new ArrayList<>();
+        for (Expression expression : Inputs.subqueries(node)) {
+            LogicalPlan plan = ((ScalarSubquery) expression).plan();
+            Map<String, Object> operator = new LinkedHashMap<>();
+            result.add(operators.size());
+            operator.put("id", operators.size());
             operator.put("op", "ScalarSubquery");
             operator.put("text", "ScalarSubquery");
             operator.put("behaviour", Behaviour.PASSES);
-            List columns = OperatorText.columns(plan);
+            List<Map<String, Object>> columns = OperatorText.columns(plan);
             columns.addAll(expressions.fields(plan));
             operator.put("columns", columns);
             operators.add(operator);
-            List children = new ArrayList();
-            children.add(Integer.valueOf(visit(plan)));
+            List<Integer> children = new ArrayList<>();
+            children.add(visit(plan));
             operator.put("children", children);
         }
         return result;
     }
 
     /** A command and the WriteFiles below it are one operator. */
-    private static scala.collection.immutable.Seq inputs(LogicalPlan node) {
-        if (node instanceof InsertIntoHadoopFsRelationCommand && ((InsertIntoHadoopFsRelationCommand) node).query() instanceof WriteFiles) {
-            return ((InsertIntoHadoopFsRelationCommand) node).query().children();
+    private static scala.collection.immutable.Seq<LogicalPlan> inputs(LogicalPlan node) {
+        if (node instanceof InsertIntoHadoopFsRelationCommand insert && insert.query() instanceof WriteFiles) {
+            return insert.query().children();
         }
-        if (node instanceof WithCTE) {
-            return Scala.seq((Object) ((WithCTE) node).plan());
+        if (node instanceof WithCTE withCTE) {
+            return Scala.seq(withCTE.plan());
         }
-        scala.collection.immutable.Seq children = node.children();
+        scala.collection.immutable.Seq<LogicalPlan> children = node.children();
         if (children.isEmpty() && node instanceof Command) {
             return CommandQueries.of(node);
         }

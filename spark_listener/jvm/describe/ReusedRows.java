@@ -21,46 +21,45 @@ import org.apache.hadoop.conf.Configuration;
  */
 final class ReusedRows {
     private final Capture capture;
-    private final List counted; // of Report
-    private final List problems;
+    private final List<Report> counted;
+    private final List<Map<String, Object>> problems;
     private final Configuration conf;
-    private final Map rows = new HashMap(); // Integer boundary that ran -> List of Report
-    private final Map imposed = new HashMap(); // Integer boundary -> Boundary that it has its rows of
+    private final Map<Integer, List<Report>> rows = new HashMap<>(); // Integer boundary that ran -> List of Report
+    private final Map<Integer, Boundary> imposed = new HashMap<>(); // Integer boundary -> Boundary that it has its rows of
 
-    private ReusedRows(Capture capture, List counted, List problems, Configuration conf) {
+    private ReusedRows(Capture capture, List<Report> counted, List<Map<String, Object>> problems, Configuration conf) {
         this.capture = capture;
         this.counted = counted;
         this.problems = problems;
         this.conf = conf;
-        for (int i = 0; i < counted.size(); i++) {
-            Integer number = Integer.valueOf(((Report) counted.get(i)).boundary);
+        for (Report report : counted) {
+            Integer number = report.boundary;
             if (!rows.containsKey(number)) {
-                rows.put(number, new ArrayList());
+                rows.put(number, new ArrayList<>());
             }
-            ((List) rows.get(number)).add(counted.get(i));
+            rows.get(number).add(report);
         }
     }
 
     /** Adds the copies to the reports that count. */
-    static void add(Capture capture, List counted, List problems, Configuration conf) {
+    static void add(Capture capture, List<Report> counted, List<Map<String, Object>> problems, Configuration conf) {
         new ReusedRows(capture, counted, problems, conf).add();
     }
 
     private void add() {
-        List fromAbove = new ArrayList(capture.boundaries);
+        List<Boundary> fromAbove = new ArrayList<>(capture.boundaries);
         Collections.sort(fromAbove, new FromAbove());
-        for (int i = 0; i < fromAbove.size(); i++) {
-            Boundary boundary = (Boundary) fromAbove.get(i);
+        for (Boundary boundary : fromAbove) {
             if (ran(boundary) || boundary.derived != null || boundary.kind.equals(SegmentSpec.SINK) || boundary.kind.equals(SegmentSpec.KEYS)) {
                 continue;
             }
-            Boundary known = (Boundary) imposed.get(Integer.valueOf(boundary.number));
-            List others = known != null ? Collections.singletonList(known) : repeatedSides(boundary);
-            for (int j = 0; j < others.size(); j++) {
-                copy((Boundary) others.get(j), boundary);
+            Boundary known = imposed.get(boundary.number);
+            List<Boundary> others = known != null ? Collections.singletonList(known) : repeatedSides(boundary);
+            for (Boundary other : others) {
+                copy(other, boundary);
             }
             if (others.size() == 1) {
-                impose((Boundary) others.get(0), boundary);
+                impose(others.get(0), boundary);
             }
         }
     }
@@ -69,21 +68,20 @@ final class ReusedRows {
      * The boundaries that ran in an equal subplan. By a key any of them gives the same rows. By the task, those that no task met together: of
      * others it could not be told which one a reference means, and none is given, so that a trace says that its rows are missing.
      */
-    private List repeatedSides(Boundary boundary) {
-        List result = new ArrayList();
-        Set attempts = new HashSet();
+    private List<Boundary> repeatedSides(Boundary boundary) {
+        List<Boundary> result = new ArrayList<>();
+        Set<Long> attempts = new HashSet<>();
         for (int i = 0; i < capture.boundaries.size(); i++) {
-            Boundary other = (Boundary) capture.boundaries.get(i);
+            Boundary other = capture.boundaries.get(i);
             if (!other.kind.equals(boundary.kind) || !ran(other) || !EqualPlans.are(other.original, boundary.original)) {
                 continue;
             }
             if (!SegmentSpec.isReferred(boundary.kind)) {
                 return Collections.singletonList(other);
             }
-            List reports = (List) rows.get(Integer.valueOf(other.number));
-            for (int j = 0; j < reports.size(); j++) {
-                if (!attempts.add(Long.valueOf(((Report) reports.get(j)).attempt))) {
-                    return new ArrayList();
+            for (Report report : rows.get(other.number)) {
+                if (!attempts.add(report.attempt)) {
+                    return new ArrayList<>();
                 }
             }
             result.add(other);
@@ -97,8 +95,8 @@ final class ReusedRows {
             return;
         }
         for (int i = 0; i < to.columns.size(); i++) {
-            Object there = ((Map) from.columns.get(i)).get("operator");
-            Object here = ((Map) to.columns.get(i)).get("operator");
+            Object there = from.columns.get(i).get("operator");
+            Object here = to.columns.get(i).get("operator");
             if (there != null && here != null) {
                 impose(((Number) there).intValue(), ((Number) here).intValue());
             }
@@ -107,20 +105,20 @@ final class ReusedRows {
 
     private void impose(int from, int to) {
         for (int i = 0; i < capture.boundaries.size(); i++) {
-            Boundary source = (Boundary) capture.boundaries.get(i);
+            Boundary source = capture.boundaries.get(i);
             for (int j = 0; source.operator == from && j < capture.boundaries.size(); j++) {
-                Boundary target = (Boundary) capture.boundaries.get(j);
+                Boundary target = capture.boundaries.get(j);
                 if (target.operator == to && target != source && target.kind.equals(source.kind)) {
-                    imposed.put(Integer.valueOf(target.number), ran(source) ? source : (Boundary) imposed.get(Integer.valueOf(source.number)));
+                    imposed.put(target.number, ran(source) ? source : imposed.get(source.number));
                 }
             }
         }
     }
 
     private void copy(Boundary from, Boundary to) {
-        List reports = (List) rows.get(Integer.valueOf(from.number));
+        List<Report> reports = rows.get(from.number);
         for (int i = 0; reports != null && i < reports.size(); i++) {
-            Report report = (Report) reports.get(i);
+            Report report = reports.get(i);
             if (report.fault == null) {
                 try {
                     counted.add(SegmentCopy.copy(report, to.number, capture, conf));
@@ -132,14 +130,12 @@ final class ReusedRows {
     }
 
     private boolean ran(Boundary boundary) {
-        return rows.containsKey(Integer.valueOf(boundary.number));
+        return rows.containsKey(boundary.number);
     }
 
     /** Operators are numbered from above; the rows of a semi-join stand above those that it looks at. */
-    private static final class FromAbove implements Comparator {
-        public int compare(Object one, Object other) {
-            Boundary a = (Boundary) one;
-            Boundary b = (Boundary) other;
+    private static final class FromAbove implements Comparator<Boundary> {
+        public int compare(Boundary a, Boundary b) {
             if (a.operator != b.operator) {
                 return a.operator < b.operator ? -1 : 1;
             }

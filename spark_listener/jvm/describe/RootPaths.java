@@ -3,6 +3,7 @@ package headwater.describe;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.fs.Path;
 
 /** The folders and files that a scan was given, as text. */
 public final class RootPaths {
@@ -10,17 +11,17 @@ public final class RootPaths {
     }
 
     /** Each path as text, in the order given. */
-    public static List texts(List paths) {
-        List result = new ArrayList();
-        for (int i = 0; i < paths.size(); i++) {
-            result.add(paths.get(i).toString());
+    public static List<Object> texts(List<Path> paths) {
+        List<Object> result = new ArrayList<>();
+        for (Path path : paths) {
+            result.add(path.toString());
         }
         return result;
     }
 
     /** Adds the first path as `path` and, where there are more, all as `paths`. */
-    static void put(List roots, Map result) {
-        List paths = texts(roots);
+    static void put(List<Path> roots, Map<String, Object> result) {
+        List<Object> paths = texts(roots);
         if (!paths.isEmpty()) {
             result.put("path", paths.get(0));
         }

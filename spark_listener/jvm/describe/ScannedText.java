@@ -2,6 +2,7 @@ package headwater.describe;
 
 import headwater.shim.Accessors;
 import headwater.shim.Scala;
+import headwater.shim.Untyped;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,18 +23,18 @@ public final class ScannedText {
     private ScannedText() {}
 
     /** Null: it is no scan, or one of which the rows that Spark counts are none of a dataset's (an aggregate that the source computed). */
-    public static Map of(SparkPlan scan) {
-        if (scan instanceof FileSourceScanExec) {
-            return paths(files((FileSourceScanExec) scan));
+    public static Map<String, Object> of(SparkPlan scan) {
+        if (scan instanceof FileSourceScanExec fileSourceScanExec) {
+            return paths(files(fileSourceScanExec));
         }
-        if (scan instanceof RowDataSourceScanExec) {
-            return Connectors.read(((RowDataSourceScanExec) scan).relation());
+        if (scan instanceof RowDataSourceScanExec rowDataSourceScanExec) {
+            return Connectors.read(rowDataSourceScanExec.relation());
         }
-        Map result = new LinkedHashMap();
-        if (scan instanceof BatchScanExec) {
-            Map table = isOfRows(((BatchScanExec) scan).scan()) ? TableText.table(((BatchScanExec) scan).table(), "/") : null;
+        Map<String, Object> result = new LinkedHashMap<>();
+        if (scan instanceof BatchScanExec batchScanExec) {
+            Map<String, Object> table = isOfRows(batchScanExec.scan()) ? TableText.table(batchScanExec.table(), "/") : null;
             Object path = table == null ? null : table.get("path");
-            return path == null ? null : paths(table.get("paths") == null ? one(path) : (List) table.get("paths"));
+            return path == null ? null : paths(table.get("paths") == null ? one(path) : Untyped.value(table.get("paths")));
         }
         if (scan.getClass().getName().equals(HIVE)) {
             Tables.hive(((HiveTableRelation) Accessors.get(scan, "relation")).tableMeta(), result);
@@ -42,7 +43,7 @@ public final class ScannedText {
         return null;
     }
 
-    private static List files(FileSourceScanExec scan) {
+    private static List<Object> files(FileSourceScanExec scan) {
         Object table = scan.tableIdentifier().isDefined() ? Scala.orNull(scan.relation().options().get("path")) : null;
         boolean isPartitioned = !scan.relation().partitionSchema().isEmpty(); // then the scan lists the partitions that Spark has chosen
         return table != null && isPartitioned ? one(table) : RootPaths.texts(Scala.list(scan.relation().location().rootPaths()));
@@ -51,18 +52,18 @@ public final class ScannedText {
     private static boolean isOfRows(Scan scan) {
         Object original = scan.getClass().getName().startsWith(OURS) ? Accessors.field(scan, "original") : scan;
         Object aggregate = Accessors.get(original, "pushedAggregate"); // of files that Spark reads by its newer interface
-        boolean isOfFiles = aggregate instanceof scala.Option && ((scala.Option) aggregate).isEmpty();
+        boolean isOfFiles = aggregate instanceof scala.Option<?> option && option.isEmpty();
         return isOfFiles || original.getClass().getName().equals(ICEBERG);
     }
 
-    private static List one(Object path) {
-        List result = new ArrayList();
+    private static List<Object> one(Object path) {
+        List<Object> result = new ArrayList<>();
         result.add(path);
         return result;
     }
 
-    private static Map paths(List paths) {
-        Map result = new LinkedHashMap();
+    private static Map<String, Object> paths(List<Object> paths) {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("paths", paths);
         return result;
     }

@@ -8,6 +8,7 @@ import headwater.tap.SegmentFiles;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.List;
+import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileSystem;
@@ -27,12 +28,12 @@ final class SegmentCopy {
     }
 
     /** A copy for a boundary of another capture, whose columns they are; null: they are the same. */
-    static Report copy(Report from, Capture of, int boundary, List columns, Capture capture, Configuration conf) throws IOException {
+    static Report copy(Report from, Capture of, int boundary, List<Map<String, Object>> columns, Capture capture, Configuration conf) throws IOException {
         return copy(from, of, boundary, columns, capture.id, capture.folder, conf);
     }
 
     /** A copy for a boundary of a capture of which the folder is known. */
-    static Report copy(Report from, Capture of, int boundary, List columns, String capture, String folder, Configuration conf) throws IOException {
+    static Report copy(Report from, Capture of, int boundary, List<Map<String, Object>> columns, String capture, String folder, Configuration conf) throws IOException {
         Report to = new Report();
         to.boundary = boundary;
         to.stage = from.stage;

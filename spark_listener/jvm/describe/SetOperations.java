@@ -4,6 +4,7 @@ import headwater.shim.Scala;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.ReplicateRows;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
@@ -23,34 +24,33 @@ final class SetOperations {
     private SetOperations() {}
 
     /** Remembers the aggregate of a set operation, by the generator that stands above it. */
-    static void mark(Generate node, Map sets) {
+    static void mark(Generate node, Map<LogicalPlan, String> sets) {
         if (!(node.generator() instanceof ReplicateRows)) {
             return;
         }
         LogicalPlan below = node.child();
         while (below instanceof Project || below instanceof Filter) {
-            below = (LogicalPlan) below.children().apply(0);
+            below = below.children().apply(0);
         }
-        if (below instanceof Aggregate && isOverUnion(below)) {
-            List columns = Scala.list(((Aggregate) below).aggregateExpressions());
-            for (int i = 0; i < columns.size(); i++) {
-                mark((Expression) columns.get(i), below, sets);
+        if (below instanceof Aggregate aggregate && isOverUnion(below)) {
+            for (NamedExpression column : Scala.list(aggregate.aggregateExpressions())) {
+                mark((Expression) column, below, sets);
             }
         }
     }
 
     private static boolean isOverUnion(LogicalPlan aggregate) {
-        LogicalPlan below = (LogicalPlan) aggregate.children().apply(0);
+        LogicalPlan below = aggregate.children().apply(0);
         while (below instanceof Project) {
-            below = (LogicalPlan) below.children().apply(0);
+            below = below.children().apply(0);
         }
         return below instanceof Union;
     }
 
     /** EXCEPT ALL adds up +1 and −1, INTERSECT ALL counts each side. */
-    private static void mark(Expression expression, LogicalPlan aggregate, Map sets) {
-        if (expression instanceof AggregateExpression) {
-            Object function = ((AggregateExpression) expression).aggregateFunction();
+    private static void mark(Expression expression, LogicalPlan aggregate, Map<LogicalPlan, String> sets) {
+        if (expression instanceof AggregateExpression aggregateExpression) {
+            Object function = aggregateExpression.aggregateFunction();
             if (function instanceof Sum) {
                 sets.put(aggregate, "except all");
             } else if (function instanceof Count) {
@@ -58,9 +58,8 @@ final class SetOperations {
             }
             return;
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            mark((Expression) children.get(i), aggregate, sets);
+        for (Expression child : Scala.list(expression.children())) {
+            mark(child, aggregate, sets);
         }
     }
 }

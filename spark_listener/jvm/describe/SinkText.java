@@ -2,6 +2,7 @@ package headwater.describe;
 
 import headwater.rewrite.delta.TableWrite;
 import headwater.shim.Scala;
+import headwater.shim.Untyped;
 import headwater.text.Behaviour;
 import headwater.text.OperatorText;
 import java.util.ArrayList;
@@ -20,29 +21,28 @@ import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationComm
 final class SinkText {
     private SinkText() {}
 
-    static Map describe(LogicalPlan command, Map operator) {
-        if (!(command instanceof DataWritingCommand)) {
-            Map sink = TableSinks.describe(command);
+    static Map<String, Object> describe(LogicalPlan command, Map<String, Object> operator) {
+        if (!(command instanceof DataWritingCommand write)) {
+            Map<String, Object> sink = TableSinks.describe(command);
             if (command instanceof TableWrite) {
                 rows(sink, operator);
             } else if (sink != null && command instanceof V2WriteCommand) {
                 rows(sink, operator);
-                sink.put("boundary", Integer.valueOf(0));
-                sink.put("options", new LinkedHashMap());
-                sink.put("partition_columns", new ArrayList()); // a table format's data files hold all columns
+                sink.put("boundary", 0);
+                sink.put("options", new LinkedHashMap<>());
+                sink.put("partition_columns", new ArrayList<>()); // a table format's data files hold all columns
             }
             return sink;
         }
-        DataWritingCommand write = (DataWritingCommand) command;
         operator.put("op", "Write");
         operator.put("behaviour", Behaviour.PASSES);
-        List columns = new ArrayList();
-        List written = new ArrayList();
-        List output = Scala.list(write.query().output());
-        List names = Scala.list(write.outputColumnNames());
+        List<Map<String, Object>> columns = new ArrayList<>();
+        List<Object> written = new ArrayList<>();
+        List<Attribute> output = Scala.list(write.query().output());
+        List<String> names = Scala.list(write.outputColumnNames());
         for (int i = 0; i < output.size(); i++) {
-            Attribute attribute = (Attribute) output.get(i);
-            Map column = OperatorText.named(attribute);
+            Attribute attribute = output.get(i);
+            Map<String, Object> column = OperatorText.named(attribute);
             if (i < names.size()) {
                 column.put("name", names.get(i));
             }
@@ -50,10 +50,10 @@ final class SinkText {
             written.add(column.get("attr"));
         }
         operator.put("columns", written);
-        Map sink = new LinkedHashMap();
+        Map<String, Object> sink = new LinkedHashMap<>();
         CatalogTable hive = Tables.writtenByHive(command);
-        if (command instanceof InsertIntoHadoopFsRelationCommand) {
-            files((InsertIntoHadoopFsRelationCommand) command, sink);
+        if (command instanceof InsertIntoHadoopFsRelationCommand insert) {
+            files(insert, sink);
         } else if (hive != null) {
             Tables.hive(hive, sink);
             sink.put("mode", Tables.overwrites(command) ? "overwrite" : "append");
@@ -65,36 +65,35 @@ final class SinkText {
     }
 
     /** A write of rows into a table, which may be captured. */
-    private static void rows(Map sink, Map operator) {
+    private static void rows(Map<String, Object> sink, Map<String, Object> operator) {
         operator.put("op", "Write");
         operator.put("behaviour", Behaviour.PASSES);
-        List written = new ArrayList();
-        List columns = (List) sink.get("columns");
+        List<Object> written = new ArrayList<>();
+        List<Map<String, Object>> columns = Untyped.maps(sink.get("columns"));
         for (int i = 0; columns != null && i < columns.size(); i++) {
-            written.add(((Map) columns.get(i)).get("attr"));
+            written.add(columns.get(i).get("attr"));
         }
         operator.put("columns", written);
     }
 
-    private static void files(InsertIntoHadoopFsRelationCommand command, Map sink) {
-        sink.put("boundary", Integer.valueOf(0));
+    private static void files(InsertIntoHadoopFsRelationCommand command, Map<String, Object> sink) {
+        sink.put("boundary", 0);
         sink.put("path", command.outputPath().toString());
         sink.put("format", SourceList.format(command.fileFormat()));
         sink.put("mode", command.mode() == SaveMode.Append ? "append" : "overwrite");
-        sink.put("creates", Boolean.valueOf(command.mode() == SaveMode.ErrorIfExists || command.mode() == SaveMode.Ignore)); // if it writes at all
-        sink.put("dynamic", Boolean.valueOf(command.dynamicPartitionOverwrite())); // only partitions that are written are replaced
+        sink.put("creates", command.mode() == SaveMode.ErrorIfExists || command.mode() == SaveMode.Ignore); // if it writes at all
+        sink.put("dynamic", command.dynamicPartitionOverwrite()); // only partitions that are written are replaced
         sink.put("options", SourceList.options(command.options()));
-        List partition = new ArrayList();
-        List attributes = Scala.list(command.partitionColumns());
-        for (int i = 0; i < attributes.size(); i++) {
-            partition.add(((Attribute) attributes.get(i)).name());
+        List<String> partition = new ArrayList<>();
+        for (Attribute attribute : Scala.list(command.partitionColumns())) {
+            partition.add(attribute.name());
         }
         sink.put("partition_columns", partition);
         if (!command.staticPartitions().isEmpty()) {
             sink.put("static_partitions", Scala.map(command.staticPartitions()));
         }
         if (command.catalogTable().isDefined()) {
-            Tables.name((CatalogTable) command.catalogTable().get(), sink);
+            Tables.name(command.catalogTable().get(), sink);
         }
     }
 }

@@ -38,7 +38,7 @@ public final class SourceList implements LeafSources {
     private final Capture capture;
     private final Sources all;
     private final int first; // the number of the capture's source 0
-    private final Map others = new LinkedHashMap(); // what is equal to what, for relations that the capture does not know
+    private final Map<Object, Integer> others = new LinkedHashMap<>(); // what is equal to what, for relations that the capture does not know
 
     SourceList(Capture capture, Sources all) {
         this.capture = capture;
@@ -52,68 +52,67 @@ public final class SourceList implements LeafSources {
     }
 
     public Integer of(LogicalPlan leaf) {
-        if (leaf instanceof LogicalRelation && ((LogicalRelation) leaf).relation() instanceof HadoopFsRelation) {
-            return files((LogicalRelation) leaf, (HadoopFsRelation) ((LogicalRelation) leaf).relation());
+        if (leaf instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation hadoopFsRelation) {
+            return files(relation, hadoopFsRelation);
         }
         MemoryRelation rows = capture == null ? null : capture.inMemory(leaf);
         if (rows != null) {
-            Map described = rows.describe();
+            Map<String, Object> described = rows.describe();
             described.put("columns", columns(leaf.schema()));
-            if (leaf instanceof DataSourceV2ScanRelation) { // written in Python: what it reads only its code knows
-                TableText.nameUnknown(((DataSourceV2ScanRelation) leaf).relation().table(), described);
+            if (leaf instanceof DataSourceV2ScanRelation dataSourceV2ScanRelation) { // written in Python: what it reads only its code knows
+                TableText.nameUnknown(dataSourceV2ScanRelation.relation().table(), described);
             }
             return add(rows, described);
         }
-        if (leaf instanceof LogicalRelation) {
-            Map described = table((LogicalRelation) leaf);
-            Map keyed = capture == null ? null : capture.keyed(leaf);
+        if (leaf instanceof LogicalRelation relation) {
+            Map<String, Object> described = table(relation);
+            Map<String, Object> keyed = capture == null ? null : capture.keyed(leaf);
             if (keyed != null) {
                 described.putAll(keyed);
             }
-            return add(((LogicalRelation) leaf).relation(), described);
+            return add(relation.relation(), described);
         }
-        if (leaf instanceof HiveTableRelation) {
-            CatalogTable table = ((HiveTableRelation) leaf).tableMeta();
-            Map described = new LinkedHashMap();
+        if (leaf instanceof HiveTableRelation hiveTableRelation) {
+            CatalogTable table = hiveTableRelation.tableMeta();
+            Map<String, Object> described = new LinkedHashMap<>();
             Tables.hive(table, described);
             described.put("columns", columns(leaf.schema()));
             return add(table.identifier(), described);
         }
-        LogicalRelation files = leaf instanceof DataSourceV2ScanRelation ? readByTheFirstKind((DataSourceV2ScanRelation) leaf) : null;
+        LogicalRelation files = leaf instanceof DataSourceV2ScanRelation dataSourceV2ScanRelation ? readByTheFirstKind(dataSourceV2ScanRelation) : null;
         if (files != null) {
             return files(files, (HadoopFsRelation) files.relation());
         }
-        if (leaf instanceof DataSourceV2ScanRelation) {
-            Map described = TableText.scanned((DataSourceV2ScanRelation) leaf);
+        if (leaf instanceof DataSourceV2ScanRelation scan) {
+            Map<String, Object> described = TableText.scanned(scan);
             if (described == null) {
                 return null;
             }
-            DataSourceV2ScanRelation scan = (DataSourceV2ScanRelation) leaf;
             int number = capture != null && TableScans.is(scan.scan()) ? capture.sourceNumber(TableScans.key(scan)) : -1;
             if (number >= 0) {
                 return tableFiles(scan, number, described);
             }
             described.put("columns", columns(scan.relation().table().schema())); // the scan may have hidden columns, or aggregates
-            List key = new ArrayList(); // one table, as it was at two times, is two sources
+            List<Object> key = new ArrayList<>(); // one table, as it was at two times, is two sources
             key.add(described.get("name"));
             key.add(described.get("jdbc"));
             key.add(described.containsKey("paths") ? described.get("paths") : described.get("path"));
             key.add(described.get("version"));
             return add(key, described);
         }
-        if (leaf instanceof StreamingDataSourceV2ScanRelation) {
-            Map described = StreamText.read((StreamingDataSourceV2ScanRelation) leaf);
+        if (leaf instanceof StreamingDataSourceV2ScanRelation streamingDataSourceV2ScanRelation) {
+            Map<String, Object> described = StreamText.read(streamingDataSourceV2ScanRelation);
             if (described == null) {
                 return null;
             }
             described.put("columns", columns(leaf.schema()));
-            List key = new ArrayList();
+            List<Object> key = new ArrayList<>();
             key.add(described.get("kafka"));
             key.add(described.get("path"));
             return add(key, described);
         }
         if (leaf instanceof ResolvedTable) {
-            Map described = TableText.target(leaf);
+            Map<String, Object> described = TableText.target(leaf);
             return described == null ? null : add(described.get("name"), described);
         }
         return null;
@@ -135,45 +134,45 @@ public final class SourceList implements LeafSources {
     private Integer files(LogicalRelation leaf, HadoopFsRelation relation) {
         int number = capture == null ? -1 : capture.sourceNumber(relation);
         if (number < 0) {
-            List key = new ArrayList();
+            List<Object> key = new ArrayList<>();
             key.add(relation.location());
             key.add(relation.options());
-            Integer known = (Integer) others.get(key); // hundreds of branches may read it
+            Integer known = others.get(key); // hundreds of branches may read it
             return known != null ? known : add(key, describe(leaf, relation));
         }
         if (!all.has(number(number))) {
-            Map described = describe(leaf, relation);
-            SourceFiles files = (SourceFiles) capture.sources.get(number);
+            Map<String, Object> described = describe(leaf, relation);
+            SourceFiles files = capture.sources.get(number);
             described.put("files", listed(files, relation.partitionSchema()));
-            described.put("splits", new ArrayList());
+            described.put("splits", new ArrayList<>());
             all.put(number(number), described);
         }
-        return Integer.valueOf(number(number));
+        return number(number);
     }
 
     /** A table of which the data files are known that were read. */
-    private Integer tableFiles(DataSourceV2ScanRelation scan, int number, Map described) {
+    private Integer tableFiles(DataSourceV2ScanRelation scan, int number, Map<String, Object> described) {
         if (!all.has(number(number))) {
             described.put("columns", IcebergText.columns(scan));
-            described.put("files", listed((SourceFiles) capture.sources.get(number), new StructType()));
-            described.put("splits", new ArrayList());
+            described.put("files", listed(capture.sources.get(number), new StructType()));
+            described.put("splits", new ArrayList<>());
             all.put(number(number), described);
         }
-        return Integer.valueOf(number(number));
+        return number(number);
     }
 
-    private Integer add(Object key, Map described) {
-        Integer number = (Integer) others.get(key);
+    private Integer add(Object key, Map<String, Object> described) {
+        Integer number = others.get(key);
         if (number == null) {
-            number = Integer.valueOf(all.reserve(1));
+            number = all.reserve(1);
             others.put(key, number);
             all.put(number.intValue(), described);
         }
         return number;
     }
 
-    private Map describe(LogicalRelation leaf, HadoopFsRelation relation) {
-        Map result = new LinkedHashMap();
+    private Map<String, Object> describe(LogicalRelation leaf, HadoopFsRelation relation) {
+        Map<String, Object> result = new LinkedHashMap<>();
         String whole = wholeTable(leaf, relation);
         if (whole != null) {
             result.put("path", whole);
@@ -181,14 +180,14 @@ public final class SourceList implements LeafSources {
             RootPaths.put(Scala.list(relation.location().rootPaths()), result);
         }
         if (leaf.catalogTable().isDefined()) {
-            Tables.name((CatalogTable) leaf.catalogTable().get(), result);
+            Tables.name(leaf.catalogTable().get(), result);
         }
         result.put("format", TableText.format(relation, format(relation.fileFormat())));
         Object version = TableText.version(relation);
         if (version != null) {
             result.put("version", String.valueOf(version));
         }
-        Map options = options(relation.options());
+        Map<String, Object> options = options(relation.options());
         RecordFormat known = RecordFormats.of(relation.fileFormat());
         if (capture != null && known != null) {
             known.addSession(options, capture);
@@ -197,10 +196,10 @@ public final class SourceList implements LeafSources {
         result.put("options", options);
         boolean isOfChanges = DeltaTables.isOfChanges(relation.location());
         result.put("columns", columns(isOfChanges ? DeltaTables.ofTable(relation.schema()) : relation.schema()));
-        List partition = new ArrayList();
+        List<String> partition = new ArrayList<>();
         StructField[] fields = (isOfChanges ? DeltaTables.ofTable(relation.partitionSchema()) : relation.partitionSchema()).fields();
-        for (int i = 0; i < fields.length; i++) {
-            partition.add(fields[i].name());
+        for (StructField field : fields) {
+            partition.add(field.name());
         }
         result.put("partition_columns", partition);
         return result;
@@ -211,21 +210,21 @@ public final class SourceList implements LeafSources {
         if (!leaf.catalogTable().isDefined() || relation.partitionSchema().isEmpty() || TableText.format(relation, "").equals("delta")) {
             return null;
         }
-        Object location = Scala.orNull(((CatalogTable) leaf.catalogTable().get()).storage().locationUri());
+        Object location = Scala.orNull(leaf.catalogTable().get().storage().locationUri());
         return location == null ? null : new Path((URI) location).toString();
     }
 
     /** What a relation of Spark's first interface reads: by its connector, its place or its name in the catalog; else by a name of its own. */
-    static Map table(LogicalRelation leaf) {
-        Map connected = Connectors.read(leaf.relation());
-        Map result = connected == null ? DeltaTables.changeFeed(leaf.relation()) : connected;
+    static Map<String, Object> table(LogicalRelation leaf) {
+        Map<String, Object> connected = Connectors.read(leaf.relation());
+        Map<String, Object> result = connected == null ? DeltaTables.changeFeed(leaf.relation()) : connected;
         if (result != null) {
             result.put("columns", columns(connected == null ? DeltaTables.ofTable(leaf.schema()) : leaf.schema()));
             return result;
         }
-        result = new LinkedHashMap();
+        result = new LinkedHashMap<>();
         if (leaf.catalogTable().isDefined()) {
-            Tables.name((CatalogTable) leaf.catalogTable().get(), result);
+            Tables.name(leaf.catalogTable().get(), result);
         } else {
             UnknownSources.name(leaf.relation(), null, result);
         }
@@ -233,25 +232,23 @@ public final class SourceList implements LeafSources {
         return result;
     }
 
-    private static List listed(SourceFiles files, StructType partition) {
-        List result = new ArrayList();
-        List entries = files.entries();
-        for (int i = 0; i < entries.size(); i++) {
-            SourceFiles.Entry entry = (SourceFiles.Entry) entries.get(i);
-            Map file = new LinkedHashMap();
-            file.put("ordinal", Integer.valueOf(entry.ordinal));
-            file.put("ordinals", Integer.valueOf(entry.ordinals));
+    private static List<Map<String, Object>> listed(SourceFiles files, StructType partition) {
+        List<Map<String, Object>> result = new ArrayList<>();
+        for (SourceFiles.Entry entry : files.entries()) {
+            Map<String, Object> file = new LinkedHashMap<>();
+            file.put("ordinal", entry.ordinal);
+            file.put("ordinals", entry.ordinals);
             file.put("path", entry.path);
-            file.put("length", Long.valueOf(entry.length));
-            file.put("modified", Long.valueOf(entry.modified));
+            file.put("length", entry.length);
+            file.put("modified", entry.modified);
             file.put("partition", values(entry.partition, partition));
             result.add(file);
         }
         return result;
     }
 
-    private static Map values(InternalRow row, StructType schema) {
-        Map result = new LinkedHashMap();
+    private static Map<String, Object> values(InternalRow row, StructType schema) {
+        Map<String, Object> result = new LinkedHashMap<>();
         for (int i = 0; i < schema.length(); i++) {
             StructField field = schema.apply(i);
             Object value = row.isNullAt(i) ? null : row.get(i, field.dataType());
@@ -261,28 +258,26 @@ public final class SourceList implements LeafSources {
     }
 
     static String format(FileFormat format) {
-        return format instanceof DataSourceRegister ? ((DataSourceRegister) format).shortName() : format.toString().toLowerCase(Locale.ROOT);
+        return format instanceof DataSourceRegister dataSourceRegister ? dataSourceRegister.shortName() : format.toString().toLowerCase(Locale.ROOT);
     }
 
-    static Map options(scala.collection.immutable.Map options) {
-        Map result = new LinkedHashMap();
-        Iterator entries = Scala.map(options).entrySet().iterator();
-        while (entries.hasNext()) {
-            Map.Entry entry = (Map.Entry) entries.next();
+    static Map<String, Object> options(scala.collection.immutable.Map<String, String> options) {
+        Map<String, Object> result = new LinkedHashMap<>();
+        for (Map.Entry<String, String> entry : Scala.map(options).entrySet()) {
             result.put(String.valueOf(entry.getKey()).toLowerCase(Locale.ROOT), String.valueOf(entry.getValue()));
         }
         return result;
     }
 
-    static List columns(StructType schema) {
-        List result = new ArrayList();
+    static List<Map<String, Object>> columns(StructType schema) {
+        List<Map<String, Object>> result = new ArrayList<>();
         StructField[] fields = schema.fields();
-        for (int i = 0; i < fields.length; i++) {
-            Map column = new LinkedHashMap();
-            column.put("name", fields[i].name());
-            column.put("type", fields[i].dataType().catalogString());
-            if (fields[i].metadata().contains("EXISTS_DEFAULT")) {
-                column.put("default", Boolean.TRUE);
+        for (StructField field : fields) {
+            Map<String, Object> column = new LinkedHashMap<>();
+            column.put("name", field.name());
+            column.put("type", field.dataType().catalogString());
+            if (field.metadata().contains("EXISTS_DEFAULT")) {
+                column.put("default", true);
             }
             result.add(column);
         }

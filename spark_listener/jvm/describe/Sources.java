@@ -11,8 +11,8 @@ import java.util.TreeMap;
 final class Sources {
     private static final Object NONE = new Object();
 
-    private final Map byNumber = new TreeMap();
-    private final Map lists = new IdentityHashMap(); // Capture, or NONE -> SourceList
+    private final Map<Integer, Map<String, Object>> byNumber = new TreeMap<>();
+    private final Map<Object, SourceList> lists = new IdentityHashMap<>(); // Capture, or NONE -> SourceList
     private int next;
 
     Sources(Capture query) {
@@ -22,7 +22,7 @@ final class Sources {
     /** The sources of a capture, in the same place whenever it is asked for; null: of plans that have none. */
     SourceList of(Capture capture) {
         Object key = capture == null ? NONE : capture;
-        SourceList known = (SourceList) lists.get(key);
+        SourceList known = lists.get(key);
         if (known == null) {
             known = new SourceList(capture, this);
             lists.put(key, known);
@@ -30,8 +30,8 @@ final class Sources {
         return known;
     }
 
-    List list() {
-        return new ArrayList(byNumber.values());
+    List<Map<String, Object>> list() {
+        return new ArrayList<>(byNumber.values());
     }
 
     /** The first of some numbers that nothing else has. */
@@ -41,11 +41,11 @@ final class Sources {
     }
 
     boolean has(int number) {
-        return byNumber.containsKey(Integer.valueOf(number));
+        return byNumber.containsKey(number);
     }
 
-    void put(int number, Map described) {
-        described.put("source", Integer.valueOf(number));
-        byNumber.put(Integer.valueOf(number), described);
+    void put(int number, Map<String, Object> described) {
+        described.put("source", number);
+        byNumber.put(number, described);
     }
 }

@@ -2,6 +2,7 @@ package headwater.describe;
 
 import headwater.shim.Accessors;
 import headwater.shim.Scala;
+import headwater.shim.Untyped;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -19,7 +20,7 @@ public final class StreamText {
     private StreamText() {}
 
     /** Where a stream writes to, by the table that Spark has for that and by what the program told it; null: what has no place known here. */
-    public static Map sink(Object table, Object options) {
+    public static Map<String, Object> sink(Object table, Object options) {
         try {
             return named(table, options);
         } catch (Throwable none) { // sinks of Spark's older interface are tables, too, and refuse to say anything
@@ -27,21 +28,21 @@ public final class StreamText {
         }
     }
 
-    private static Map named(Object table, Object options) {
-        Map settings = options instanceof scala.collection.immutable.Map ? SourceList.options((scala.collection.immutable.Map) options) : new LinkedHashMap();
-        return table instanceof Table ? described((Table) table, settings, ((Table) table).name()) : null;
+    private static Map<String, Object> named(Object table, Object options) {
+        Map<String, Object> settings = options instanceof scala.collection.immutable.Map<?, ?> ? SourceList.options(Untyped.value(options)) : new LinkedHashMap<>();
+        return table instanceof Table ownTable ? described(ownTable, settings, ownTable.name()) : null;
     }
 
     /** The table of the session's catalog whose files a stream writes, by the plan that the stream was started with; null: it writes none. */
-    public static Map table(Object plan) {
+    public static Map<String, Object> table(Object plan) {
         Object found = Accessors.get(plan, "catalogTable");
-        Object table = found instanceof Option ? Scala.orNull((Option) found) : null;
-        if (!(table instanceof CatalogTable)) {
+        Object table = found instanceof Option<?> option ? Scala.orNull(option) : null;
+        if (!(table instanceof CatalogTable catalogTable)) {
             return null;
         }
-        Map result = new LinkedHashMap();
-        Tables.name((CatalogTable) table, result);
-        Object provider = Scala.orNull(((CatalogTable) table).provider());
+        Map<String, Object> result = new LinkedHashMap<>();
+        Tables.name(catalogTable, result);
+        Object provider = Scala.orNull(catalogTable.provider());
         if (provider != null) {
             result.put("format", ((String) provider).toLowerCase(Locale.ROOT));
         }
@@ -49,24 +50,24 @@ public final class StreamText {
     }
 
     /** What a leaf of a batch's plan reads; null as above. */
-    static Map read(StreamingDataSourceV2ScanRelation leaf) {
+    static Map<String, Object> read(StreamingDataSourceV2ScanRelation leaf) {
         Object relation = leaf.relation();
         Object table = Accessors.get(relation, "table");
         Object options = Accessors.get(relation, "options");
-        if (!(table instanceof Table) || !(options instanceof Map)) {
+        if (!(table instanceof Table ownTable) || !(options instanceof Map<?, ?> entries)) {
             return null;
         }
         Object catalog = Scala.orNull(leaf.catalog());
         Object identifier = Scala.orNull(leaf.identifier());
         boolean isNamed = catalog != null && identifier != null;
-        return described((Table) table, (Map) options, isNamed ? TableText.name((CatalogPlugin) catalog, (Identifier) identifier) : ((Table) table).name());
+        return described(ownTable, Untyped.map(entries), isNamed ? TableText.name((CatalogPlugin) catalog, (Identifier) identifier) : ownTable.name());
     }
 
-    private static Map described(Table table, Map options, String name) {
+    private static Map<String, Object> described(Table table, Map<String, Object> options, String name) {
         if (table.getClass().getName().equals(KAFKA)) {
             return Connectors.kafka(options.get("kafka.bootstrap.servers"), options);
         }
-        Map known = TableText.table(table, name);
+        Map<String, Object> known = TableText.table(table, name);
         return known != null && known.containsKey("path") ? known : null;
     }
 }

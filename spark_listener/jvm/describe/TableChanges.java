@@ -2,6 +2,7 @@ package headwater.describe;
 
 import headwater.shim.Accessors;
 import headwater.shim.Scala;
+import headwater.shim.Untyped;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -14,6 +15,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.catalyst.plans.logical.AlterTableCommand;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.StructField;
 
 /**
  * Commands that make, change or drop a table and write no rows, or load whole files into it. What they did stands in the sink's `change`: CREATE, ALTER, TRUNCATE, RENAME or
@@ -30,7 +32,7 @@ public final class TableChanges {
     private TableChanges() {}
 
     /** The table that a command is about; null for commands that are about none. */
-    public static Map describe(LogicalPlan command) {
+    public static Map<String, Object> describe(LogicalPlan command) {
         String name = command.getClass().getName();
         forgetView(command, name);
         if (Boolean.TRUE.equals(Accessors.get(command, "isView"))) {
@@ -43,14 +45,14 @@ public final class TableChanges {
             return filled((CatalogTable) Accessors.get(command, "tableDesc"));
         }
         if (name.startsWith(DELTA)) {
-            Map table = DeltaTables.changed(command);
+            Map<String, Object> table = DeltaTables.changed(command);
             return table == null ? null : change(table, DeltaTables.change(command));
         }
         return name.startsWith(LOGICAL) ? ofCatalog(command, name.substring(LOGICAL.length())) : null;
     }
 
     /** Commands on tables of Spark's own catalog. */
-    private static Map ofSession(LogicalPlan command, String name) {
+    private static Map<String, Object> ofSession(LogicalPlan command, String name) {
         if (name.equals("CreateTableCommand") || name.equals("CreateDataSourceTableCommand")) {
             return created((CatalogTable) Accessors.get(command, "table"), isLenient(command));
         }
@@ -62,10 +64,10 @@ public final class TableChanges {
         }
         if (name.equals("DropTableCommand")) {
             TableIdentifier gone = identifier(command, "tableName");
-            return gone == null ? null : dropped(Tables.described(gone, null), command, (String) Scala.orNull(gone.database()), gone.table());
+            return gone == null ? null : dropped(Tables.described(gone, null), command, Scala.orNull(gone.database()), gone.table());
         }
         if (name.equals("TruncateTableCommand")) { // of a partition: the table is not empty
-            boolean whole = Scala.orNull((scala.Option) Accessors.get(command, "partitionSpec")) == null;
+            boolean whole = Scala.orNull((scala.Option<?>) Accessors.get(command, "partitionSpec")) == null;
             return change(Tables.lookup(identifier(command, "tableName")), whole ? "TRUNCATE" : "ALTER");
         }
         if (name.equals("AlterTableRenameCommand")) {
@@ -77,11 +79,11 @@ public final class TableChanges {
         if (name.startsWith("AlterTable") || name.equals("RepairTableCommand")) {
             TableIdentifier named = identifier(command, "tableName");
             TableIdentifier table = named == null ? identifier(command, "table") : named;
-            Map result = change(Tables.lookup(table), "ALTER");
+            Map<String, Object> result = change(Tables.lookup(table), "ALTER");
             CatalogTable found = name.endsWith("ColumnsCommand") || name.endsWith("ColumnCommand") ? Tables.found(table) : null;
             if (found != null) {
                 Object added = Accessors.get(command, "colsToAdd");
-                List fields = added instanceof scala.collection.Iterable ? Scala.list((scala.collection.Iterable) added) : new ArrayList();
+                List<StructField> fields = added instanceof scala.collection.Iterable<?> ? Scala.list(Untyped.<scala.collection.Iterable<StructField>>value(added)) : new ArrayList<>();
                 result.put("columns", ColumnChanges.kept(found.schema(), ColumnChanges.names(fields)));
             }
             return result;
@@ -90,10 +92,10 @@ public final class TableChanges {
     }
 
     /** Commands on tables of another catalog. */
-    private static Map ofCatalog(LogicalPlan command, String name) {
-        if (command instanceof AlterTableCommand) {
-            Map result = change(first(command), "ALTER");
-            ColumnChanges.state((AlterTableCommand) command, result);
+    private static Map<String, Object> ofCatalog(LogicalPlan command, String name) {
+        if (command instanceof AlterTableCommand alterTableCommand) {
+            Map<String, Object> result = change(first(command), "ALTER");
+            ColumnChanges.state(alterTableCommand, result);
             return result;
         }
         if (name.equals("CreateTable") || name.equals("ReplaceTable")) {
@@ -103,7 +105,7 @@ public final class TableChanges {
             return change(first(command), "TRUNCATE");
         }
         if (name.equals("RenameTable")) {
-            Map result = change(first(command), "RENAME");
+            Map<String, Object> result = change(first(command), "RENAME");
             if (result != null && result.containsKey("table")) {
                 result.put("previous_table", result.get("table"));
             }
@@ -114,7 +116,7 @@ public final class TableChanges {
         }
         ResolvedIdentifier gone = (ResolvedIdentifier) Scala.list(command.children()).get(0);
         String[] namespace = gone.identifier().namespace();
-        Map result = new LinkedHashMap();
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("table", TableText.name(gone.catalog(), gone.identifier()));
         if (((String) result.get("table")).startsWith("spark_catalog.")) {
             result.put("catalog", Tables.catalog());
@@ -122,19 +124,19 @@ public final class TableChanges {
         return dropped(result, command, namespace.length == 1 ? namespace[0] : null, gone.identifier().name());
     }
 
-    private static Map first(LogicalPlan command) {
-        return Scala.list(command.children()).isEmpty() ? null : TableText.target((LogicalPlan) Scala.list(command.children()).get(0));
+    private static Map<String, Object> first(LogicalPlan command) {
+        return Scala.list(command.children()).isEmpty() ? null : TableText.target(Scala.list(command.children()).get(0));
     }
 
     /** Of CREATE IF NOT EXISTS, the catalog's word and the table's age tell whether it was there before. Metastores know seconds. */
-    private static Map created(CatalogTable given, boolean isLenient) {
+    private static Map<String, Object> created(CatalogTable given, boolean isLenient) {
         if (given == null) {
             return null;
         }
         CatalogTable found = Tables.found(given.identifier());
-        Map result = Tables.described(given.identifier(), found);
+        Map<String, Object> result = Tables.described(given.identifier(), found);
         boolean isOld = found != null && found.createTime() / 1000L < given.createTime() / 1000L;
-        CatalogEvents.ask(result, "CREATE", (String) Scala.orNull(given.identifier().database()), given.identifier().table(), isLenient && !isOld);
+        CatalogEvents.ask(result, "CREATE", Scala.orNull(given.identifier().database()), given.identifier().table(), isLenient && !isOld);
         return change(result, isLenient ? null : "CREATE");
     }
 
@@ -142,16 +144,16 @@ public final class TableChanges {
      * CREATE TABLE AS SELECT and `saveAsTable`, which run the query that fills the table as one of its own. Whether the table is new, or stands in the
      * place of one that the command dropped, the catalog's word tells; it may also have been there, and got more rows.
      */
-    private static Map filled(CatalogTable given) {
+    private static Map<String, Object> filled(CatalogTable given) {
         if (given == null) {
             return null;
         }
         TableIdentifier named = given.identifier();
-        String database = named.database().isDefined() ? (String) named.database().get() : CatalogEvents.madeIn(named.table());
+        String database = named.database().isDefined() ? named.database().get() : CatalogEvents.madeIn(named.table());
         TableIdentifier full = new TableIdentifier(named.table(), database == null ? named.database() : Scala.some(database), Scala.some("spark_catalog"));
-        Map result = change(Tables.described(full, Tables.found(full)), null);
+        Map<String, Object> result = change(Tables.described(full, Tables.found(full)), null);
         CatalogEvents.ask(result, "CREATE", database, named.table(), true);
-        result.put("frames", Boolean.TRUE);
+        result.put("frames", true);
         return result;
     }
 
@@ -166,42 +168,42 @@ public final class TableChanges {
 
     private static void forget(String change, TableIdentifier view) {
         if (view != null && view.database().isDefined()) {
-            CatalogEvents.forget(change, (String) view.database().get(), view.table());
+            CatalogEvents.forget(change, view.database().get(), view.table());
         }
     }
 
     /** CREATE TABLE LIKE, whose table may be one of the database that was current then. */
-    private static Map alike(TableIdentifier given, boolean isLenient) {
-        String database = given == null ? null : given.database().isDefined() ? (String) given.database().get() : CatalogEvents.madeIn(given.table());
+    private static Map<String, Object> alike(TableIdentifier given, boolean isLenient) {
+        String database = given == null ? null : given.database().isDefined() ? given.database().get() : CatalogEvents.madeIn(given.table());
         if (database == null) {
             return null;
         }
-        Map result = Tables.lookup(new TableIdentifier(given.table(), Scala.some(database), Scala.some("spark_catalog")));
+        Map<String, Object> result = Tables.lookup(new TableIdentifier(given.table(), Scala.some(database), Scala.some("spark_catalog")));
         CatalogEvents.ask(result, "CREATE", database, given.table(), isLenient);
         return change(result, isLenient ? null : "CREATE");
     }
 
     /** Of DROP IF EXISTS, the catalog's word tells whether there was a table. */
-    private static Map dropped(Map table, LogicalPlan command, String database, String name) {
+    private static Map<String, Object> dropped(Map<String, Object> table, LogicalPlan command, String database, String name) {
         boolean isLenient = Boolean.TRUE.equals(Accessors.get(command, "ifExists"));
         CatalogEvents.ask(table, "DROP", database, name, isLenient);
         return change(table, isLenient ? null : "DROP");
     }
 
     /** A managed table's folder is called after the table, and goes with its name. */
-    private static Map renamed(TableIdentifier old, TableIdentifier given) {
+    private static Map<String, Object> renamed(TableIdentifier old, TableIdentifier given) {
         if (old == null || given == null) {
             return null;
         }
         TableIdentifier made = given.database().isDefined() ? given : new TableIdentifier(given.table(), old.database(), old.catalog());
         CatalogTable found = Tables.found(made);
-        Map result = change(Tables.described(made, found), "RENAME");
+        Map<String, Object> result = change(Tables.described(made, found), "RENAME");
         result.put("previous_table", old.unquotedString());
         if (found != null && found.tableType().equals(CatalogTableType.MANAGED()) && result.get("path") != null) {
             Path path = new Path((String) result.get("path"));
             if (path.getName().equalsIgnoreCase(made.table())) {
                 result.put("previous_path", new Path(path.getParent(), old.table()).toString());
-                result.put("columns", ColumnChanges.kept(found.schema(), new HashSet()));
+                result.put("columns", ColumnChanges.kept(found.schema(), new HashSet<>()));
             }
         }
         return result;
@@ -213,14 +215,14 @@ public final class TableChanges {
 
     private static TableIdentifier identifier(LogicalPlan command, String member) {
         Object value = Accessors.get(command, member);
-        return value instanceof TableIdentifier ? (TableIdentifier) value : null;
+        return value instanceof TableIdentifier tableIdentifier ? tableIdentifier : null;
     }
 
-    private static Map change(Map table, String change) {
+    private static Map<String, Object> change(Map<String, Object> table, String change) {
         if (table == null) {
             return null;
         }
-        table.put("only_change", Boolean.TRUE);
+        table.put("only_change", true);
         if (change != null) {
             table.put("change", change);
         }

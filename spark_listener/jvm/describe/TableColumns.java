@@ -1,6 +1,7 @@
 package headwater.describe;
 
 import headwater.rewrite.scans.keyed.ShortQuestion;
+import headwater.shim.Untyped;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSetMetaData;
@@ -25,8 +26,8 @@ public final class TableColumns {
     private static final int MOST_READS = 64; // whose options are kept
     private static final int MOST_TABLES = 64; // of one question
     private static final int MOST_COLUMNS = 2000; // of a table
-    private static final Map READS = new LinkedHashMap(16, 0.75f, true) { // List of the texts of a read -> JDBCOptions
-        protected boolean removeEldestEntry(Map.Entry eldest) {
+    private static final Map<List<Object>, JDBCOptions> READS = new LinkedHashMap<>(16, 0.75f, true) { // List of the texts of a read -> JDBCOptions
+        protected boolean removeEldestEntry(Map.Entry<List<Object>, JDBCOptions> eldest) {
             return size() > MOST_READS;
         }
     };
@@ -34,7 +35,7 @@ public final class TableColumns {
     private TableColumns() {}
 
     /** Keep the options of a read, which are needed where its columns are asked for. */
-    static void keep(JDBCOptions options, Map about) {
+    static void keep(JDBCOptions options, Map<?, Object> about) {
         if (about.get("query") == null && about.get("prepare") == null && isName(String.valueOf(about.get("dbtable")))) {
             return;
         }
@@ -44,41 +45,37 @@ public final class TableColumns {
     }
 
     /** The columns of tables that a read names in its text, a list by table; a table that does not answer is left out. Waits for `milliseconds` at most. Never throws. */
-    public static Map of(String url, String dbtable, String query, String prepare, final List tables, int milliseconds) {
+    public static Map<?, Object> of(String url, String dbtable, String query, String prepare, final List<String> tables, int milliseconds) {
         final JDBCOptions options;
         synchronized (READS) {
-            options = (JDBCOptions) READS.get(key(url, dbtable, query, prepare));
+            options = READS.get(key(url, dbtable, query, prepare));
         }
         if (options == null || tables.isEmpty() || tables.size() > MOST_TABLES) {
-            return new HashMap();
+            return new HashMap<>();
         }
         final AtomicBoolean isOver = new AtomicBoolean(); // no interrupt: an embedded database may close its files at one
-        Callable question = new Callable() {
-            public Object call() throws Exception {
-                return answer(options, tables, isOver);
-            }
-        };
+        Callable<Object> question = () -> answer(options, tables, isOver);
         Object found = ShortQuestion.answer(options.url(), Thread.currentThread().getContextClassLoader(), question, milliseconds);
         isOver.set(true);
-        return found instanceof Map ? (Map) found : new HashMap();
+        return found instanceof Map<?, ?> ? Untyped.value(found) : new HashMap<>();
     }
 
     private static boolean isName(String table) {
         return table.matches("[\\w$.]+");
     }
 
-    private static List key(Object url, Object dbtable, Object query, Object prepare) {
-        return Arrays.asList(new Object[] {url, dbtable, query, prepare});
+    private static List<Object> key(Object url, Object dbtable, Object query, Object prepare) {
+        return Arrays.asList(url, dbtable, query, prepare);
     }
 
-    private static Map answer(JDBCOptions options, List tables, AtomicBoolean isOver) throws Exception {
+    private static Map<Object, List<String>> answer(JDBCOptions options, List<String> tables, AtomicBoolean isOver) throws Exception {
         JdbcDialect dialect = JdbcDialects.get(options.url());
-        Connection connection = (Connection) dialect.createConnectionFactory(options).apply(Integer.valueOf(-1));
+        Connection connection = dialect.createConnectionFactory(options).apply(-1);
         try {
             readOnly(connection);
-            Map found = new LinkedHashMap();
+            Map<Object, List<String>> found = new LinkedHashMap<>();
             for (int i = 0; i < tables.size() && !isOver.get(); i++) {
-                List columns = columns(connection, dialect.getSchemaQuery((String) tables.get(i)));
+                List<String> columns = columns(connection, dialect.getSchemaQuery(tables.get(i)));
                 if (columns != null) {
                     found.put(tables.get(i), columns);
                 }
@@ -98,7 +95,7 @@ public final class TableColumns {
     }
 
     /** Null: the table does not say. */
-    private static List columns(Connection connection, String question) {
+    private static List<String> columns(Connection connection, String question) {
         try {
             PreparedStatement statement = connection.prepareStatement(question);
             try {
@@ -113,11 +110,11 @@ public final class TableColumns {
         }
     }
 
-    private static List names(ResultSetMetaData known) throws SQLException {
+    private static List<String> names(ResultSetMetaData known) throws SQLException {
         if (known.getColumnCount() > MOST_COLUMNS) {
             return null;
         }
-        List names = new ArrayList();
+        List<String> names = new ArrayList<>();
         for (int i = 1; i <= known.getColumnCount(); i++) {
             names.add(known.getColumnLabel(i));
         }

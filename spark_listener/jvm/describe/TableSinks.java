@@ -4,6 +4,7 @@ import headwater.rewrite.delta.TableCommit;
 import headwater.rewrite.delta.TableWrite;
 import headwater.shim.Accessors;
 import headwater.shim.Scala;
+import headwater.shim.Untyped;
 import headwater.text.OperatorText;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -35,35 +36,32 @@ final class TableSinks {
 
     private TableSinks() {}
 
-    static Map describe(LogicalPlan command) {
-        if (command instanceof TableWrite) {
-            return written((TableWrite) command);
+    static Map<String, Object> describe(LogicalPlan command) {
+        if (command instanceof TableWrite tableWrite) {
+            return written(tableWrite);
         }
-        if (command instanceof RowLevelWrite) {
-            Map sink = sink(((RowLevelWrite) command).originalTable(), "change");
+        if (command instanceof RowLevelWrite rowLevelWrite) {
+            Map<String, Object> sink = sink(rowLevelWrite.originalTable(), "change");
             return with(sink, byName(sink, ((V2WriteCommand) command).query()));
         }
-        if (command instanceof V2WriteCommand) {
-            V2WriteCommand write = (V2WriteCommand) command;
+        if (command instanceof V2WriteCommand write) {
             return with(sink((LogicalPlan) write.table(), mode(write)), byPlace((LogicalPlan) write.table(), write.query()));
         }
-        if (command instanceof V2CreateTableAsSelectPlan) {
-            V2CreateTableAsSelectPlan create = (V2CreateTableAsSelectPlan) command;
-            Map sink = sink(create.name(), command.nodeName().startsWith("Replace") ? "overwrite" : "append");
+        if (command instanceof V2CreateTableAsSelectPlan create) {
+            Map<String, Object> sink = sink(create.name(), command.nodeName().startsWith("Replace") ? "overwrite" : "append");
             if (sink != null) {
-                sink.put("creates", Boolean.valueOf(command.nodeName().startsWith("Create")));
+                sink.put("creates", command.nodeName().startsWith("Create"));
             }
             return with(sink, byPlace(create.query(), create.query()));
         }
-        if (command instanceof SaveIntoDataSourceCommand) {
-            return saved((SaveIntoDataSourceCommand) command);
+        if (command instanceof SaveIntoDataSourceCommand saveIntoDataSourceCommand) {
+            return saved(saveIntoDataSourceCommand);
         }
-        if (command instanceof InsertIntoDataSourceCommand) {
-            InsertIntoDataSourceCommand insert = (InsertIntoDataSourceCommand) command;
+        if (command instanceof InsertIntoDataSourceCommand insert) {
             if (insert.logicalRelation().relation() instanceof JDBCRelation) {
                 return null; // it runs a SaveIntoDataSourceCommand, which is told
             }
-            Map sink = SourceList.table(insert.logicalRelation());
+            Map<String, Object> sink = SourceList.table(insert.logicalRelation());
             sink.put("mode", insert.overwrite() ? "overwrite" : "append");
             return with(sink, byPlace(insert.logicalRelation(), insert.query()));
         }
@@ -75,16 +73,16 @@ final class TableSinks {
     }
 
     /** What Delta wrote by a query of its own: what is known of the command, and of the table as its commit left it. */
-    private static Map written(TableWrite write) {
-        Map known = write.command == null ? null : describe(write.command);
-        Map sink = known == null ? new LinkedHashMap() : known;
-        sink.put("boundary", Integer.valueOf(0));
+    private static Map<String, Object> written(TableWrite write) {
+        Map<String, Object> known = write.command == null ? null : describe(write.command);
+        Map<String, Object> sink = known == null ? new LinkedHashMap<>() : known;
+        sink.put("boundary", 0);
         sink.put("path", write.commit.path());
         sink.put("format", "delta");
         if (!sink.containsKey("mode")) {
             sink.put("mode", "change");
         }
-        Map options = new LinkedHashMap();
+        Map<String, Object> options = new LinkedHashMap<>();
         TableCommit.addNames(options, write.commit.mapping(), write.commit.schema());
         sink.put("options", options);
         sink.put("partition_columns", write.commit.partitionColumns());
@@ -97,35 +95,35 @@ final class TableSinks {
             sink.put("merge", merge);
         }
         Object table = write.commit.catalogTable();
-        if (table instanceof CatalogTable && !sink.containsKey("table")) {
-            Tables.name((CatalogTable) table, sink);
+        if (table instanceof CatalogTable catalogTable && !sink.containsKey("table")) {
+            Tables.name(catalogTable, sink);
         }
         return with(sink, without(byPlace(write.child(), write.child()), write.commit.hidden()));
     }
 
-    private static List without(List columns, Collection names) {
-        List result = new ArrayList();
-        for (int i = 0; i < columns.size(); i++) {
-            if (!names.contains(((Map) columns.get(i)).get("name"))) {
-                result.add(columns.get(i));
+    private static List<Map<String, Object>> without(List<Map<String, Object>> columns, Collection<Object> names) {
+        List<Map<String, Object>> result = new ArrayList<>();
+        for (Map<String, Object> column : columns) {
+            if (!names.contains(column.get("name"))) {
+                result.add(column);
             }
         }
         return result;
     }
 
-    private static Map saved(SaveIntoDataSourceCommand command) {
-        Map options = SourceList.options(command.options());
-        Map connected = Connectors.saved(command.dataSource(), options);
+    private static Map<String, Object> saved(SaveIntoDataSourceCommand command) {
+        Map<String, Object> options = SourceList.options(command.options());
+        Map<String, Object> connected = Connectors.saved(command.dataSource(), options);
         if (connected != null) {
             connected.put("mode", command.mode() == SaveMode.Overwrite ? "overwrite" : "append");
-            connected.put("creates", Boolean.valueOf(command.mode() == SaveMode.ErrorIfExists));
+            connected.put("creates", command.mode() == SaveMode.ErrorIfExists);
             return with(connected, byPlace(command.query(), command.query()));
         }
-        String format = command.dataSource() instanceof DataSourceRegister ? ((DataSourceRegister) command.dataSource()).shortName() : null;
+        String format = command.dataSource() instanceof DataSourceRegister dataSourceRegister ? dataSourceRegister.shortName() : null;
         if ("console".equals(format)) {
             return null;
         }
-        Map sink = new LinkedHashMap();
+        Map<String, Object> sink = new LinkedHashMap<>();
         if (!options.containsKey("path")) {
             UnknownSources.name(command, format, sink);
         } else {
@@ -135,7 +133,7 @@ final class TableSinks {
             }
         }
         sink.put("mode", command.mode() == SaveMode.Overwrite ? "overwrite" : "append");
-        sink.put("creates", Boolean.valueOf(command.mode() == SaveMode.ErrorIfExists));
+        sink.put("creates", command.mode() == SaveMode.ErrorIfExists);
         return with(sink, byPlace(command.query(), command.query()));
     }
 
@@ -146,7 +144,7 @@ final class TableSinks {
             if (given.toUri().getScheme() != null) {
                 return path;
             }
-            SparkSession session = (SparkSession) SparkSession.getDefaultSession().get();
+            SparkSession session = SparkSession.getDefaultSession().get();
             return FileSystem.get(session.sparkContext().hadoopConfiguration()).makeQualified(given).toString();
         } catch (Throwable unknown) { // the session has ended, or the path is none
             return path;
@@ -154,22 +152,22 @@ final class TableSinks {
     }
 
     private static String mode(V2WriteCommand command) {
-        if (command instanceof OverwriteByExpression) {
-            boolean isAll = Literal.TrueLiteral().equals(((OverwriteByExpression) command).deleteExpr());
+        if (command instanceof OverwriteByExpression overwriteByExpression) {
+            boolean isAll = Literal.TrueLiteral().equals(overwriteByExpression.deleteExpr());
             return isAll ? "overwrite" : "change";
         }
         return command instanceof AppendData ? "append" : command instanceof OverwritePartitionsDynamic ? "overwrite" : "change";
     }
 
-    private static Map sink(Object target, String mode) {
-        Map sink = target instanceof LogicalPlan ? TableText.target((LogicalPlan) target) : null;
+    private static Map<String, Object> sink(Object target, String mode) {
+        Map<String, Object> sink = target instanceof LogicalPlan logicalPlan ? TableText.target(logicalPlan) : null;
         if (sink != null) {
             sink.put("mode", mode);
         }
         return sink;
     }
 
-    private static Map with(Map sink, List columns) {
+    private static Map<String, Object> with(Map<String, Object> sink, List<Map<String, Object>> columns) {
         if (sink != null) {
             sink.put("columns", columns);
         }
@@ -177,14 +175,14 @@ final class TableSinks {
     }
 
     /** The columns of a write, which are in the table's order. */
-    private static List byPlace(LogicalPlan table, LogicalPlan query) {
-        List result = new ArrayList();
-        List names = Scala.list(table.output());
-        List written = Scala.list(query.output());
+    private static List<Map<String, Object>> byPlace(LogicalPlan table, LogicalPlan query) {
+        List<Map<String, Object>> result = new ArrayList<>();
+        List<Attribute> names = Scala.list(table.output());
+        List<Attribute> written = Scala.list(query.output());
         for (int i = 0; i < written.size(); i++) {
-            Map column = OperatorText.named((Attribute) written.get(i));
+            Map<String, Object> column = OperatorText.named(written.get(i));
             if (names.size() == written.size()) {
-                column.put("name", ((Attribute) names.get(i)).name());
+                column.put("name", names.get(i).name());
             }
             result.add(column);
         }
@@ -192,16 +190,14 @@ final class TableSinks {
     }
 
     /** The table's columns of a change, whose query has others beside them: what is to happen to a row, and where it was. */
-    private static List byName(Map sink, LogicalPlan query) {
-        List known = new ArrayList();
-        List columns = sink == null ? new ArrayList() : (List) sink.get("columns");
+    private static List<Map<String, Object>> byName(Map<String, Object> sink, LogicalPlan query) {
+        List<Object> known = new ArrayList<>();
+        List<Map<String, Object>> columns = sink == null ? new ArrayList<>() : Untyped.maps(sink.get("columns"));
         for (int i = 0; columns != null && i < columns.size(); i++) {
-            known.add(((Map) columns.get(i)).get("name"));
+            known.add(columns.get(i).get("name"));
         }
-        List result = new ArrayList();
-        List written = Scala.list(query.output());
-        for (int i = 0; i < written.size(); i++) {
-            Attribute attribute = (Attribute) written.get(i);
+        List<Map<String, Object>> result = new ArrayList<>();
+        for (Attribute attribute : Scala.list(query.output())) {
             if (known.remove(attribute.name())) {
                 result.add(OperatorText.named(attribute));
             }

@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.analysis.NamedRelation;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
@@ -39,8 +40,8 @@ final class TableText {
     private TableText() {}
 
     /** What a scan reads. The snapshot is the one that the scan was planned on, not what the table has become since; null: not there yet. */
-    static Map scanned(DataSourceV2ScanRelation leaf) {
-        Map result = named(leaf.relation());
+    static Map<String, Object> scanned(DataSourceV2ScanRelation leaf) {
+        Map<String, Object> result = named(leaf.relation());
         if (result != null) {
             put(result, "version", Accessors.get(leaf.scan(), "snapshotId"));
         }
@@ -48,28 +49,26 @@ final class TableText {
     }
 
     /** What a command writes to, or changes: a relation, or a table or name that it was resolved to; null where that is none of these. */
-    static Map target(LogicalPlan plan) {
-        if (plan instanceof NamedRelation) {
-            return named((NamedRelation) plan);
+    static Map<String, Object> target(LogicalPlan plan) {
+        if (plan instanceof NamedRelation namedRelation) {
+            return named(namedRelation);
         }
-        if (plan instanceof ResolvedTable) {
-            ResolvedTable table = (ResolvedTable) plan;
+        if (plan instanceof ResolvedTable table) {
             return table(table.table(), name(table.catalog(), table.identifier()));
         }
-        if (plan instanceof ResolvedIdentifier) {
-            return created((ResolvedIdentifier) plan);
+        if (plan instanceof ResolvedIdentifier resolvedIdentifier) {
+            return created(resolvedIdentifier);
         }
-        if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
-            HadoopFsRelation files = (HadoopFsRelation) ((LogicalRelation) plan).relation();
-            List roots = Scala.list(files.location().rootPaths());
-            Map result = new LinkedHashMap();
+        if (plan instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation files) {
+            List<Path> roots = Scala.list(files.location().rootPaths());
+            Map<String, Object> result = new LinkedHashMap<>();
             result.put("path", roots.isEmpty() ? null : roots.get(0).toString());
             result.put("format", format(files, SourceList.format(files.fileFormat())));
             result.put("columns", SourceList.columns(files.schema()));
             return result;
         }
-        List below = Scala.list(plan.children());
-        return below.size() == 1 ? target((LogicalPlan) below.get(0)) : null;
+        List<LogicalPlan> below = Scala.list(plan.children());
+        return below.size() == 1 ? target(below.get(0)) : null;
     }
 
     /** The format of a relation of files, by whose list of files it is: a table's data files are no dataset of their own. */
@@ -87,17 +86,16 @@ final class TableText {
         return isPrepared || Boolean.TRUE.equals(Accessors.get(files, "isTimeTravelQuery")) ? Accessors.get(files, "version") : null;
     }
 
-    private static Map named(NamedRelation relation) {
-        if (!(relation instanceof DataSourceV2Relation)) {
-            Map result = new LinkedHashMap();
+    private static Map<String, Object> named(NamedRelation relation) {
+        if (!(relation instanceof DataSourceV2Relation known)) {
+            Map<String, Object> result = new LinkedHashMap<>();
             result.put("name", relation.name());
             return result;
         }
-        DataSourceV2Relation known = (DataSourceV2Relation) relation;
         Object catalog = Scala.orNull(known.catalog());
         Object identifier = Scala.orNull(known.identifier());
         boolean isNamed = catalog != null && identifier != null;
-        Map result = table(known.table(), isNamed ? name((CatalogPlugin) catalog, (Identifier) identifier) : relation.name());
+        Map<String, Object> result = table(known.table(), isNamed ? name((CatalogPlugin) catalog, (Identifier) identifier) : relation.name());
         boolean isPlaced = result == null || result.containsKey("path") || result.containsKey("paths") || result.containsKey("jdbc");
         if (!isNamed && !isPlaced && !isOfMetadata(known.table()) && !known.table().getClass().getName().equals(NOOP)) {
             nameUnknown(known.table(), result);
@@ -106,25 +104,25 @@ final class TableText {
     }
 
     /** Names a table that no catalog knows and that has no place. What it calls itself others may, too: often it is its class. */
-    static void nameUnknown(Table table, Map described) {
+    static void nameUnknown(Table table, Map<String, Object> described) {
         UnknownSources.name(table, table.getClass().getName().startsWith(PYTHON) ? table.name() : null, described);
     }
 
-    static Map table(Table given, String called) {
-        Table table = given instanceof RowLevelOperationTable ? ((RowLevelOperationTable) given).table() : given;
+    static Map<String, Object> table(Table given, String called) {
+        Table table = given instanceof RowLevelOperationTable rowLevelOperationTable ? rowLevelOperationTable.table() : given;
         String name = whole(table, called);
         boolean staged = table instanceof StagedTable; // not there yet: the command that creates it tells of it
         if (staged && !table.getClass().getName().startsWith(ICEBERG)) {
             return null;
         }
-        Map connected = Connectors.table(table);
-        Map result = connected == null ? new LinkedHashMap() : connected;
-        if (table instanceof FileTable) { // named after its format and paths, and without a location
-            files((FileTable) table, result);
+        Map<String, Object> connected = Connectors.table(table);
+        Map<String, Object> result = connected == null ? new LinkedHashMap<>() : connected;
+        if (table instanceof FileTable fileTable) { // named after its format and paths, and without a location
+            files(fileTable, result);
             return result;
         }
         if (staged) {
-            result.put("staged", Boolean.TRUE);
+            result.put("staged", true);
         }
         result.put("name", name);
         result.put("columns", SourceList.columns(table.schema()));
@@ -147,14 +145,14 @@ final class TableText {
     }
 
     /** Files that a reader of the second kind reads (`spark.sql.sources.useV1SourceList`): the dataset that they are to any other reader. */
-    private static void files(FileTable table, Map result) {
+    private static void files(FileTable table, Map<String, Object> result) {
         RootPaths.put(Scala.list(table.fileIndex().rootPaths()), result);
         result.put("format", table.formatName().toLowerCase(Locale.ROOT));
         result.put("columns", SourceList.columns(table.schema()));
     }
 
     /** A table that the command makes: its catalog knows where, once it is made; null until then. */
-    private static Map created(ResolvedIdentifier made) {
+    private static Map<String, Object> created(ResolvedIdentifier made) {
         String name = name(made.catalog(), made.identifier());
         try {
             return table(((TableCatalog) made.catalog()).loadTable(made.identifier()), name);
@@ -162,7 +160,7 @@ final class TableText {
             if (unknown instanceof NoSuchTableException || unknown instanceof NoSuchNamespaceException) {
                 return null;
             }
-            Map result = new LinkedHashMap(); // the catalog is away
+            Map<String, Object> result = new LinkedHashMap<>(); // the catalog is away
             result.put("name", name);
             return result;
         }
@@ -171,8 +169,8 @@ final class TableText {
     static String name(CatalogPlugin catalog, Identifier identifier) {
         StringBuilder result = new StringBuilder(catalog.name());
         String[] namespace = identifier.namespace();
-        for (int i = 0; i < namespace.length; i++) {
-            result.append('.').append(namespace[i]);
+        for (String string : namespace) {
+            result.append('.').append(string);
         }
         return result.append('.').append(identifier.name()).toString();
     }
@@ -186,7 +184,7 @@ final class TableText {
 
     private static boolean isOfMetadata(Table table) {
         Object inner = Accessors.get(table, "table");
-        for (Class type = inner == null ? null : inner.getClass(); type != null; type = type.getSuperclass()) {
+        for (Class<?> type = inner == null ? null : inner.getClass(); type != null; type = type.getSuperclass()) {
             if (type.getName().equals("org.apache.iceberg.BaseMetadataTable")) {
                 return true;
             }
@@ -194,7 +192,7 @@ final class TableText {
         return false;
     }
 
-    private static void put(Map into, String name, Object value) {
+    private static void put(Map<String, Object> into, String name, Object value) {
         if (value != null) {
             into.put(name, String.valueOf(value));
         }

@@ -19,7 +19,7 @@ final class Tables {
 
     private Tables() {}
 
-    static void name(CatalogTable table, Map described) {
+    static void name(CatalogTable table, Map<String, Object> described) {
         described.put("table", table.identifier().unquotedString());
         String catalog = catalog();
         if (catalog != null) {
@@ -29,10 +29,10 @@ final class Tables {
     }
 
     /** A table that Hive's own readers and writers handle: its folder, name and format. */
-    static void hive(CatalogTable table, Map described) {
-        Option location = table.storage().locationUri();
+    static void hive(CatalogTable table, Map<String, Object> described) {
+        Option<URI> location = table.storage().locationUri();
         if (location.isDefined()) {
-            described.put("path", new Path((URI) location.get()).toString()); // written as paths of files are: one name however it is reached
+            described.put("path", new Path(location.get()).toString()); // written as paths of files are: one name however it is reached
         } else {
             described.put("name", table.identifier().unquotedString());
         }
@@ -41,27 +41,27 @@ final class Tables {
     }
 
     static String hiveFormat(CatalogStorageFormat storage) {
-        Option serde = storage.serde();
-        String reader = serde.isDefined() ? (String) serde.get() : "";
+        Option<String> serde = storage.serde();
+        String reader = serde.isDefined() ? serde.get() : "";
         return reader.endsWith("LazySimpleSerDe") ? "hive text" : "hive " + reader.substring(reader.lastIndexOf('.') + 1);
     }
 
     /** What the session's catalog knows of a table now; null where it knows none, or cannot be asked any more. */
     static CatalogTable found(TableIdentifier table) {
-        Option session = SparkSession.getDefaultSession();
+        Option<SparkSession> session = SparkSession.getDefaultSession();
         if (table == null || !session.isDefined() || !table.database().isDefined()) {
             return null;
         }
         try {
-            return ((SparkSession) session.get()).sharedState().externalCatalog().getTable((String) table.database().get(), table.table());
+            return session.get().sharedState().externalCatalog().getTable(table.database().get(), table.table());
         } catch (Throwable gone) {
             return null;
         }
     }
 
     /** A table by its name and, as far as the catalog tells, its place and columns. */
-    static Map described(TableIdentifier identifier, CatalogTable found) {
-        Map described = new LinkedHashMap();
+    static Map<String, Object> described(TableIdentifier identifier, CatalogTable found) {
+        Map<String, Object> described = new LinkedHashMap<>();
         if (found == null) {
             described.put("table", identifier.unquotedString());
             described.put("catalog", catalog());
@@ -70,13 +70,13 @@ final class Tables {
         hive(found, described);
         described.put("table", identifier.unquotedString());
         if (found.provider().isDefined() && !"hive".equals(found.provider().get())) {
-            described.put("format", ((String) found.provider().get()).toLowerCase(Locale.ROOT));
+            described.put("format", found.provider().get().toLowerCase(Locale.ROOT));
         }
         described.put("columns", SourceList.columns(found.schema()));
         return described;
     }
 
-    static Map lookup(TableIdentifier table) {
+    static Map<String, Object> lookup(TableIdentifier table) {
         return table == null ? null : described(table, found(table));
     }
 
@@ -103,12 +103,12 @@ final class Tables {
 
     /** The metastore, else the folder of the warehouse, as OpenLineage names them; null where no session is at hand. */
     static String catalog() {
-        Option active = SparkSession.getActiveSession();
-        Option session = active.isDefined() ? active : SparkSession.getDefaultSession();
+        Option<SparkSession> active = SparkSession.getActiveSession();
+        Option<SparkSession> session = active.isDefined() ? active : SparkSession.getDefaultSession();
         if (!session.isDefined()) {
             return null;
         }
-        SparkSession known = (SparkSession) session.get();
+        SparkSession known = session.get();
         String stores = known.sparkContext().hadoopConfiguration().get(METASTORES, "").trim();
         if (!stores.isEmpty() && "hive".equals(Scala.orNull(known.conf().getOption("spark.sql.catalogImplementation")))) {
             return stores.split(",")[0].trim().replaceFirst("^thrift:", "hive:");

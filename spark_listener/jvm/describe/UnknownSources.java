@@ -14,15 +14,15 @@ import java.util.UUID;
 final class UnknownSources {
     private static final int MOST = 1000; // relations that are told again by the name that they had
     private static final String APPLICATION = UUID.randomUUID().toString();
-    private static final List KNOWN = new ArrayList(); // of Named
+    private static final List<UnknownSources.Named> KNOWN = new ArrayList<>();
     private static int last;
 
     private static final class Named {
-        final WeakReference relation;
+        final WeakReference<Object> relation;
         final int number;
 
         Named(Object relation, int number) {
-            this.relation = new WeakReference(relation);
+            this.relation = new WeakReference<>(relation);
             this.number = number;
         }
     }
@@ -30,16 +30,16 @@ final class UnknownSources {
     private UnknownSources() {}
 
     /** Adds what is known of a relation. `called`: what the program calls its kind; null: nothing. */
-    static void name(Object relation, String called, Map described) {
+    static void name(Object relation, String called, Map<String, Object> described) {
         String kind = called == null ? "source" : called;
         described.put("unknown", kind);
         described.put("name", "unknown/" + kind + "/" + APPLICATION + "/" + number(relation));
     }
 
     private static synchronized int number(Object relation) {
-        Iterator all = KNOWN.iterator();
+        Iterator<UnknownSources.Named> all = KNOWN.iterator();
         while (all.hasNext()) {
-            Named named = (Named) all.next();
+            Named named = all.next();
             Object known = named.relation.get();
             if (known == relation) {
                 return named.number;

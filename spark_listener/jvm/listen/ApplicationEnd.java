@@ -11,10 +11,10 @@ final class ApplicationEnd implements Described {
         this.time = time;
     }
 
-    public Map describe() {
-        Map result = new LinkedHashMap();
+    public Map<String, Object> describe() {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("event", "application_end");
-        result.put("time", Long.valueOf(time));
+        result.put("time", time);
         return result;
     }
 }

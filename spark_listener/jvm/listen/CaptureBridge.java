@@ -29,10 +29,13 @@ import java.util.Map;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
+import org.apache.spark.sql.execution.SparkStrategy;
 
 /** What Python holds of one application: installs listener and rule, and gives out events as JSON. */
 public final class CaptureBridge {
@@ -42,16 +45,16 @@ public final class CaptureBridge {
     private final Captures captures;
     private final Events events;
     private final CaptureRule rule; // null: records are not captured
-    private final List strategies = new ArrayList(); // of SparkStrategy
+    private final List<SparkStrategy> strategies = new ArrayList<>();
     private final ObjectMapper json = new ObjectMapper();
     private boolean breakerReported; // that the breaker opened
     private long describingNanos; // of processor time
 
     /** Listens to the context; the queries of a session are rewritten once it is adopted. */
-    public CaptureBridge(SparkContext context, boolean records, String segments, double budget, List readable, List overwritten, Map keys, double look) {
+    public CaptureBridge(SparkContext context, boolean records, String segments, double budget, List<String> readable, List<?> overwritten, Map<String, String> keys, double look) {
         this.context = context;
-        ReadableRoots.state(new ArrayList(readable), new ArrayList(overwritten));
-        DeclaredKeys.state(new HashMap(keys));
+        ReadableRoots.state(new ArrayList<>(readable), new ArrayList<>(overwritten));
+        DeclaredKeys.state(new HashMap<>(keys));
         ShortQuestion.state(look);
         captures = new Captures(context, segments, budget);
         events = new Events(captures);
@@ -62,8 +65,8 @@ public final class CaptureBridge {
     }
 
     /** What Python puts around functions of groups, by their kind, for all queries of this JVM; its version. */
-    public void functions(Map pickles, String version) {
-        EnclosedFunctions.state(new HashMap(pickles), version);
+    public void functions(Map<?, byte[]> pickles, String version) {
+        EnclosedFunctions.state(new HashMap<>(pickles), version);
     }
 
     /** A session of the application. One that was cloned from an adopted session has the rule already. */
@@ -72,26 +75,26 @@ public final class CaptureBridge {
         if (rule == null) {
             return;
         }
-        List rules = Scala.list(session.experimental().extraOptimizations());
-        for (int i = 0; i < rules.size(); i++) {
-            if (rules.get(i) instanceof CaptureRule) {
+        List<Rule<LogicalPlan>> rules = Scala.list(session.experimental().extraOptimizations());
+        for (Rule<LogicalPlan> each : rules) {
+            if (each instanceof CaptureRule) {
                 return;
             }
         }
         rules.add(rule);
         session.experimental().extraOptimizations_$eq(Scala.seq(rules));
-        List extended = Scala.list(session.experimental().extraStrategies());
+        List<SparkStrategy> extended = Scala.list(session.experimental().extraStrategies());
         extended.addAll(strategies);
         session.experimental().extraStrategies_$eq(Scala.seq(extended));
     }
 
     /** What to checkpoint in the place of a frame; null: there is nothing to say of it. Never throws. */
-    public Checkpoint checkpoint(Dataset frame) {
+    public Checkpoint checkpoint(Dataset<?> frame) {
         return rule == null || !captures.open() ? null : Checkpoint.of(frame);
     }
 
     /** What to give the program for the RDD of a frame; null: there is nothing to say of it. Never throws. */
-    public HandedOver handedOver(Dataset frame) {
+    public HandedOver handedOver(Dataset<?> frame) {
         if (rule == null || !captures.open()) {
             return null;
         }
@@ -108,7 +111,7 @@ public final class CaptureBridge {
     }
 
     /** The frame of pairs of a row and its references in the place of a frame's own rows; null: the frame cannot be told apart. */
-    public Dataset recorded(Dataset frame, RDD pairs, int top, List operators) {
+    public Dataset<Row> recorded(Dataset<?> frame, RDD<Object> pairs, int top, List<Integer> operators) {
         return rule == null || !captures.open() ? null : RecordedRows.frame(frame, pairs, top, operators);
     }
 
@@ -118,12 +121,12 @@ public final class CaptureBridge {
     }
 
     /** The files that an RDD reads, as lines or otherwise: JSON (HadoopFiles). */
-    public String read(RDD rdd, boolean lines) throws Exception {
+    public String read(RDD<?> rdd, boolean lines) throws Exception {
         return HadoopFiles.read(rdd, lines, context.hadoopConfiguration());
     }
 
     /** How many bytes an RDD of files would read, as far as a short look shows (HadoopFiles). */
-    public long bytes(RDD rdd, long most) throws Exception {
+    public long bytes(RDD<?> rdd, long most) throws Exception {
         return HadoopFiles.bytes(rdd, most);
     }
 
@@ -134,7 +137,7 @@ public final class CaptureBridge {
 
     /** Events in their order, as a JSON list. Waits for the first one at most `milliseconds`. */
     public String drain(long milliseconds) throws Exception {
-        List result = new ArrayList();
+        List<Map<String, Object>> result = new ArrayList<>();
         Described event = events.poll(milliseconds);
         long began = ThreadTime.nanos();
         while (event != null && result.size() < MOST) {
@@ -143,7 +146,7 @@ public final class CaptureBridge {
         }
         long dropped = events.dropped();
         if (dropped > 0L) {
-            result.add(note("dropped", "count", Long.valueOf(dropped)));
+            result.add(note("dropped", "count", dropped));
         }
         if (!breakerReported && captures.closedBecause() != null) {
             breakerReported = true;
@@ -160,7 +163,7 @@ public final class CaptureBridge {
     }
 
     /** The columns of the tables that a read by JDBC names in its text, as the database states them: JSON, a list by table. */
-    public String columns(String url, String dbtable, String query, String prepare, List tables, int milliseconds) throws Exception {
+    public String columns(String url, String dbtable, String query, String prepare, List<String> tables, int milliseconds) throws Exception {
         return json.writeValueAsString(TableColumns.of(url, dbtable, query, prepare, tables, milliseconds));
     }
 
@@ -170,7 +173,7 @@ public final class CaptureBridge {
         if (query == null) {
             return null;
         }
-        Map result = new LinkedHashMap();
+        Map<String, Object> result = new LinkedHashMap<>();
         StageLog stages = events.stages(execution);
         result.put("stages", stages == null ? null : stages.describe());
         try {
@@ -204,7 +207,7 @@ public final class CaptureBridge {
         captures.close();
     }
 
-    private static Map described(Described event) {
+    private static Map<String, Object> described(Described event) {
         try {
             return event.describe();
         } catch (Throwable fault) {
@@ -212,8 +215,8 @@ public final class CaptureBridge {
         }
     }
 
-    private static Map note(String name, String key, Object value) {
-        Map result = new LinkedHashMap();
+    private static Map<String, Object> note(String name, String key, Object value) {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("event", name);
         result.put(key, value);
         return result;

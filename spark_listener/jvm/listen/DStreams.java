@@ -3,6 +3,7 @@ package headwater.listen;
 import headwater.describe.LoadedFiles;
 import headwater.shim.Accessors;
 import headwater.shim.Scala;
+import headwater.shim.Untyped;
 import java.lang.reflect.Array;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -29,7 +30,7 @@ final class DStreams {
     private static final int MOST = 100; // operations, and inputs of one
 
     private final Configuration conf;
-    private final List running = new ArrayList(); // of Operation, by their numbers
+    private final List<DStreams.Operation> running = new ArrayList<>(); // by their numbers
     private int contexts;
 
     DStreams(Configuration conf) {
@@ -37,25 +38,25 @@ final class DStreams {
     }
 
     /** What an event of Spark says of such streams, as events of ours (Described). */
-    List described(SparkListenerEvent event) {
-        List result = new ArrayList();
+    List<DStreams.OfStream> described(SparkListenerEvent event) {
+        List<DStreams.OfStream> result = new ArrayList<>();
         if (!event.getClass().getName().equals(WRAPPED)) {
             return result;
         }
         Object inner = Accessors.get(event, "streamingListenerEvent");
         String name = inner == null ? "" : inner.getClass().getName();
         if (name.equals(SCHEDULER + "StreamingListenerStreamingStarted")) {
-            started(((Long) Accessors.get(inner, "time")).longValue(), result);
+            started(((Long) Accessors.get(inner, "time")), result);
         } else if (name.equals(SCHEDULER + "StreamingListenerBatchCompleted")) {
             batch(Accessors.get(inner, "batchInfo"), result);
         }
         return result;
     }
 
-    private void started(long time, List result) {
+    private void started(long time, List<DStreams.OfStream> result) {
         for (int i = 0; i < running.size(); i++) { // a program has one context at a time
-            Map end = of("stream_end", (Operation) running.get(i));
-            end.put("time", Long.valueOf(time));
+            Map<String, Object> end = of("stream_end", running.get(i));
+            end.put("time", time);
             end.put("error", null);
             result.add(new OfStream(end));
         }
@@ -63,71 +64,67 @@ final class DStreams {
         contexts++;
         Object outputs = Accessors.get(graph(), "getOutputStreams");
         int count = outputs == null ? 0 : Math.min(Array.getLength(outputs), MOST);
-        Set paces = new HashSet();
-        List all = new ArrayList();
+        Set<String> paces = new HashSet<>();
+        List<Object> all = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             paces.add(String.valueOf(Accessors.get(Array.get(outputs, i), "slideDuration")));
             all.add(Array.get(outputs, i));
         }
         boolean isOne = paces.size() > 1; // Spark numbers the operations of each batch anew, and which has no part in it is not said
         for (int i = 0; i < (isOne ? 1 : count); i++) {
-            List from = new ArrayList();
+            List<Object> from = new ArrayList<>();
             from.add(Array.get(outputs, i));
             Operation operation = new Operation("dstream " + contexts + "." + i, isOne ? "outputs" : "output_" + i, inputs(isOne ? all : from));
             running.add(operation);
-            Map start = of("stream_start", operation);
+            Map<String, Object> start = of("stream_start", operation);
             start.put("name", operation.name);
             start.put("time", Instant.ofEpochMilli(time).toString());
             start.put("sink", "");
-            start.put("ends", Boolean.FALSE);
+            start.put("ends", false);
             start.put("sources", sources(operation, null, null));
             result.add(new OfStream(start));
         }
     }
 
-    private void batch(Object info, List result) {
-        Map operations = Scala.map((scala.collection.Map) Accessors.get(info, "outputOperationInfos"));
-        Map counted = Scala.map((scala.collection.Map) Accessors.get(info, "streamIdToInputInfo"));
-        long time = ((Long) Accessors.get(Accessors.get(info, "batchTime"), "milliseconds")).longValue();
-        Iterator each = operations.entrySet().iterator();
-        while (each.hasNext()) {
-            Map.Entry entry = (Map.Entry) each.next();
-            int number = running.size() == 1 ? 0 : ((Number) entry.getKey()).intValue();
+    private void batch(Object info, List<DStreams.OfStream> result) {
+        Map<Number, Object> operations = Scala.map(Untyped.value(Accessors.get(info, "outputOperationInfos")));
+        Map<?, Object> counted = Scala.map(Untyped.value(Accessors.get(info, "streamIdToInputInfo")));
+        long time = ((Long) Accessors.get(Accessors.get(info, "batchTime"), "milliseconds"));
+        for (Map.Entry<Number, Object> entry : operations.entrySet()) {
+            int number = running.size() == 1 ? 0 : entry.getKey().intValue();
             if (number < 0 || number >= running.size()) {
                 continue;
             }
-            Operation operation = (Operation) running.get(number);
-            Map progress = of("stream_progress", operation);
-            progress.put("batch", Long.valueOf(time));
+            Operation operation = running.get(number);
+            Map<String, Object> progress = of("stream_progress", operation);
+            progress.put("batch", time);
             progress.put("sink", null);
             progress.put("written", null);
             progress.put("sources", sources(operation, String.valueOf(time), counted));
-            progress.put("failed", Scala.orNull((scala.Option) Accessors.get(entry.getValue(), "failureReason")));
+            progress.put("failed", Scala.orNull((scala.Option<?>) Accessors.get(entry.getValue(), "failureReason")));
             result.add(new OfStream(progress));
         }
     }
 
-    private static Map of(String event, Operation operation) {
-        Map result = new LinkedHashMap();
+    private static Map<String, Object> of(String event, Operation operation) {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("event", event);
         result.put("run", operation.key);
-        result.put("parts", Boolean.TRUE);
+        result.put("parts", true);
         return result;
     }
 
     /** What is read, up to the time of a batch; null: there was none yet. Spark counts no rows of files. */
-    private static List sources(Operation operation, String time, Map counted) {
-        List result = new ArrayList();
-        Iterator each = operation.inputs.entrySet().iterator();
-        while (each.hasNext()) {
-            Map.Entry input = (Map.Entry) each.next();
+    private static List<Map<String, Object>> sources(Operation operation, String time, Map<?, Object> counted) {
+        List<Map<String, Object>> result = new ArrayList<>();
+        for (Map.Entry<Object, String> input : operation.inputs.entrySet()) {
             Object info = counted == null ? null : counted.get(input.getKey());
             Object rows = info == null ? null : Accessors.get(info, "numRecords");
-            Map source = new LinkedHashMap();
+            Map<String, Object> source = new LinkedHashMap<>();
             source.put("source", input.getValue());
             source.put("offset", time);
             if (counted != null) {
-                source.put("rows", rows instanceof Long && ((Long) rows).longValue() > 0L ? rows : null);
+                source.put("rows", rows instanceof Long number && number > 0L ? rows : null);
             }
             result.add(source);
         }
@@ -135,16 +132,16 @@ final class DStreams {
     }
 
     /** The inputs that some streams are made of: a description by the number of each. */
-    private Map inputs(List streams) {
-        Map result = new LinkedHashMap();
-        Set seen = new HashSet();
-        ArrayDeque waiting = new ArrayDeque(streams);
+    private Map<Object, String> inputs(List<Object> streams) {
+        Map<Object, String> result = new LinkedHashMap<>();
+        Set<Integer> seen = new HashSet<>();
+        ArrayDeque<Object> waiting = new ArrayDeque<>(streams);
         while (!waiting.isEmpty() && result.size() < MOST) {
             Object stream = waiting.poll();
-            if (!seen.add(Integer.valueOf(System.identityHashCode(stream)))) {
+            if (!seen.add(System.identityHashCode(stream))) {
                 continue;
             }
-            List parents = Scala.list((scala.collection.Iterable) Accessors.get(stream, "dependencies"));
+            List<Object> parents = Scala.list((scala.collection.Iterable<?>) Accessors.get(stream, "dependencies"));
             waiting.addAll(parents);
             if (parents.isEmpty()) {
                 Object number = Accessors.get(stream, "id");
@@ -173,9 +170,9 @@ final class DStreams {
     private static Object graph() {
         try {
             ClassLoader loader = Thread.currentThread().getContextClassLoader();
-            Class type = Class.forName("org.apache.spark.streaming.StreamingContext", true, loader);
-            Object active = type.getMethod("getActive", new Class[0]).invoke(null, new Object[0]);
-            return Accessors.get(Scala.orNull((scala.Option) active), "graph");
+            Class<?> type = Class.forName("org.apache.spark.streaming.StreamingContext", true, loader);
+            Object active = type.getMethod("getActive").invoke(null);
+            return Accessors.get(Scala.orNull((scala.Option<?>) active), "graph");
         } catch (Throwable none) {
             return null;
         }
@@ -185,9 +182,9 @@ final class DStreams {
     private static final class Operation {
         final String key;
         final String name;
-        final Map inputs;
+        final Map<Object, String> inputs;
 
-        Operation(String key, String name, Map inputs) {
+        Operation(String key, String name, Map<Object, String> inputs) {
             this.key = key;
             this.name = name;
             this.inputs = inputs;
@@ -195,14 +192,14 @@ final class DStreams {
     }
 
     /** An event that is described already. */
-    private static final class OfStream implements Described {
-        private final Map event;
+    static final class OfStream implements Described {
+        private final Map<String, Object> event;
 
-        OfStream(Map event) {
+        OfStream(Map<String, Object> event) {
             this.event = event;
         }
 
-        public Map describe() {
+        public Map<String, Object> describe() {
             return event;
         }
     }

@@ -4,5 +4,5 @@ import java.util.Map;
 
 /** An event that can say what it is; asked on the draining thread. */
 interface Described {
-    Map describe();
+    Map<String, Object> describe();
 }

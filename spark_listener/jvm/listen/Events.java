@@ -36,14 +36,14 @@ public final class Events extends SparkListener {
     private static final String SAVE = "headwater.save"; // set by spark_listener/rdd.py while an RDD is saved
     private static final String LOOK = "headwater.look"; // set there while PySpark looks for the schema of an RDD
 
-    private final LinkedBlockingQueue queue = new LinkedBlockingQueue(MOST);
+    private final LinkedBlockingQueue<Described> queue = new LinkedBlockingQueue<>(MOST);
     private final AtomicLong dropped = new AtomicLong();
-    private final ConcurrentHashMap jobs = new ConcurrentHashMap(); // Integer job outside of SQL -> String: the save that it is of, or NONE
+    private final ConcurrentHashMap<Integer, String> jobs = new ConcurrentHashMap<>(); // Integer job outside of SQL -> String: the save that it is of, or NONE
     private final RunningStages stages = new RunningStages();
     private final ProgramValues values = new ProgramValues();
     private final Captures captures;
     private final DStreams dstreams;
-    private final List sessions = new CopyOnWriteArrayList(); // of SparkSession: their streams are asked for what they are
+    private final List<SparkSession> sessions = new CopyOnWriteArrayList<>(); // their streams are asked for what they are
 
     Events(Captures captures) {
         this.captures = captures;
@@ -58,25 +58,23 @@ public final class Events extends SparkListener {
     }
 
     public void onOtherEvent(SparkListenerEvent event) {
-        if (event instanceof SparkListenerSQLExecutionStart) {
-            stages.begin(Long.valueOf(((SparkListenerSQLExecutionStart) event).executionId()));
-            offer(new QueryStart((SparkListenerSQLExecutionStart) event));
-        } else if (event instanceof SparkListenerSQLExecutionEnd) {
-            SparkListenerSQLExecutionEnd end = (SparkListenerSQLExecutionEnd) event;
-            StageLog ran = stages.take(Long.valueOf(end.executionId()));
+        if (event instanceof SparkListenerSQLExecutionStart start) {
+            stages.begin(start.executionId());
+            offer(new QueryStart(start));
+        } else if (event instanceof SparkListenerSQLExecutionEnd end) {
+            StageLog ran = stages.take(end.executionId());
             offer(new QueryEnd(end, capture(end.executionId()), ran, values, captures.context().hadoopConfiguration()));
-        } else if (event instanceof StreamingQueryListener.QueryStartedEvent) {
-            offer(new StreamStart((StreamingQueryListener.QueryStartedEvent) event, sessions));
-        } else if (event instanceof StreamingQueryListener.QueryProgressEvent) {
-            offer(new StreamProgress(((StreamingQueryListener.QueryProgressEvent) event).progress()));
-        } else if (event instanceof StreamingQueryListener.QueryTerminatedEvent) {
-            offer(new StreamEnd((StreamingQueryListener.QueryTerminatedEvent) event));
-        } else if (event instanceof ExternalCatalogEvent) {
-            CatalogEvents.add((ExternalCatalogEvent) event);
+        } else if (event instanceof StreamingQueryListener.QueryStartedEvent queryStartedEvent) {
+            offer(new StreamStart(queryStartedEvent, sessions));
+        } else if (event instanceof StreamingQueryListener.QueryProgressEvent queryProgressEvent) {
+            offer(new StreamProgress(queryProgressEvent.progress()));
+        } else if (event instanceof StreamingQueryListener.QueryTerminatedEvent queryTerminatedEvent) {
+            offer(new StreamEnd(queryTerminatedEvent));
+        } else if (event instanceof ExternalCatalogEvent externalCatalogEvent) {
+            CatalogEvents.add(externalCatalogEvent);
         } else {
-            List ofStreams = dstreams.described(event);
-            for (int i = 0; i < ofStreams.size(); i++) {
-                offer((Described) ofStreams.get(i));
+            for (DStreams.OfStream ofStream : dstreams.described(event)) {
+                offer((Described) ofStream);
             }
         }
     }
@@ -88,7 +86,7 @@ public final class Events extends SparkListener {
         if (query != null) {
             stages.began(start, Long.valueOf(query));
         } else if (jobs.size() < MOST) {
-            jobs.put(Integer.valueOf(start.jobId()), save == null ? NONE : save);
+            jobs.put(start.jobId(), save == null ? NONE : save);
             stages.begin(ofJob(start.jobId()));
             stages.began(start, ofJob(start.jobId()));
             if (save == null) {
@@ -115,7 +113,7 @@ public final class Events extends SparkListener {
     }
 
     public void onJobEnd(SparkListenerJobEnd end) {
-        String save = (String) jobs.remove(Integer.valueOf(end.jobId()));
+        String save = jobs.remove(Integer.valueOf(end.jobId()));
         if (save != null) {
             offer(new RddJob(end, save.equals(NONE) ? null : save, stages.take(ofJob(end.jobId()))));
         }
@@ -132,9 +130,9 @@ public final class Events extends SparkListener {
 
     /** The next event; null if none came in time. */
     Described poll(long milliseconds) throws InterruptedException {
-        Described event = (Described) queue.poll(milliseconds, TimeUnit.MILLISECONDS);
+        Described event = queue.poll(milliseconds, TimeUnit.MILLISECONDS);
         while (event == WAKE) {
-            event = (Described) queue.poll();
+            event = queue.poll();
         }
         return event;
     }

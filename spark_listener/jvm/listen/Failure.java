@@ -13,11 +13,11 @@ final class Failure {
     private Failure() {}
 
     /** `failure` may be null, where only its message is known. */
-    static Map describe(Throwable failure, String message) {
-        Map result = new LinkedHashMap();
+    static Map<String, Object> describe(Throwable failure, String message) {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("class", failure == null ? null : failure.getClass().getName());
         result.put("message", failure == null ? message : String.valueOf(failure.getMessage()));
-        result.put("cancelled", Boolean.valueOf(cancelled(failure)));
+        result.put("cancelled", cancelled(failure));
         return result;
     }
 

@@ -9,46 +9,47 @@ import java.util.Map;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.execution.metric.SQLMetric;
 
 /** What the scans in a plan that ran have read, as Spark counted it. An exchange or subquery that is used again has read once. */
 final class InputRows {
-    private final List found = new ArrayList();
-    private final Map seen = new IdentityHashMap();
+    private final List<Map<String, Object>> found = new ArrayList<>();
+    private final Map<SparkPlan, Boolean> seen = new IdentityHashMap<>();
 
     private InputRows() {}
 
     /** What each scan has read (ScannedText), with `rows`, `files` and `bytes`. */
-    static List of(SparkPlan plan) {
+    static List<Map<String, Object>> of(SparkPlan plan) {
         InputRows rows = new InputRows();
         rows.visit(plan);
         return rows.found;
     }
 
     private void visit(SparkPlan plan) {
-        if (plan == null || seen.put(plan, Boolean.TRUE) != null) {
+        if (plan == null || seen.put(plan, true) != null) {
             return;
         }
-        if (plan instanceof AdaptiveSparkPlanExec) {
-            visit(((AdaptiveSparkPlanExec) plan).executedPlan());
-        } else if (plan instanceof QueryStageExec) {
-            visit(((QueryStageExec) plan).plan());
+        if (plan instanceof AdaptiveSparkPlanExec adaptiveSparkPlanExec) {
+            visit(adaptiveSparkPlanExec.executedPlan());
+        } else if (plan instanceof QueryStageExec queryStageExec) {
+            visit(queryStageExec.plan());
         } else if (plan.children().isEmpty()) {
-            Map scanned = read(plan);
+            Map<String, Object> scanned = read(plan);
             if (scanned != null) {
                 found.add(scanned);
             }
         }
-        List below = Scala.list(plan.children());
+        List<SparkPlan> below = Scala.list(plan.children());
         below.addAll(Scala.list(plan.subqueries()));
-        for (int i = 0; i < below.size(); i++) {
-            visit((SparkPlan) below.get(i));
+        for (SparkPlan sparkPlan : below) {
+            visit(sparkPlan);
         }
     }
 
-    private static Map read(SparkPlan scan) {
-        Map result = ScannedText.of(scan);
+    private static Map<String, Object> read(SparkPlan scan) {
+        Map<String, Object> result = ScannedText.of(scan);
         if (result != null) {
-            Map counted = Scala.map(scan.metrics());
+            Map<String, SQLMetric> counted = Scala.map(scan.metrics());
             QueryEnd.put(result, "rows", counted.get("numOutputRows"));
             QueryEnd.put(result, "files", counted.get("numFiles"));
             QueryEnd.put(result, "bytes", counted.get("filesSize"));

@@ -6,6 +6,7 @@ import java.util.List;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.util.AccumulatorContext;
+import org.apache.spark.util.AccumulatorV2;
 
 /**
  * Reports of tasks that end after their job was given up, as a task beside them failed: the scheduler merges no accumulators of these, but
@@ -19,15 +20,13 @@ final class LateReports {
         if (metrics == null) {
             return;
         }
-        List brought = Scala.list(metrics._externalAccums());
-        for (int i = 0; i < brought.size(); i++) {
-            if (!(brought.get(i) instanceof Reports)) {
+        for (AccumulatorV2<?, ?> v2 : Scala.list(metrics._externalAccums())) {
+            if (!(v2 instanceof Reports theirs)) {
                 continue;
             }
-            Reports theirs = (Reports) brought.get(i);
             Object ours = theirs.ofFailed && !theirs.isMerged() ? Scala.orNull(AccumulatorContext.get(theirs.id())) : null;
-            if (ours instanceof Reports) {
-                ((Reports) ours).merge(theirs);
+            if (ours instanceof Reports reports) {
+                reports.merge(theirs);
             }
         }
     }

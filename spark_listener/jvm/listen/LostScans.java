@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -36,13 +37,13 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
  * that another reader of its path would hide.
  */
 final class LostScans {
-    private final List relations = new ArrayList(); // of LogicalPlan: files and checkpoints, those of subqueries too
-    private final List inMain = new ArrayList(); // those outside of subqueries
-    private final Map outside = new HashMap(); // path -> Integer: how often it is read outside of subqueries
-    private final Map everywhere = new HashMap(); // path -> Integer
-    private final Set columns = new HashSet(); // ExprId of what the relations put out
-    private final List subqueries = new ArrayList(); // of PlanExpression
-    private final Set identities = new HashSet(); // ExprId of the subqueries
+    private final List<LogicalPlan> relations = new ArrayList<>(); // files and checkpoints, those of subqueries too
+    private final List<LogicalPlan> inMain = new ArrayList<>(); // those outside of subqueries
+    private final Map<String, Object> outside = new HashMap<>(); // path -> Integer: how often it is read outside of subqueries
+    private final Map<String, Object> everywhere = new HashMap<>(); // path -> Integer
+    private final Set<ExprId> columns = new HashSet<>(); // ExprId of what the relations put out
+    private final List<Expression> subqueries = new ArrayList<>(); // of PlanExpression
+    private final Set<ExprId> identities = new HashSet<>(); // ExprId of the subqueries
     private boolean repeats; // by common table expressions or caches
 
     private LostScans(LogicalPlan plan) {
@@ -57,10 +58,10 @@ final class LostScans {
             LostWindows.report(Materialized.written(plan), made.original, capture);
             report(made.original, capture);
         }
-        List below = Scala.list(plan.children());
+        List<LogicalPlan> below = Scala.list(plan.children());
         below.addAll(Scala.list(plan.subqueries()));
-        for (int i = 0; i < below.size(); i++) {
-            report((LogicalPlan) below.get(i), capture);
+        for (LogicalPlan child : below) {
+            report(child, capture);
         }
     }
 
@@ -68,32 +69,28 @@ final class LostScans {
     static void report(LogicalPlan query, LogicalPlan ran, Capture capture) {
         LostScans written = new LostScans(query);
         LostScans kept = new LostScans(ran);
-        Set lost = new TreeSet();
-        Iterator paths = written.outside.keySet().iterator();
-        while (paths.hasNext()) {
-            Object path = paths.next();
+        Set<Object> lost = new TreeSet<>();
+        for (Object path : written.outside.keySet()) {
             if (count(kept.outside, path) < count(written.outside, path)) {
                 lost.add(path);
             }
         }
         unkept(written.inMain, written, kept, lost);
         for (int i = 0; i < written.subqueries.size(); i++) {
-            PlanExpression subquery = (PlanExpression) written.subqueries.get(i);
+            PlanExpression<?> subquery = (PlanExpression<?>) written.subqueries.get(i);
             if (!kept.identities.contains(subquery.exprId())) {
                 unkept(new LostScans((LogicalPlan) subquery.plan()).relations, written, kept, lost);
             }
         }
-        Iterator places = lost.iterator();
-        while (places.hasNext()) {
+        for (Object place : lost) {
             String reason = "the optimizer took this relation out of the query; its records are not listed";
-            capture.problem("Scan " + places.next(), reason, "missing");
+            capture.problem("Scan " + place, reason, "missing");
         }
     }
 
     /** Those relations that are gone, of which no column is left: a subquery's that became a join are still there. */
-    private static void unkept(List relations, LostScans written, LostScans kept, Set lost) {
-        for (int i = 0; i < relations.size(); i++) {
-            LogicalPlan relation = (LogicalPlan) relations.get(i);
+    private static void unkept(List<LogicalPlan> relations, LostScans written, LostScans kept, Set<Object> lost) {
+        for (LogicalPlan relation : relations) {
             String path = path(relation);
             // What stands for a common table expression or a cache may have columns of its own; then only the number of readers tells.
             boolean fewer = !(written.repeats || kept.repeats) || count(kept.everywhere, path) < count(written.everywhere, path);
@@ -105,9 +102,8 @@ final class LostScans {
     }
 
     private boolean holds(LogicalPlan relation) {
-        List output = Scala.list(relation.output());
-        for (int i = 0; i < output.size(); i++) {
-            if (columns.contains(((Attribute) output.get(i)).exprId())) {
+        for (Attribute column : Scala.list(relation.output())) {
+            if (columns.contains(column.exprId())) {
                 return true;
             }
         }
@@ -116,8 +112,8 @@ final class LostScans {
 
     private void visit(LogicalPlan plan, boolean main) {
         repeats |= plan instanceof WithCTE || plan instanceof InMemoryRelation;
-        if (plan instanceof InMemoryRelation) { // in the query as written there stands what is cached
-            visit(((InMemoryRelation) plan).cacheBuilder().logicalPlan(), main);
+        if (plan instanceof InMemoryRelation inMemoryRelation) { // in the query as written there stands what is cached
+            visit(inMemoryRelation.cacheBuilder().logicalPlan(), main);
             return;
         }
         String path = path(plan);
@@ -128,18 +124,16 @@ final class LostScans {
                 inMain.add(plan);
                 add(outside, path);
             }
-            List output = Scala.list(whole(plan).output());
-            for (int i = 0; i < output.size(); i++) {
-                columns.add(((Attribute) output.get(i)).exprId());
+            for (Attribute column : Scala.list(whole(plan).output())) {
+                columns.add(column.exprId());
             }
         }
-        List expressions = plan instanceof RowLevelWrite ? new ArrayList() : Scala.list(plan.expressions()); // its query says what it does
-        for (int i = 0; i < expressions.size(); i++) {
-            visit((Expression) expressions.get(i));
+        List<Expression> expressions = plan instanceof RowLevelWrite ? new ArrayList<>() : Scala.list(plan.expressions()); // its query says what it does
+        for (Expression expression : expressions) {
+            visit(expression);
         }
-        List children = Scala.list(plan.children());
-        for (int i = 0; i < children.size(); i++) {
-            visit((LogicalPlan) children.get(i), main);
+        for (LogicalPlan child : Scala.list(plan.children())) {
+            visit(child, main);
         }
     }
 
@@ -147,31 +141,29 @@ final class LostScans {
         if (Inputs.prunes(expression)) {
             return; // a copy of what stands elsewhere, for speed alone
         }
-        if (expression instanceof PlanExpression && ((PlanExpression) expression).plan() instanceof LogicalPlan) {
+        if (expression instanceof PlanExpression<?> subquery && subquery.plan() instanceof LogicalPlan logicalPlan) {
             subqueries.add(expression);
-            identities.add(((PlanExpression) expression).exprId());
-            visit((LogicalPlan) ((PlanExpression) expression).plan(), false);
+            identities.add(subquery.exprId());
+            visit(logicalPlan, false);
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            visit((Expression) children.get(i));
+        for (Expression child : Scala.list(expression.children())) {
+            visit(child);
         }
     }
 
-    private static void add(Map counts, String path) {
-        counts.put(path, Integer.valueOf(count(counts, path) + 1));
+    private static void add(Map<String, Object> counts, String path) {
+        counts.put(path, count(counts, path) + 1);
     }
 
-    private static int count(Map counts, Object path) {
+    private static int count(Map<String, Object> counts, Object path) {
         Integer known = (Integer) counts.get(path);
         return known == null ? 0 : known.intValue();
     }
 
     /** What tells a leaf's rows: the paths of files, a checkpoint; null: rows that no capture knows. */
     private static String path(LogicalPlan leaf) {
-        if (leaf instanceof LogicalRelation && ((LogicalRelation) leaf).relation() instanceof HadoopFsRelation) {
-            HadoopFsRelation relation = (HadoopFsRelation) ((LogicalRelation) leaf).relation();
-            String table = SourceList.wholeTable((LogicalRelation) leaf, relation); // of which a filter left some partitions, wherever they lie
+        if (leaf instanceof LogicalRelation logicalRelation && logicalRelation.relation() instanceof HadoopFsRelation relation) {
+            String table = SourceList.wholeTable(logicalRelation, relation); // of which a filter left some partitions, wherever they lie
             return table == null ? relation.location().rootPaths().mkString(", ") : table;
         }
         if (whole(leaf) instanceof DataSourceV2Relation) {
@@ -185,6 +177,6 @@ final class LostScans {
 
     /** A table with all its columns, also where a scan reads few of them. */
     private static LogicalPlan whole(LogicalPlan leaf) {
-        return leaf instanceof DataSourceV2ScanRelation ? ((DataSourceV2ScanRelation) leaf).relation() : leaf;
+        return leaf instanceof DataSourceV2ScanRelation scan ? scan.relation() : leaf;
     }
 }

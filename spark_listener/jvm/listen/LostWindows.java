@@ -6,6 +6,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
@@ -18,7 +19,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation;
  * the influence: no witness needs them, since the row has none of these results.
  */
 final class LostWindows {
-    private final Map functions = new LinkedHashMap(); // ExprId -> String name
+    private final Map<ExprId, String> functions = new LinkedHashMap<>(); // ExprId -> String name
     private boolean repeats; // what stands for a common table expression or a cache may have columns of its own
 
     private LostWindows(LogicalPlan plan) {
@@ -29,7 +30,7 @@ final class LostWindows {
         LostWindows written = new LostWindows(query);
         LostWindows kept = new LostWindows(ran);
         boolean fewer = !(written.repeats || kept.repeats) || kept.functions.size() < written.functions.size();
-        Iterator all = written.functions.keySet().iterator();
+        Iterator<ExprId> all = written.functions.keySet().iterator();
         while (fewer && all.hasNext()) {
             Object function = all.next();
             if (!kept.functions.containsKey(function)) {
@@ -41,18 +42,18 @@ final class LostWindows {
 
     private void visit(LogicalPlan plan) {
         repeats |= plan instanceof WithCTE || plan instanceof InMemoryRelation;
-        if (plan instanceof InMemoryRelation) { // in the query as written there stands what is cached
-            visit(((InMemoryRelation) plan).cacheBuilder().logicalPlan());
+        if (plan instanceof InMemoryRelation inMemoryRelation) { // in the query as written there stands what is cached
+            visit(inMemoryRelation.cacheBuilder().logicalPlan());
             return;
         }
-        List made = plan instanceof Window ? Scala.list(((Window) plan).windowExpressions()) : Scala.list(Scala.empty());
-        for (int i = 0; i < made.size(); i++) {
-            functions.put(((NamedExpression) made.get(i)).exprId(), ((NamedExpression) made.get(i)).name());
+        List<NamedExpression> made = plan instanceof Window window ? Scala.list(window.windowExpressions()) : Scala.list(Scala.empty());
+        for (NamedExpression expression : made) {
+            functions.put(expression.exprId(), expression.name());
         }
-        List below = Scala.list(plan.children());
+        List<LogicalPlan> below = Scala.list(plan.children());
         below.addAll(Scala.list(plan.subqueries()));
-        for (int i = 0; i < below.size(); i++) {
-            visit((LogicalPlan) below.get(i));
+        for (LogicalPlan child : below) {
+            visit(child);
         }
     }
 }

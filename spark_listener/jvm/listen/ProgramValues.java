@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.ScalaUDF;
 import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression;
 import org.apache.spark.sql.catalyst.expressions.VariableReference;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
@@ -38,52 +39,49 @@ final class ProgramValues {
     private static final int MOST = 1000; // variables
     private static final int MOST_COLLECTED = 20; // sources that are named
 
-    private final Map variables = new HashMap(); // String -> List of Map: the described sources of a variable's values
-    private final List collected = new ArrayList(); // of Map: the described sources of the results that the program has read
+    private final Map<String, List<Map<String, Object>>> variables = new HashMap<>(); // String -> List of Map: the described sources of a variable's values
+    private final List<Map<String, Object>> collected = new ArrayList<>(); // the described sources of the results that the program has read
     private boolean hasRead; // whether the program has read results of queries over data
 
     /**
      * Notes what a query that ended gave to the program or to a variable. `action` is the name of what the program called; null: it wrote.
      * `sources` are those of the query. What a variable held before stays: plans that were made before have its value.
      */
-    void note(LogicalPlan analyzed, String action, List sources) {
-        if (analyzed instanceof SetVariable) {
-            SetVariable set = (SetVariable) analyzed;
-            Set used = names(set.sourceQuery());
+    void note(LogicalPlan analyzed, String action, List<Map<String, Object>> sources) {
+        if (analyzed instanceof SetVariable set) {
+            Set<String> used = names(set.sourceQuery());
             if (variables.size() < MOST && (readsData(set.sourceQuery()) || !used.isEmpty())) {
-                List from = sources == null ? new ArrayList() : new ArrayList(sources);
+                List<Map<String, Object>> from = sources == null ? new ArrayList<>() : new ArrayList<>(sources);
                 from.addAll(sources(used));
-                Set targets = new TreeSet();
-                List references = Scala.list(set.targetVariables());
-                for (int i = 0; i < references.size(); i++) {
-                    collect((Expression) references.get(i), targets);
+                Set<String> targets = new TreeSet<>();
+                for (Expression reference : Scala.list(set.targetVariables())) {
+                    collect(reference, targets);
                 }
-                Iterator each = targets.iterator();
-                while (each.hasNext()) {
-                    add((String) each.next(), from);
+                for (String target : targets) {
+                    add(target, from);
                 }
                 hasRead = true;
             }
         } else if (action != null && givesValues(action) && readsData(analyzed)) {
             hasRead = true;
-            add(collected, sources == null ? new ArrayList() : sources, MOST_COLLECTED);
+            add(collected, sources == null ? new ArrayList<>() : sources, MOST_COLLECTED);
         }
     }
 
     /** Described sources of the results that the program has read so far, the first of them. */
-    List collected() {
-        return new ArrayList(collected);
+    List<Map<String, Object>> collected() {
+        return new ArrayList<>(collected);
     }
 
-    private void add(String name, List from) {
-        List known = variables.containsKey(name) ? (List) variables.get(name) : new ArrayList();
+    private void add(String name, List<Map<String, Object>> from) {
+        List<Map<String, Object>> known = variables.containsKey(name) ? variables.get(name) : new ArrayList<>();
         add(known, from, MOST);
         variables.put(name, known);
     }
 
-    private static void add(List known, List from, int most) {
+    private static void add(List<Map<String, Object>> known, List<Map<String, Object>> from, int most) {
         for (int i = 0; i < from.size() && known.size() < most; i++) {
-            Map one = new LinkedHashMap((Map) from.get(i));
+            Map<String, Object> one = new LinkedHashMap<>(from.get(i));
             one.put("files", null); // there may be many
             if (!known.contains(one)) {
                 known.add(one);
@@ -92,8 +90,8 @@ final class ProgramValues {
     }
 
     /** The variables of a plan that have held what a query read; a capture says that records are missing. */
-    Set report(LogicalPlan analyzed, Capture capture) {
-        Set used = names(analyzed);
+    Set<String> report(LogicalPlan analyzed, Capture capture) {
+        Set<String> used = names(analyzed);
         if (!used.isEmpty() && capture != null) {
             String which = (used.size() == 1 ? "the variable " : "the variables ") + String.join(", ", used);
             capture.problem("VariableReference", which + " had a value that a query had read; the records that it came from are not listed", "missing");
@@ -102,14 +100,12 @@ final class ProgramValues {
     }
 
     /** Described sources of the values of variables. */
-    List sources(Set names) {
-        List found = new ArrayList();
-        Iterator each = names.iterator();
-        while (each.hasNext()) {
-            List from = (List) variables.get(each.next());
-            for (int i = 0; i < from.size(); i++) {
-                if (!found.contains(from.get(i))) {
-                    found.add(from.get(i));
+    List<Map<String, Object>> sources(Set<String> names) {
+        List<Map<String, Object>> found = new ArrayList<>();
+        for (String name : names) {
+            for (Map<String, Object> map : variables.get(name)) {
+                if (!found.contains(map)) {
+                    found.add(map);
                 }
             }
         }
@@ -129,9 +125,7 @@ final class ProgramValues {
     }
 
     private static boolean readsData(LogicalPlan plan) {
-        List plans = plans(plan);
-        for (int i = 0; i < plans.size(); i++) {
-            LogicalPlan one = (LogicalPlan) plans.get(i);
+        for (LogicalPlan one : plans(plan)) {
             boolean isLeaf = one.children().isEmpty() && Scala.list(one.innerChildren()).isEmpty();
             if (isLeaf && !(one instanceof OneRowRelation) && !(one instanceof Range) && !(one instanceof LocalRelation)) {
                 return true;
@@ -141,15 +135,12 @@ final class ProgramValues {
     }
 
     private static boolean takesValues(LogicalPlan plan) {
-        List plans = plans(plan);
-        for (int i = 0; i < plans.size(); i++) {
-            LogicalPlan one = (LogicalPlan) plans.get(i);
-            if (one instanceof LocalRelation || one instanceof LogicalRDD || one instanceof ExternalRDD || one instanceof Range) {
+        for (LogicalPlan one : plans(plan)) {
+            if (one instanceof LocalRelation || one instanceof LogicalRDD || one instanceof ExternalRDD<?> || one instanceof Range) {
                 return true;
             }
-            List expressions = Scala.list(one.expressions());
-            for (int j = 0; j < expressions.size(); j++) {
-                if (takesValues((Expression) expressions.get(j))) {
+            for (Expression expression : Scala.list(one.expressions())) {
+                if (takesValues(expression)) {
                     return true;
                 }
             }
@@ -158,15 +149,14 @@ final class ProgramValues {
     }
 
     private static boolean takesValues(Expression expression) {
-        if (expression instanceof Literal) {
-            return ((Literal) expression).value() != null && !(expression.dataType() instanceof BooleanType);
+        if (expression instanceof Literal literal) {
+            return literal.value() != null && !(expression.dataType() instanceof BooleanType);
         }
         if (expression instanceof UserDefinedExpression || expression instanceof ScalaUDF) {
             return true;
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (takesValues((Expression) children.get(i))) {
+        for (Expression child : Scala.list(expression.children())) {
+            if (takesValues(child)) {
                 return true;
             }
         }
@@ -174,60 +164,54 @@ final class ProgramValues {
     }
 
     /** The variables that a plan names, of those that have held what a query read. */
-    private Set names(LogicalPlan plan) {
-        Set found = new TreeSet();
+    private Set<String> names(LogicalPlan plan) {
+        Set<String> found = new TreeSet<>();
         if (variables.isEmpty()) {
             return found;
         }
-        List plans = plans(plan);
-        for (int i = 0; i < plans.size(); i++) {
-            List expressions = Scala.list(((LogicalPlan) plans.get(i)).expressions());
-            for (int j = 0; j < expressions.size(); j++) {
-                collect((Expression) expressions.get(j), found);
+        for (LogicalPlan one : plans(plan)) {
+            for (Expression expression : Scala.list(one.expressions())) {
+                collect(expression, found);
             }
         }
         found.retainAll(variables.keySet());
         return found;
     }
 
-    private static void collect(Expression expression, Set found) {
-        if (expression instanceof VariableReference) {
-            found.add(((VariableReference) expression).identifier().name().toLowerCase(Locale.ROOT));
+    private static void collect(Expression expression, Set<String> found) {
+        if (expression instanceof VariableReference variableReference) {
+            found.add(variableReference.identifier().name().toLowerCase(Locale.ROOT));
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            collect((Expression) children.get(i), found);
+        for (Expression child : Scala.list(expression.children())) {
+            collect(child, found);
         }
     }
 
     /** A plan with all below it, in commands and subqueries too. */
-    private static List plans(LogicalPlan root) {
-        List found = new ArrayList();
+    private static List<LogicalPlan> plans(LogicalPlan root) {
+        List<LogicalPlan> found = new ArrayList<>();
         found.add(root);
         for (int i = 0; i < found.size(); i++) {
-            LogicalPlan plan = (LogicalPlan) found.get(i);
+            LogicalPlan plan = found.get(i);
             found.addAll(Scala.list(plan.children()));
-            List inner = Scala.list(plan.innerChildren());
-            for (int j = 0; j < inner.size(); j++) {
-                if (inner.get(j) instanceof LogicalPlan && !plan.children().contains(inner.get(j))) {
-                    found.add(inner.get(j));
+            for (QueryPlan<?> inner : Scala.list(plan.innerChildren())) {
+                if (inner instanceof LogicalPlan query && !plan.children().contains(inner)) {
+                    found.add(query);
                 }
             }
-            List expressions = Scala.list(plan.expressions());
-            for (int j = 0; j < expressions.size(); j++) {
-                addSubqueries((Expression) expressions.get(j), found);
+            for (Expression expression : Scala.list(plan.expressions())) {
+                addSubqueries(expression, found);
             }
         }
         return found;
     }
 
-    private static void addSubqueries(Expression expression, List found) {
-        if (expression instanceof PlanExpression && ((PlanExpression) expression).plan() instanceof LogicalPlan) {
-            found.add(((PlanExpression) expression).plan());
+    private static void addSubqueries(Expression expression, List<LogicalPlan> found) {
+        if (expression instanceof PlanExpression<?> subquery && subquery.plan() instanceof LogicalPlan logicalPlan) {
+            found.add(logicalPlan);
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            addSubqueries((Expression) children.get(i), found);
+        for (Expression child : Scala.list(expression.children())) {
+            addSubqueries(child, found);
         }
     }
 }

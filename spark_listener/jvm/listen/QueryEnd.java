@@ -9,6 +9,7 @@ import headwater.describe.TableChanges;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.delta.TableWrite;
 import headwater.shim.Scala;
+import headwater.shim.Untyped;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -22,11 +23,13 @@ import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.command.DataWritingCommand;
 import org.apache.spark.sql.execution.command.DataWritingCommandExec;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.util.AccumulatorV2;
 
@@ -37,7 +40,7 @@ final class QueryEnd implements Described {
     private final Capture capture; // null: its records are not captured
     private final StageLog stages; // null: they are not known
     private final ProgramValues values;
-    private final Map changed; // the table that a command made, changed or dropped; null: none
+    private final Map<String, Object> changed; // the table that a command made, changed or dropped; null: none
 
     QueryEnd(SparkListenerSQLExecutionEnd event, Capture capture, StageLog stages, ProgramValues values, Configuration conf) {
         this.values = values;
@@ -49,10 +52,10 @@ final class QueryEnd implements Described {
     }
 
     /** Looked up now, and not when it is described: the next command may rename or drop the table. */
-    private Map changed() {
+    private Map<String, Object> changed() {
         try {
             LogicalPlan executed = executed();
-            Map table = executed instanceof Command ? TableChanges.describe(executed) : null;
+            Map<String, Object> table = executed instanceof Command ? TableChanges.describe(executed) : null;
             CatalogEvents.state(table); // now, too: a later command may drop the table, and the catalog says so before this one is described
             return table;
         } catch (Throwable fault) {
@@ -60,25 +63,25 @@ final class QueryEnd implements Described {
         }
     }
 
-    public Map describe() {
-        Map result = new LinkedHashMap();
+    public Map<String, Object> describe() {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("event", "query_end");
-        result.put("execution", Long.valueOf(event.executionId()));
-        result.put("time", Long.valueOf(event.time()));
+        result.put("execution", event.executionId());
+        result.put("time", event.time());
         result.put("stream", event.qe() == null ? null : StreamStart.runOf(event.qe()));
-        Map error = error();
+        Map<String, Object> error = error();
         result.put("error", error);
         result.put("plan", null);
         result.put("capture", null);
-        result.put("metrics", new LinkedHashMap());
+        result.put("metrics", new LinkedHashMap<>());
         result.put("stages", stages == null ? null : stages.describe());
         LogicalPlan executed = executed();
         LogicalPlan original = capture != null ? capture.original : executed;
         if (original == null) {
             return result;
         }
-        if (original instanceof TableWrite) {
-            ((TableWrite) original).command = executed;
+        if (original instanceof TableWrite tableWrite) {
+            tableWrite.command = executed;
         }
         PlanDescription description;
         PlanDescription stated; // of the event: what the program said, also where a command runs queries of its own
@@ -86,19 +89,19 @@ final class QueryEnd implements Described {
             description = PlanDescription.of(original, capture);
             stated = original instanceof TableWrite && executed instanceof Command ? PlanDescription.of(executed, null) : description;
         } catch (Throwable fault) { // the query is told of without its plan
-            List problems = new ArrayList();
+            List<Map<String, Object>> problems = new ArrayList<>();
             problems.add(Capture.problemOf("capture", "the plan could not be described: " + fault, "fault"));
             result.put("problems", problems);
             return result;
         }
-        Map plan = stated.parts();
+        Map<String, Object> plan = stated.parts();
         if (stated != description) {
-            keepVersion((Map) description.parts().get("sink"), (Map) plan.get("sink"));
+            keepVersion(Untyped.map(description.parts().get("sink")), Untyped.map(plan.get("sink")));
         }
         if (changed != null && plan.get("sink") == null) {
             plan.put("sink", changed);
         }
-        List sources = (capture == null || stated != description) && executed != null ? CommandSources.of(executed, conf) : null;
+        List<Map<String, Object>> sources = (capture == null || stated != description) && executed != null ? CommandSources.of(executed, conf) : null;
         if (sources != null) {
             plan.put("sources", sources);
         }
@@ -107,14 +110,14 @@ final class QueryEnd implements Described {
             result.put("given", given());
         }
         result.put("sql", sql());
-        List ofVariables = error == null ? ofVariables() : new ArrayList();
+        List<Map<String, Object>> ofVariables = error == null ? ofVariables() : new ArrayList<>();
         if (capture != null) {
             if (capture.rewritten && error == null) {
                 lost();
             }
-            Map manifest = Manifest.of(capture, description, event.executionId(), conf);
+            Map<String, Object> manifest = Manifest.of(capture, description, event.executionId(), conf);
             boolean mayHold = mayHoldValues();
-            manifest.put("collected", Boolean.valueOf(mayHold));
+            manifest.put("collected", mayHold);
             if (mayHold) {
                 manifest.put("collectedFrom", values.collected());
             }
@@ -122,19 +125,19 @@ final class QueryEnd implements Described {
         }
         add(plan, ofVariables); // after the manifest is made, which has the sources of records alone
         if (error == null && executed instanceof DataWritingCommand) {
-            Map metrics = metrics(event.qe().executedPlan());
+            Map<String, Object> metrics = metrics(event.qe().executedPlan());
             result.put("metrics", metrics);
             if (isIgnored(executed, metrics)) { // there was something already, and nothing was done
                 plan.put("sink", null);
-                plan.put("sources", new ArrayList());
+                plan.put("sources", new ArrayList<>());
                 result.put("capture", null);
             } else if (isFirst(executed, metrics)) {
-                plan.put("sink", new LinkedHashMap((Map) plan.get("sink"))); // the manifest has its own
-                ((Map) plan.get("sink")).put("change", "CREATE");
+                plan.put("sink", new LinkedHashMap<>(Untyped.map(plan.get("sink")))); // the manifest has its own
+                Untyped.map(plan.get("sink")).put("change", "CREATE");
             }
         }
-        if (executed instanceof Union) {
-            several((Union) executed, error == null, result);
+        if (executed instanceof Union ownUnion) {
+            several(ownUnion, error == null, result);
         }
         if (error == null) {
             noteValues(plan);
@@ -145,42 +148,42 @@ final class QueryEnd implements Described {
     }
 
     /** The version of the table that a command made, which the query that wrote knows alone. */
-    private static void keepVersion(Map written, Map stated) {
+    private static void keepVersion(Map<?, Object> written, Map<String, Object> stated) {
         if (written != null && stated != null && written.get("version") != null) {
             stated.put("version", written.get("version"));
         }
     }
 
     /** FROM … INSERT INTO … INSERT INTO …: each of the commands as `plan` and `metrics`, in the place of a plan that is none of them. */
-    private void several(Union commands, boolean isWell, Map result) {
-        List each = Scala.list(commands.children());
-        List ran = isWell ? Scala.list(event.qe().executedPlan().children()) : new ArrayList();
-        List parts = new ArrayList();
+    private void several(Union commands, boolean isWell, Map<String, Object> result) {
+        List<LogicalPlan> each = Scala.list(commands.children());
+        List<SparkPlan> ran = isWell ? Scala.list(event.qe().executedPlan().children()) : new ArrayList<>();
+        List<Map<String, Object>> parts = new ArrayList<>();
         for (int i = 0; i < each.size(); i++) {
             if (!(each.get(i) instanceof DataWritingCommand)) {
                 return;
             }
-            Map part = new LinkedHashMap();
-            part.put("plan", PlanDescription.of((LogicalPlan) each.get(i), null).parts());
-            part.put("metrics", ran.size() == each.size() ? metrics(ran.get(i)) : new LinkedHashMap());
+            Map<String, Object> part = new LinkedHashMap<>();
+            part.put("plan", PlanDescription.of(each.get(i), null).parts());
+            part.put("metrics", ran.size() == each.size() ? metrics(ran.get(i)) : new LinkedHashMap<>());
             parts.add(part);
         }
-        result.put("plan", ((Map) parts.get(0)).get("plan"));
-        result.put("metrics", ((Map) parts.get(0)).get("metrics"));
+        result.put("plan", parts.get(0).get("plan"));
+        result.put("metrics", parts.get(0).get("metrics"));
         result.put("more", parts.subList(1, parts.size()));
     }
 
     /** Whether a write in the mode `ignore` found something. */
-    private static boolean isIgnored(LogicalPlan executed, Map metrics) {
-        boolean mayBe = executed instanceof InsertIntoHadoopFsRelationCommand && ((InsertIntoHadoopFsRelationCommand) executed).mode() == SaveMode.Ignore;
+    private static boolean isIgnored(LogicalPlan executed, Map<String, Object> metrics) {
+        boolean mayBe = executed instanceof InsertIntoHadoopFsRelationCommand insert && insert.mode() == SaveMode.Ignore;
         return mayBe && Long.valueOf(0L).equals(metrics.get("files"));
     }
 
-    private boolean isFirst(LogicalPlan executed, Map metrics) {
+    private boolean isFirst(LogicalPlan executed, Map<String, Object> metrics) {
         Object files = metrics.get("files");
         long nanos = event.duration();
         boolean isKnown = files instanceof Long && nanos > 0L;
-        return isKnown && FirstWrite.made(executed, ((Long) files).longValue(), event.time() - nanos / 1000000L - 1L, event.time(), conf);
+        return isKnown && FirstWrite.made(executed, ((Long) files), event.time() - nanos / 1000000L - 1L, event.time(), conf);
     }
 
     private String sql() {
@@ -192,12 +195,11 @@ final class QueryEnd implements Described {
     }
 
     /** The attributes by which a function of `foreachBatch` knows the rows of a batch, in the order of its columns: those of the plan as written. */
-    private List given() {
-        List result = new ArrayList();
+    private List<Long> given() {
+        List<Long> result = new ArrayList<>();
         try {
-            List output = Scala.list(event.qe().analyzed().output());
-            for (int i = 0; i < output.size(); i++) {
-                result.add(Long.valueOf(((Attribute) output.get(i)).exprId().id()));
+            for (Attribute column : Scala.list(event.qe().analyzed().output())) {
+                result.add(column.exprId().id());
             }
         } catch (Throwable none) {
             result.clear(); // what is written of the batch says that its columns are not known
@@ -206,14 +208,14 @@ final class QueryEnd implements Described {
     }
 
     /** The described sources of variables that the query names; its capture says that their records are missing. Never throws. */
-    private List ofVariables() {
+    private List<Map<String, Object>> ofVariables() {
         try {
             return values.sources(values.report(event.qe().analyzed(), capture != null && capture.rewritten ? capture : null));
         } catch (Throwable fault) {
             if (capture != null) {
                 capture.problem("VariableReference", "which values of variables it has could not be told: " + fault, "missing");
             }
-            return new ArrayList();
+            return new ArrayList<>();
         }
     }
 
@@ -226,23 +228,23 @@ final class QueryEnd implements Described {
     }
 
     /** Sources of the plan, and others that none of its operators reads. */
-    private static void add(Map plan, List others) {
+    private static void add(Map<String, Object> plan, List<Map<String, Object>> others) {
         if (others.isEmpty()) {
             return;
         }
-        List sources = plan.get("sources") == null ? new ArrayList() : new ArrayList((List) plan.get("sources"));
-        for (int i = 0; i < others.size(); i++) {
-            Map other = new LinkedHashMap((Map) others.get(i));
-            other.put("source", Integer.valueOf(sources.size()));
+        List<Map<String, Object>> sources = plan.get("sources") == null ? new ArrayList<>() : new ArrayList<>(Untyped.maps(plan.get("sources")));
+        for (Map<String, Object> source : others) {
+            Map<String, Object> other = new LinkedHashMap<>(source);
+            other.put("source", sources.size());
             sources.add(other);
         }
         plan.put("sources", sources);
     }
 
     /** What a query gave to variables, or to the program where it wrote nothing. Never throws. */
-    private void noteValues(Map plan) {
+    private void noteValues(Map<String, Object> plan) {
         try {
-            values.note(event.qe().analyzed(), plan.get("sink") == null ? (String) Scala.orNull(event.executionName()) : null, (List) plan.get("sources"));
+            values.note(event.qe().analyzed(), plan.get("sink") == null ? Scala.orNull(event.executionName()) : null, Untyped.maps(plan.get("sources")));
         } catch (Throwable fault) {
             // a query without a plan gave nothing
         }
@@ -264,9 +266,9 @@ final class QueryEnd implements Described {
         }
     }
 
-    private Map error() {
-        Throwable failure = (Throwable) Scala.orNull(event.executionFailure());
-        String message = (String) Scala.orNull(event.errorMessage());
+    private Map<String, Object> error() {
+        Throwable failure = Scala.orNull(event.executionFailure());
+        String message = Scala.orNull(event.errorMessage());
         if (failure == null && (message == null || message.isEmpty())) {
             return null;
         }
@@ -286,7 +288,7 @@ final class QueryEnd implements Described {
         }
     }
 
-    private List read() {
+    private List<Map<String, Object>> read() {
         try {
             return InputRows.of(event.qe().executedPlan());
         } catch (Throwable unknown) {
@@ -295,14 +297,12 @@ final class QueryEnd implements Described {
     }
 
     /** The numbers and truths that the program had Spark observe, by the name of the observation and theirs. Texts and times stay where they are. */
-    private Map observed() {
-        Map result = new LinkedHashMap();
+    private Map<String, Map<String, Object>> observed() {
+        Map<String, Map<String, Object>> result = new LinkedHashMap<>();
         try {
-            Iterator all = Scala.map(event.qe().observedMetrics()).entrySet().iterator();
-            while (all.hasNext()) {
-                Map.Entry entry = (Map.Entry) all.next();
-                Row row = (Row) entry.getValue();
-                Map values = new LinkedHashMap();
+            for (Map.Entry<String, Row> entry : Scala.map(event.qe().observedMetrics()).entrySet()) {
+                Row row = entry.getValue();
+                Map<String, Object> values = new LinkedHashMap<>();
                 for (int i = 0; i < row.length(); i++) {
                     Object value = row.get(i);
                     if (value instanceof Number || value instanceof Boolean) {
@@ -318,14 +318,14 @@ final class QueryEnd implements Described {
     }
 
     /** What the writer counted. The counters are the executed plan's: planning works on a copy of the optimised one. */
-    private static Map metrics(Object executed) {
-        Map result = new LinkedHashMap();
+    private static Map<String, Object> metrics(Object executed) {
+        Map<String, Object> result = new LinkedHashMap<>();
         Object root = executed;
         while (root instanceof AdaptiveSparkPlanExec || root instanceof QueryStageExec) { // adaptive execution wraps the command, too
-            root = root instanceof AdaptiveSparkPlanExec ? ((AdaptiveSparkPlanExec) root).executedPlan() : ((QueryStageExec) root).plan();
+            root = root instanceof AdaptiveSparkPlanExec adaptiveSparkPlanExec ? adaptiveSparkPlanExec.executedPlan() : ((QueryStageExec) root).plan();
         }
-        if (root instanceof DataWritingCommandExec) {
-            Map known = Scala.map(((DataWritingCommandExec) root).cmd().metrics());
+        if (root instanceof DataWritingCommandExec dataWritingCommandExec) {
+            Map<String, SQLMetric> known = Scala.map(dataWritingCommandExec.cmd().metrics());
             put(result, "rows", known.get("numOutputRows"));
             put(result, "bytes", known.get("numOutputBytes"));
             put(result, "files", known.get("numFiles"));
@@ -333,9 +333,9 @@ final class QueryEnd implements Described {
         return result;
     }
 
-    static void put(Map result, String name, Object metric) {
-        if (metric instanceof AccumulatorV2) {
-            result.put(name, ((AccumulatorV2) metric).value());
+    static void put(Map<String, Object> result, String name, Object metric) {
+        if (metric instanceof AccumulatorV2<?, ?> accumulatorV2) {
+            result.put(name, accumulatorV2.value());
         }
     }
 }

@@ -23,11 +23,11 @@ final class QueryStart implements Described {
         command = event.sparkPlanInfo() == null ? "" : event.sparkPlanInfo().nodeName();
     }
 
-    public Map describe() {
-        Map result = new LinkedHashMap();
+    public Map<String, Object> describe() {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("event", "query_start");
-        result.put("execution", Long.valueOf(execution));
-        result.put("time", Long.valueOf(time));
+        result.put("execution", execution);
+        result.put("time", time);
         result.put("description", description); // the user's own, where there is one
         result.put("call", details == null ? "" : details.split("\n", 2)[0]); // the method of Spark that began it
         result.put("root", root);

@@ -23,7 +23,7 @@ import org.apache.spark.storage.RDDInfo;
 
 /**
  * The RDDs that a job outside of SQL computes, down to those that read files. Runs on the listener's bus, as the job begins: the scheduler
- * knows its RDD as long as it runs. Of a job that is over by then, the names of the RDDs are known, and no more. Bounded.
+ * knows its RDD<?> as long as it runs. Of a job that is over by then, the names of the RDDs are known, and no more. Bounded.
  */
 final class RddInputs {
     private static final int RDDS = 200;
@@ -33,9 +33,9 @@ final class RddInputs {
     private RddInputs() {}
 
     /** {"id", "parents", "kind" (its class), and of those that read files "folders" (Hadoop's list) or "files"}; or {"id", "parents", "name"}. */
-    static List of(SparkListenerJobStart start, SparkContext context) {
+    static List<Map<String, Object>> of(SparkListenerJobStart start, SparkContext context) {
         try {
-            Object job = Scala.orNull(context.dagScheduler().jobIdToActiveJob().get(Integer.valueOf(start.jobId())));
+            Object job = Scala.orNull(context.dagScheduler().jobIdToActiveJob().get(start.jobId()));
             if (job != null) {
                 return walk(((ActiveJob) job).finalStage().rdd());
             }
@@ -45,29 +45,28 @@ final class RddInputs {
         return named(start);
     }
 
-    private static List walk(RDD last) {
-        List result = new ArrayList();
-        Set seen = new HashSet();
-        ArrayDeque waiting = new ArrayDeque();
+    private static List<Map<String, Object>> walk(RDD<?> last) {
+        List<Map<String, Object>> result = new ArrayList<>();
+        Set<Integer> seen = new HashSet<>();
+        ArrayDeque<RDD<?>> waiting = new ArrayDeque<>();
         waiting.add(last);
         while (!waiting.isEmpty()) {
-            RDD rdd = (RDD) waiting.poll();
-            if (!seen.add(Integer.valueOf(rdd.id()))) {
+            RDD<?> rdd = waiting.poll();
+            if (!seen.add(rdd.id())) {
                 continue;
             }
-            Map described = new LinkedHashMap();
-            described.put("id", Integer.valueOf(rdd.id()));
+            Map<String, Object> described = new LinkedHashMap<>();
+            described.put("id", rdd.id());
             described.put("kind", rdd.getClass().getSimpleName());
             result.add(described);
             if (result.size() > RDDS) {
                 described.put("kind", "more");
                 return result;
             }
-            List parents = new ArrayList();
-            List dependencies = Scala.list(rdd.dependencies());
-            for (int i = 0; i < dependencies.size(); i++) {
-                RDD parent = ((Dependency) dependencies.get(i)).rdd();
-                parents.add(Integer.valueOf(parent.id()));
+            List<Integer> parents = new ArrayList<>();
+            for (Dependency<?> dependency : Scala.list(rdd.dependencies())) {
+                RDD<?> parent = dependency.rdd();
+                parents.add(parent.id());
                 waiting.add(parent);
             }
             described.put("parents", parents);
@@ -76,16 +75,16 @@ final class RddInputs {
         return result;
     }
 
-    private static void read(RDD rdd, Map described) {
-        if (rdd instanceof HadoopRDD) {
-            described.put("folders", ((HadoopRDD) rdd).getJobConf().get(FOLDERS));
-        } else if (rdd instanceof NewHadoopRDD) {
-            described.put("folders", ((NewHadoopRDD) rdd).getConf().get(FOLDERS));
-        } else if (rdd instanceof FileScanRDD) {
-            List files = new ArrayList();
-            List partitions = Scala.list(((FileScanRDD) rdd).filePartitions());
+    private static void read(RDD<?> rdd, Map<String, Object> described) {
+        if (rdd instanceof HadoopRDD<?, ?> hadoopRDD) {
+            described.put("folders", hadoopRDD.getJobConf().get(FOLDERS));
+        } else if (rdd instanceof NewHadoopRDD<?, ?> newHadoopRDD) {
+            described.put("folders", newHadoopRDD.getConf().get(FOLDERS));
+        } else if (rdd instanceof FileScanRDD fileScanRDD) {
+            List<String> files = new ArrayList<>();
+            List<FilePartition> partitions = Scala.list(fileScanRDD.filePartitions());
             for (int i = 0; i < partitions.size() && files.size() <= FILES; i++) {
-                PartitionedFile[] parts = ((FilePartition) partitions.get(i)).files();
+                PartitionedFile[] parts = partitions.get(i).files();
                 for (int j = 0; j < parts.length && files.size() <= FILES; j++) {
                     String path = parts[j].toPath().toString();
                     if (!files.contains(path)) {
@@ -97,17 +96,16 @@ final class RddInputs {
         }
     }
 
-    private static List named(SparkListenerJobStart start) {
-        List result = new ArrayList();
-        Set seen = new HashSet();
-        List stages = Scala.list(start.stageInfos());
-        for (int i = 0; i < stages.size(); i++) {
-            List infos = Scala.list(((StageInfo) stages.get(i)).rddInfos());
+    private static List<Map<String, Object>> named(SparkListenerJobStart start) {
+        List<Map<String, Object>> result = new ArrayList<>();
+        Set<Integer> seen = new HashSet<>();
+        for (StageInfo stage : Scala.list(start.stageInfos())) {
+            List<RDDInfo> infos = Scala.list(stage.rddInfos());
             for (int j = 0; j < infos.size() && result.size() <= RDDS; j++) {
-                RDDInfo info = (RDDInfo) infos.get(j);
-                if (seen.add(Integer.valueOf(info.id()))) {
-                    Map described = new LinkedHashMap();
-                    described.put("id", Integer.valueOf(info.id()));
+                RDDInfo info = infos.get(j);
+                if (seen.add(info.id())) {
+                    Map<String, Object> described = new LinkedHashMap<>();
+                    described.put("id", info.id());
                     described.put("name", info.name());
                     described.put("parents", Scala.list(info.parentIds()));
                     result.add(described);

@@ -17,13 +17,13 @@ final class RddJob implements Described {
         this.stages = stages;
     }
 
-    public Map describe() {
-        Map result = new LinkedHashMap();
+    public Map<String, Object> describe() {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("event", "rdd_job");
-        result.put("job", Integer.valueOf(end.jobId()));
-        result.put("time", Long.valueOf(end.time()));
+        result.put("job", end.jobId());
+        result.put("time", end.time());
         result.put("save", save);
-        result.put("error", end.jobResult() instanceof JobFailed ? Failure.describe(((JobFailed) end.jobResult()).exception(), null) : null);
+        result.put("error", end.jobResult() instanceof JobFailed jobFailed ? Failure.describe(jobFailed.exception(), null) : null);
         result.put("stages", stages == null ? null : stages.describe());
         return result;
     }

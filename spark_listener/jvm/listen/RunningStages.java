@@ -13,8 +13,8 @@ import org.apache.spark.scheduler.StageInfo;
 final class RunningStages {
     private static final int MOST = 1000; // at once; the stages of one beyond are not known
 
-    private final Map logs = new ConcurrentHashMap(); // Long execution, or String of a job -> StageLog
-    private final Map owners = new HashMap(); // Integer stage -> StageLog
+    private final Map<Object, StageLog> logs = new ConcurrentHashMap<>(); // Long execution, or String of a job -> StageLog
+    private final Map<Integer, StageLog> owners = new HashMap<>(); // Integer stage -> StageLog
 
     void begin(Object owner) {
         if (logs.size() < MOST) {
@@ -23,32 +23,32 @@ final class RunningStages {
     }
 
     void began(SparkListenerJobStart start, Object owner) {
-        StageLog log = (StageLog) logs.get(owner);
-        List infos = log == null ? null : Scala.list(start.stageInfos());
+        StageLog log = logs.get(owner);
+        List<StageInfo> infos = log == null ? null : Scala.list(start.stageInfos());
         for (int i = 0; infos != null && i < infos.size(); i++) {
-            StageInfo info = (StageInfo) infos.get(i);
+            StageInfo info = infos.get(i);
             if (log.announce(info)) {
-                owners.put(Integer.valueOf(info.stageId()), log);
+                owners.put(info.stageId(), log);
             }
         }
     }
 
     void began(StageInfo info) {
-        StageLog log = (StageLog) owners.get(Integer.valueOf(info.stageId()));
+        StageLog log = owners.get(info.stageId());
         if (log != null) {
             log.began(info);
         }
     }
 
     void ended(StageInfo info) {
-        StageLog log = (StageLog) owners.get(Integer.valueOf(info.stageId()));
+        StageLog log = owners.get(info.stageId());
         if (log != null) {
             log.ended(info);
         }
     }
 
     void ended(SparkListenerTaskEnd end) {
-        StageLog log = end.taskInfo() == null ? null : (StageLog) owners.get(Integer.valueOf(end.stageId()));
+        StageLog log = end.taskInfo() == null ? null : owners.get(end.stageId());
         if (log != null) {
             log.ended(end.stageId(), end.stageAttemptId(), end.taskInfo());
         }
@@ -56,13 +56,13 @@ final class RunningStages {
 
     /** The stages so far of what runs; null if they are not known. */
     StageLog of(Object owner) {
-        return (StageLog) logs.get(owner);
+        return logs.get(owner);
     }
 
     /** The stages of what has ended; null if they are not known. */
     StageLog take(Object owner) {
-        StageLog log = (StageLog) logs.remove(owner);
-        List ids = log == null ? null : log.announced();
+        StageLog log = logs.remove(owner);
+        List<Integer> ids = log == null ? null : log.announced();
         for (int i = 0; ids != null && i < ids.size(); i++) {
             owners.remove(ids.get(i), log); // another that shares the stage may have it by now
         }

@@ -17,11 +17,11 @@ final class SqlText {
 
     /** The texts in the plan, one after the other; null where it was not written in SQL. */
     static String of(LogicalPlan plan) {
-        Set texts = new LinkedHashSet();
-        ArrayDeque waiting = new ArrayDeque();
+        Set<Object> texts = new LinkedHashSet<>();
+        ArrayDeque<LogicalPlan> waiting = new ArrayDeque<>();
         waiting.add(plan);
         for (int seen = 0; !waiting.isEmpty() && seen < NODES; seen++) {
-            LogicalPlan node = (LogicalPlan) waiting.poll();
+            LogicalPlan node = waiting.poll();
             Object text = Scala.orNull(node.origin().sqlText());
             if (text != null && !(node instanceof View) && Scala.orNull(node.origin().objectType()) == null) {
                 texts.add(text);
@@ -31,7 +31,7 @@ final class SqlText {
             }
         }
         StringBuilder result = new StringBuilder();
-        Iterator each = texts.iterator();
+        Iterator<Object> each = texts.iterator();
         while (each.hasNext() && result.length() < LONGEST) {
             result.append(result.length() == 0 ? "" : ";\n").append(each.next());
         }

@@ -1,6 +1,7 @@
 package headwater.listen;
 
 import headwater.shim.Scala;
+import headwater.shim.Untyped;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -20,9 +21,9 @@ final class StageLog {
     private static final int TASKS_OF_STAGE = 40;
     private static final int ANNOUNCED = 2000;
 
-    private final Map announced = new HashMap(); // Integer stage -> StageInfo of the job that may skip it
-    private final Map makers = new HashMap(); // Integer shuffle -> Integer stage that ran for it
-    private final Map stages = new LinkedHashMap(); // stage.attempt -> Map
+    private final Map<Integer, StageInfo> announced = new HashMap<>(); // Integer stage -> StageInfo of the job that may skip it
+    private final Map<Object, Integer> makers = new HashMap<>(); // Integer shuffle -> Integer stage that ran for it
+    private final Map<String, Map<String, Object>> stages = new LinkedHashMap<>(); // stage.attempt -> Map
     private int more; // stages
     private int tasks;
 
@@ -31,38 +32,38 @@ final class StageLog {
         if (announced.size() >= ANNOUNCED) {
             return false;
         }
-        announced.put(Integer.valueOf(info.stageId()), info);
+        announced.put(info.stageId(), info);
         return true;
     }
 
-    synchronized List announced() {
-        return new ArrayList(announced.keySet());
+    synchronized List<Integer> announced() {
+        return new ArrayList<>(announced.keySet());
     }
 
     synchronized void began(StageInfo info) {
         Object shuffle = Scala.orNull(info.shuffleDepId());
         if (shuffle != null) {
-            makers.put(shuffle, Integer.valueOf(info.stageId()));
+            makers.put(shuffle, info.stageId());
         }
         if (stages.size() >= STAGES) {
             more++;
             return;
         }
-        Map stage = new LinkedHashMap();
-        stage.put("stage", Integer.valueOf(info.stageId()));
-        stage.put("attempt", Integer.valueOf(info.attemptNumber()));
+        Map<String, Object> stage = new LinkedHashMap<>();
+        stage.put("stage", info.stageId());
+        stage.put("attempt", info.attemptNumber());
         stage.put("call", info.name());
-        stage.put("tasks", Integer.valueOf(info.numTasks()));
-        stage.put("failed", Integer.valueOf(0));
+        stage.put("tasks", info.numTasks());
+        stage.put("failed", 0);
         stage.put("started", Scala.orNull(info.submissionTime()));
         stage.put("ended", null);
         stage.put("error", null);
-        stage.put("shown", new ArrayList());
+        stage.put("shown", new ArrayList<>());
         stages.put(key(info.stageId(), info.attemptNumber()), stage);
     }
 
     synchronized void ended(StageInfo info) {
-        Map stage = (Map) stages.get(key(info.stageId(), info.attemptNumber()));
+        Map<String, Object> stage = stages.get(key(info.stageId(), info.attemptNumber()));
         if (stage != null) {
             stage.put("started", Scala.orNull(info.submissionTime()));
             stage.put("ended", Scala.orNull(info.completionTime()));
@@ -71,50 +72,49 @@ final class StageLog {
     }
 
     synchronized void ended(int stageId, int attempt, TaskInfo info) {
-        Map stage = (Map) stages.get(key(stageId, attempt));
+        Map<String, Object> stage = stages.get(key(stageId, attempt));
         if (stage == null) {
             return;
         }
         if (!info.successful()) {
-            stage.put("failed", Integer.valueOf(((Integer) stage.get("failed")).intValue() + 1));
+            stage.put("failed", ((Integer) stage.get("failed")) + 1);
         }
-        List shown = (List) stage.get("shown");
+        List<Map<String, Object>> shown = Untyped.maps(stage.get("shown"));
         if (tasks >= TASKS || shown.size() >= TASKS_OF_STAGE) {
             return;
         }
         tasks++;
-        Map task = new LinkedHashMap();
-        task.put("task", Long.valueOf(info.taskId()));
-        task.put("partition", Integer.valueOf(info.index()));
-        task.put("attempt", Integer.valueOf(info.attemptNumber()));
+        Map<String, Object> task = new LinkedHashMap<>();
+        task.put("task", info.taskId());
+        task.put("partition", info.index());
+        task.put("attempt", info.attemptNumber());
         task.put("state", info.successful() ? "COMPLETE" : info.killed() ? "ABORT" : "FAIL");
-        task.put("started", Long.valueOf(info.launchTime()));
-        task.put("ended", Long.valueOf(info.finishTime()));
+        task.put("started", info.launchTime());
+        task.put("ended", info.finishTime());
         shown.add(task);
     }
 
     /** All stages, with those whose output each read: a stage that a job skipped, as its shuffle was there, is the one that made that. */
-    synchronized Map describe() {
-        List all = new ArrayList();
-        Iterator each = stages.values().iterator();
-        while (each.hasNext()) { // copies: what runs goes on changing
-            Map stage = new LinkedHashMap((Map) each.next());
+    synchronized Map<String, Object> describe() {
+        List<Map<String, Object>> all = new ArrayList<>();
+        for (Map<String, Object> value : stages.values()) { // copies: what runs goes on changing
+            Map<String, Object> stage = new LinkedHashMap<>(value);
             stage.put("parents", parents((Integer) stage.get("stage")));
-            stage.put("shown", new ArrayList((List) stage.get("shown")));
+            stage.put("shown", new ArrayList<>(Untyped.maps(stage.get("shown"))));
             all.add(stage);
         }
-        Map result = new LinkedHashMap();
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("stages", all);
-        result.put("more", Integer.valueOf(more));
+        result.put("more", more);
         return result;
     }
 
-    private List parents(Integer stage) {
-        List result = new ArrayList();
-        StageInfo info = (StageInfo) announced.get(stage);
-        List ids = info == null ? new ArrayList() : Scala.list(info.parentIds());
-        for (int i = 0; i < ids.size(); i++) {
-            StageInfo parent = (StageInfo) announced.get(ids.get(i));
+    private List<Object> parents(Integer stage) {
+        List<Object> result = new ArrayList<>();
+        StageInfo info = announced.get(stage);
+        List<Object> ids = info == null ? new ArrayList<>() : Scala.list(info.parentIds());
+        for (Object id : ids) {
+            StageInfo parent = announced.get(id);
             Object shuffle = parent == null ? null : Scala.orNull(parent.shuffleDepId());
             Object maker = shuffle == null ? null : makers.get(shuffle);
             if (maker != null && !result.contains(maker)) {

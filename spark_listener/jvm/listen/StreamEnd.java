@@ -14,11 +14,11 @@ final class StreamEnd implements Described {
         this.event = event;
     }
 
-    public Map describe() {
-        Map result = new LinkedHashMap();
+    public Map<String, Object> describe() {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("event", "stream_end");
         result.put("run", event.runId().toString());
-        result.put("time", Long.valueOf(time));
+        result.put("time", time);
         Object error = Scala.orNull(event.exception());
         result.put("error", error == null ? null : Failure.describe(null, String.valueOf(error)));
         return result;

@@ -15,20 +15,20 @@ final class StreamProgress implements Described {
         this.progress = progress;
     }
 
-    public Map describe() {
-        Map result = new LinkedHashMap();
+    public Map<String, Object> describe() {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("event", "stream_progress");
         result.put("run", progress.runId().toString());
-        result.put("batch", Long.valueOf(progress.batchId()));
+        result.put("batch", progress.batchId());
         result.put("sink", progress.sink() == null ? null : progress.sink().description());
         result.put("written", progress.sink() == null ? null : Long.valueOf(progress.sink().numOutputRows()));
-        List sources = new ArrayList();
+        List<Map<String, Object>> sources = new ArrayList<>();
         SourceProgress[] each = progress.sources();
-        for (int i = 0; i < each.length; i++) {
-            Map source = new LinkedHashMap();
-            source.put("source", each[i].description());
-            source.put("offset", each[i].endOffset());
-            source.put("rows", Long.valueOf(each[i].numInputRows()));
+        for (SourceProgress sourceProgress : each) {
+            Map<String, Object> source = new LinkedHashMap<>();
+            source.put("source", sourceProgress.description());
+            source.put("offset", sourceProgress.endOffset());
+            source.put("rows", sourceProgress.numInputRows());
             sources.add(source);
         }
         result.put("sources", sources);

@@ -13,13 +13,13 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
 final class StreamStart implements Described {
     private final StreamingQueryListener.QueryStartedEvent event;
     private String sink; // null: not known
-    private Map table; // what it writes to: of a connector, or a table of files; null: files, or what has no place that is known
+    private Map<String, Object> table; // what it writes to: of a connector, or a table of files; null: files, or what has no place that is known
     private boolean ends;
 
-    StreamStart(StreamingQueryListener.QueryStartedEvent event, List sessions) {
+    StreamStart(StreamingQueryListener.QueryStartedEvent event, List<SparkSession> sessions) {
         this.event = event;
         for (int i = 0; i < sessions.size() && sink == null; i++) {
-            look((SparkSession) sessions.get(i), event.id());
+            look(sessions.get(i), event.id());
         }
     }
 
@@ -44,18 +44,18 @@ final class StreamStart implements Described {
     }
 
     static Object asked(Object of, String method) throws Exception {
-        return of.getClass().getMethod(method, new Class[0]).invoke(of, new Object[0]);
+        return of.getClass().getMethod(method).invoke(of);
     }
 
-    public Map describe() {
-        Map result = new LinkedHashMap();
+    public Map<String, Object> describe() {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("event", "stream_start");
         result.put("run", event.runId().toString());
         result.put("name", event.name());
         result.put("time", event.timestamp());
         result.put("sink", sink);
         result.put("table", table);
-        result.put("ends", Boolean.valueOf(ends));
+        result.put("ends", ends);
         return result;
     }
 

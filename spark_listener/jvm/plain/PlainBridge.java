@@ -26,7 +26,7 @@ public final class PlainBridge extends SparkListener {
     private static final Object WAKE = new Object(); // ends a poll, and is no event
 
     private final SparkContext context;
-    private final LinkedBlockingQueue queue = new LinkedBlockingQueue(MOST);
+    private final LinkedBlockingQueue<Object> queue = new LinkedBlockingQueue<>(MOST);
     private final AtomicLong dropped = new AtomicLong();
     private final ObjectMapper json = new ObjectMapper();
 
@@ -46,12 +46,12 @@ public final class PlainBridge extends SparkListener {
     }
 
     public void onApplicationEnd(SparkListenerApplicationEnd end) {
-        offer(note("application_end", "time", Long.valueOf(end.time())));
+        offer(note("application_end", "time", end.time()));
     }
 
     /** Events in their order, as a JSON list. Waits for the first one at most `milliseconds`. */
     public String drain(long milliseconds) throws Exception {
-        List result = new ArrayList();
+        List<Object> result = new ArrayList<>();
         Object event = queue.poll(milliseconds, TimeUnit.MILLISECONDS);
         while (event != null) {
             if (event != WAKE) {
@@ -61,7 +61,7 @@ public final class PlainBridge extends SparkListener {
         }
         long lost = dropped.getAndSet(0L);
         if (lost > 0L) {
-            result.add(note("dropped", "count", Long.valueOf(lost)));
+            result.add(note("dropped", "count", lost));
         }
         return json.writeValueAsString(result);
     }
@@ -85,9 +85,9 @@ public final class PlainBridge extends SparkListener {
         context.removeSparkListener(this);
     }
 
-    private static Map started(SparkListenerSQLExecutionStart event) {
-        Map result = note("query_start", "execution", Long.valueOf(event.executionId()));
-        result.put("time", Long.valueOf(event.time()));
+    private static Map<String, Object> started(SparkListenerSQLExecutionStart event) {
+        Map<String, Object> result = note("query_start", "execution", event.executionId());
+        result.put("time", event.time());
         result.put("description", event.description());
         result.put("call", event.details() == null ? "" : event.details().split("\n", 2)[0]);
         result.put("root", event.rootExecutionId().isDefined() ? event.rootExecutionId().get() : null);
@@ -95,17 +95,17 @@ public final class PlainBridge extends SparkListener {
         return result;
     }
 
-    private static Map ended(SparkListenerSQLExecutionEnd event) {
-        Map result = note("query_end", "execution", Long.valueOf(event.executionId()));
-        result.put("time", Long.valueOf(event.time()));
+    private static Map<String, Object> ended(SparkListenerSQLExecutionEnd event) {
+        Map<String, Object> result = note("query_end", "execution", event.executionId());
+        result.put("time", event.time());
         result.put("stream", null);
         boolean failed = event.errorMessage().isDefined() && !String.valueOf(event.errorMessage().get()).isEmpty();
         result.put("error", failed ? note("error", "message", event.errorMessage().get()) : null);
         result.put("plan", null);
         result.put("capture", null);
-        result.put("metrics", new LinkedHashMap());
+        result.put("metrics", new LinkedHashMap<>());
         result.put("stages", null);
-        List problems = new ArrayList();
+        List<Map<String, Object>> problems = new ArrayList<>();
         result.put("problems", problems);
         try {
             PlainPlan plan = event.qe() == null ? null : new PlainPlan(event.qe(), problems);
@@ -119,8 +119,8 @@ public final class PlainBridge extends SparkListener {
         return result;
     }
 
-    private static Map note(String name, String key, Object value) {
-        Map result = new LinkedHashMap();
+    private static Map<String, Object> note(String name, String key, Object value) {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("event", name);
         result.put(key, value);
         return result;

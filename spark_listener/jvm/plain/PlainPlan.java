@@ -1,14 +1,15 @@
 package headwater.plain;
 
-import java.net.URI;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -26,30 +27,29 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
+import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.internal.SessionState;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.util.AccumulatorV2;
 import scala.Option;
 import scala.collection.Iterator;
 
 /** What a query reads and writes, by dataset: files by their folders, tables of files by theirs. What is not known is a problem, by its name. */
 final class PlainPlan {
-    private static final Set NO_DATASETS = new HashSet(Arrays.asList(new Object[] {
+    private static final Set<String> NO_DATASETS = new HashSet<>(Arrays.asList(
         "LocalRelation", "OneRowRelation", "Range", "CommandResult", "CTERelationRef", "LogicalRDD", "ExternalRDD", "ResolvedIdentifier",
-        "ResolvedNamespace", "ResolvedFunc", "ResolvedNonPersistentFunc", "ResolvedPersistentFunc", "ResolvedTempView", "ResolvedPersistentView",
-    }));
-    private static final Set TABLE_WRITES = new HashSet(Arrays.asList(new Object[] {"InsertIntoHiveTable"}));
+        "ResolvedNamespace", "ResolvedFunc", "ResolvedNonPersistentFunc", "ResolvedPersistentFunc", "ResolvedTempView", "ResolvedPersistentView"));
+    private static final Set<String> TABLE_WRITES = Collections.singleton("InsertIntoHiveTable");
 
     private final QueryExecution query;
-    private final List problems;
-    private final List operators = new ArrayList();
-    private final List sources = new ArrayList();
-    private Map sink;
+    private final List<Map<String, Object>> problems;
+    private final List<Map<String, Object>> operators = new ArrayList<>();
+    private final List<Map<String, Object>> sources = new ArrayList<>();
+    private Map<String, Object> sink;
     private String command;
 
-    PlainPlan(QueryExecution query, List problems) {
+    PlainPlan(QueryExecution query, List<Map<String, Object>> problems) {
         this.query = query;
         this.problems = problems;
         LogicalPlan root = query.analyzed();
@@ -57,41 +57,39 @@ final class PlainPlan {
             command = "execute " + root.getClass().getSimpleName();
             write(root);
         }
-        Map operator = operator(root);
-        List leaves = new ArrayList();
+        Map<String, Object> operator = operator(root);
+        List<Map<String, Object>> leaves = new ArrayList<>();
         visit(root, leaves);
-        for (int i = 0; i < leaves.size(); i++) {
-            ((List) operator.get("children")).add(((Map) leaves.get(i)).get("id"));
-        }
+        operator.put("children", leaves.stream().map(leaf -> leaf.get("id")).collect(Collectors.toList()));
     }
 
-    static Map problem(String reason) {
-        Map result = new LinkedHashMap();
+    static Map<String, Object> problem(String reason) {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("operator", "capture");
         result.put("reason", reason);
         result.put("kind", "refused");
         return result;
     }
 
-    Map parts() {
-        Map result = new LinkedHashMap();
+    Map<String, Object> parts() {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("operators", operators);
         result.put("sources", sources);
         result.put("sink", sink);
         result.put("command", command);
-        result.put("output", new ArrayList());
+        result.put("output", new ArrayList<>());
         return result;
     }
 
     /** Rows, bytes and files, as Spark counted them. */
-    Map metrics() {
-        Map result = new LinkedHashMap();
+    Map<String, Object> metrics() {
+        Map<String, Object> result = new LinkedHashMap<>();
         Object root = query.executedPlan();
         if (root instanceof AdaptiveSparkPlanExec) {
             root = ((AdaptiveSparkPlanExec) root).executedPlan();
         }
         if (root instanceof DataWritingCommandExec) {
-            scala.collection.Map known = ((DataWritingCommandExec) root).cmd().metrics();
+            scala.collection.Map<String, SQLMetric> known = ((DataWritingCommandExec) root).cmd().metrics();
             put(result, "rows", known.get("numOutputRows"));
             put(result, "bytes", known.get("numOutputBytes"));
             put(result, "files", known.get("numFiles"));
@@ -99,23 +97,23 @@ final class PlainPlan {
         return result;
     }
 
-    private static void put(Map result, String name, Option metric) {
+    private static void put(Map<String, Object> result, String name, Option<SQLMetric> metric) {
         if (metric.isDefined()) {
-            result.put(name, ((AccumulatorV2) metric.get()).value());
+            result.put(name, metric.get().value());
         }
     }
 
-    private Map operator(LogicalPlan node) {
-        Map operator = new LinkedHashMap();
-        operator.put("id", Integer.valueOf(operators.size()));
+    private Map<String, Object> operator(LogicalPlan node) {
+        Map<String, Object> operator = new LinkedHashMap<>();
+        operator.put("id", operators.size());
         operator.put("op", node.nodeName());
-        operator.put("children", new ArrayList());
+        operator.put("children", new ArrayList<>());
         operators.add(operator);
         return operator;
     }
 
-    private void visit(LogicalPlan node, List leaves) {
-        Iterator below = iterator(node, "subqueries");
+    private void visit(LogicalPlan node, List<Map<String, Object>> leaves) {
+        Iterator<?> below = iterator(node, "subqueries");
         while (below.hasNext()) {
             visit((LogicalPlan) below.next(), leaves);
         }
@@ -129,7 +127,7 @@ final class PlainPlan {
             visit(written, leaves);
             return;
         }
-        Iterator children = iterator(node, "children");
+        Iterator<?> children = iterator(node, "children");
         if (!children.hasNext()) {
             leaf(node, leaves);
         }
@@ -138,21 +136,21 @@ final class PlainPlan {
         }
     }
 
-    private void leaf(LogicalPlan node, List leaves) {
-        Map described = null;
+    private void leaf(LogicalPlan node, List<Map<String, Object>> leaves) {
+        Map<String, Object> described = null;
         if (node instanceof LogicalRelation && ((LogicalRelation) node).relation() instanceof HadoopFsRelation) {
             described = files((LogicalRelation) node, (HadoopFsRelation) ((LogicalRelation) node).relation());
         } else if (node instanceof HiveTableRelation) {
             described = table(((HiveTableRelation) node).tableMeta());
         } else if (node instanceof Command || NO_DATASETS.contains(node.getClass().getSimpleName())) {
-            Map operator = operator(node);
+            Map<String, Object> operator = operator(node);
             leaves.add(operator);
-            List columns = new ArrayList(); // by these what an RDD read is known
-            Iterator output = iterator(node, "output");
+            List<Map<String, Object>> columns = new ArrayList<>(); // by these what an RDD read is known
+            Iterator<?> output = iterator(node, "output");
             while (output.hasNext()) {
                 Attribute attribute = (Attribute) output.next();
-                Map column = new LinkedHashMap();
-                column.put("attr", Long.valueOf(attribute.exprId().id()));
+                Map<String, Object> column = new LinkedHashMap<>();
+                column.put("attr", attribute.exprId().id());
                 column.put("name", attribute.name());
                 columns.add(column);
             }
@@ -164,17 +162,17 @@ final class PlainPlan {
             problems.add(problem("what " + name + " reads is not known on this Spark"));
             return;
         }
-        described.put("source", Integer.valueOf(sources.size()));
+        described.put("source", sources.size());
         described.put("columns", columns(node.schema()));
         sources.add(described);
     }
 
-    private static Map files(LogicalRelation leaf, HadoopFsRelation relation) {
-        Map result = leaf.catalogTable().isDefined() ? table((CatalogTable) leaf.catalogTable().get()) : null;
+    private static Map<String, Object> files(LogicalRelation leaf, HadoopFsRelation relation) {
+        Map<String, Object> result = leaf.catalogTable().isDefined() ? table(leaf.catalogTable().get()) : null;
         if (result == null) {
-            result = new LinkedHashMap();
-            List paths = new ArrayList();
-            Iterator roots = iterator(relation.location(), "rootPaths");
+            result = new LinkedHashMap<>();
+            List<String> paths = new ArrayList<>();
+            Iterator<?> roots = iterator(relation.location(), "rootPaths");
             while (roots.hasNext()) {
                 paths.add(roots.next().toString());
             }
@@ -188,12 +186,12 @@ final class PlainPlan {
         return result;
     }
 
-    private static Map table(CatalogTable table) {
+    private static Map<String, Object> table(CatalogTable table) {
         if (!table.storage().locationUri().isDefined()) {
             return null;
         }
-        Map result = new LinkedHashMap();
-        result.put("path", new Path((URI) table.storage().locationUri().get()).toString());
+        Map<String, Object> result = new LinkedHashMap<>();
+        result.put("path", new Path(table.storage().locationUri().get()).toString());
         result.put("table", table.identifier().unquotedString());
         return result;
     }
@@ -202,18 +200,18 @@ final class PlainPlan {
         String name = root.getClass().getSimpleName();
         if (root instanceof InsertIntoHadoopFsRelationCommand) {
             InsertIntoHadoopFsRelationCommand write = (InsertIntoHadoopFsRelationCommand) root;
-            sink = write.catalogTable().isDefined() ? table((CatalogTable) write.catalogTable().get()) : null;
-            sink = sink == null ? new LinkedHashMap() : sink;
+            sink = write.catalogTable().isDefined() ? table(write.catalogTable().get()) : null;
+            sink = sink == null ? new LinkedHashMap<>() : sink;
             sink.put("path", write.outputPath().toString());
             sink.put("format", format(write.fileFormat()));
             sink.put("mode", write.mode() == SaveMode.Append ? "append" : "overwrite");
-            sink.put("creates", Boolean.valueOf(write.mode() == SaveMode.ErrorIfExists || write.mode() == SaveMode.Ignore));
+            sink.put("creates", write.mode() == SaveMode.ErrorIfExists || write.mode() == SaveMode.Ignore);
             sink.put("columns", columns(write.query().schema()));
         } else if (root instanceof CreateDataSourceTableAsSelectCommand) {
             CreateDataSourceTableAsSelectCommand made = (CreateDataSourceTableAsSelectCommand) root;
             try {
                 sink = table(((SessionState) value(value(query, "sparkSession"), "sessionState")).catalog().getTableMetadata(made.table().identifier()));
-                sink.put("creates", Boolean.TRUE);
+                sink.put("creates", true);
                 sink.put("columns", columns(made.query().schema()));
             } catch (Throwable unknown) {
                 sink = null;
@@ -235,21 +233,20 @@ final class PlainPlan {
         return format instanceof DataSourceRegister ? ((DataSourceRegister) format).shortName() : format.toString().toLowerCase(Locale.ROOT);
     }
 
-    private static List columns(StructType schema) {
-        List result = new ArrayList();
-        StructField[] fields = schema.fields();
-        for (int i = 0; i < fields.length; i++) {
-            Map column = new LinkedHashMap();
-            column.put("name", fields[i].name());
-            column.put("type", fields[i].dataType().catalogString());
+    private static List<Map<String, Object>> columns(StructType schema) {
+        List<Map<String, Object>> result = new ArrayList<>();
+        for (StructField field : schema.fields()) {
+            Map<String, Object> column = new LinkedHashMap<>();
+            column.put("name", field.name());
+            column.put("type", field.dataType().catalogString());
             result.add(column);
         }
         return result;
     }
 
     /** The elements of a sequence. Its type in the method's descriptor differs between Scala 2.12 and 2.13. */
-    private static Iterator iterator(Object owner, String member) {
-        return ((scala.collection.Iterable) value(owner, member)).iterator();
+    private static Iterator<?> iterator(Object owner, String member) {
+        return ((scala.collection.Iterable<?>) value(owner, member)).iterator();
     }
 
     /** What a method without parameters returns. It is called by its name where its return type differs between lines of Spark. */

@@ -26,44 +26,41 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /** A scan in which values of some records are others. Spark casts each new value from its text, and refuses text that is no such value. */
 final class EditedScan {
-    private final Map values = new TreeMap(); // column -> Map: text (null as "n", else "v" + text) -> Set of references
+    private final Map<String, Map<String, Set<Long>>> values = new TreeMap<>(); // column -> Map: text (null as "n", else "v" + text) -> Set of references
 
-    void add(long reference, Map row) {
-        for (Iterator each = row.entrySet().iterator(); each.hasNext();) {
-            Map.Entry entry = (Map.Entry) each.next();
-            Map texts = (Map) values.get(entry.getKey());
+    void add(long reference, Map<String, String> row) {
+        for (Map.Entry<String, String> entry : row.entrySet()) {
+            Map<String, Set<Long>> texts = values.get(entry.getKey());
             if (texts == null) {
-                texts = new TreeMap();
+                texts = new TreeMap<>();
                 values.put(entry.getKey(), texts);
             }
             String text = entry.getValue() == null ? "n" : "v" + entry.getValue();
-            Set references = (Set) texts.get(text);
+            Set<Long> references = texts.get(text);
             if (references == null) {
-                references = new HashSet();
+                references = new HashSet<>();
                 texts.put(text, references);
             }
-            references.add(Long.valueOf(reference));
+            references.add(reference);
         }
     }
 
     /** `plan` reads the same columns as `scanOutput` under ids of its own: `output`. The result has the ids of `scanOutput`. */
-    LogicalPlan over(LogicalPlan plan, Attribute reference, List output, List scanOutput, List dataColumns) {
-        for (Iterator names = values.keySet().iterator(); names.hasNext();) {
-            Object name = names.next();
+    LogicalPlan over(LogicalPlan plan, Attribute reference, List<Attribute> output, List<Attribute> scanOutput, List<?> dataColumns) {
+        for (Object name : values.keySet()) {
             if (!dataColumns.contains(name)) {
                 throw new IllegalStateException("Replay cannot edit the column " + name + ": the files have the columns " + dataColumns + ".");
             }
         }
-        List columns = new ArrayList();
+        List<Alias> columns = new ArrayList<>();
         for (int i = 0; i < output.size(); i++) {
-            Attribute was = (Attribute) scanOutput.get(i);
-            Attribute read = (Attribute) output.get(i);
-            Map texts = (Map) values.get(was.name());
+            Attribute was = scanOutput.get(i);
+            Attribute read = output.get(i);
+            Map<String, Set<Long>> texts = values.get(was.name());
             Expression value = read;
-            for (Iterator each = texts == null ? new ArrayList().iterator() : texts.entrySet().iterator(); each.hasNext();) {
-                Map.Entry entry = (Map.Entry) each.next();
-                Expression edited = constant((String) entry.getKey(), read.dataType());
-                value = new If(new InSet(reference, Scala.set((Set) entry.getValue())), edited, value);
+            for (Map.Entry<String, Set<Long>> entry : texts == null ? Map.<String, Set<Long>>of().entrySet() : texts.entrySet()) {
+                Expression edited = constant(entry.getKey(), read.dataType());
+                value = new If(new InSet(reference, Scala.set(entry.getValue())), edited, value);
             }
             columns.add(new Alias(value, was.name(), was.exprId(), was.qualifier(), Scala.none(), Scala.empty()));
         }

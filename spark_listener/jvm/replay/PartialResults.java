@@ -232,7 +232,7 @@ final class PartialResults {
             if (function instanceof Average) {
                 Expression argument = (Expression) function.children().head();
                 columns.add(alias(new Sum(argument).toAggregateExpression(), "s" + i));
-                columns.add(alias(new Count(Scala.seq((Object) argument)).toAggregateExpression(), "n" + i));
+                columns.add(alias(new Count(Scala.seq(argument)).toAggregateExpression(), "n" + i));
             } else {
                 columns.add(alias(function.toAggregateExpression(), "a" + i));
             }
@@ -268,7 +268,7 @@ final class PartialResults {
             List parts = new ArrayList(Arrays.asList(new Sum(partial).toAggregateExpression(), none));
             return new Coalesce(Scala.seq(parts)); // without a group there is one row, and it counts nothing
         }
-        Expression merged = ((AggregateFunction) function.withNewChildren(Scala.seq((Object) partial))).toAggregateExpression();
+        Expression merged = ((AggregateFunction) function.withNewChildren(Scala.seq(partial))).toAggregateExpression();
         return cast(merged, function.dataType());
     }
 

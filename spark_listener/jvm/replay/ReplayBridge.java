@@ -3,6 +3,8 @@ package headwater.replay;
 import headwater.shim.Scala;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
 
 /** What Python holds of a replayed application: installs the rule in its sessions. */
 public final class ReplayBridge {
@@ -15,9 +17,9 @@ public final class ReplayBridge {
 
     /** Replays queries of this session too. One that was cloned from an adopted session has the rule already. */
     public void adopt(SparkSession session) {
-        List rules = Scala.list(session.experimental().extraOptimizations());
-        for (int i = 0; i < rules.size(); i++) {
-            if (rules.get(i) instanceof ReplayRule) {
+        List<Rule<LogicalPlan>> rules = Scala.list(session.experimental().extraOptimizations());
+        for (Rule<LogicalPlan> each : rules) {
+            if (each instanceof ReplayRule) {
                 return;
             }
         }

@@ -11,12 +11,12 @@ import java.util.Map;
 
 /** The records that a replay excludes, keeps and edits. Files are named as an answer names them: file:/a/b, s3://b/k. */
 final class ReplayRecords {
-    final Map excluded = new HashMap(); // file -> long[]
-    final Map kept = new HashMap(); // file -> long[]
-    final List restricted = new ArrayList(); // places of datasets from which only `kept` is read
-    final Map edits = new HashMap(); // file -> Map: row (Long) -> Map: column -> value as text, or null
+    final Map<String, long[]> excluded = new HashMap<>(); // file -> long[]
+    final Map<String, long[]> kept = new HashMap<>(); // file -> long[]
+    final List<String> restricted = new ArrayList<>(); // places of datasets from which only `kept` is read
+    final Map<String, Map<Long, Map<String, String>>> edits = new HashMap<>(); // file -> Map: row (Long) -> Map: column -> value as text, or null
     final String partials; // folder of partial results, or null
-    final List changed = new ArrayList(); // places of the datasets that partial results are for
+    final List<String> changed = new ArrayList<>(); // places of the datasets that partial results are for
 
     /** `text`: {"exclude": {file: [row]}, "keep": {file: [row]}, "restrict": [place], "edits": {file: {row: {column: text}}}, "partials": {"folder", "changed"}}. */
     ReplayRecords(String text) throws IOException {
@@ -30,25 +30,24 @@ final class ReplayRecords {
         for (int i = 0; i < root.path("partials").path("changed").size(); i++) {
             changed.add(root.path("partials").path("changed").get(i).textValue());
         }
-        for (Iterator files = root.path("edits").fields(); files.hasNext();) {
-            Map.Entry file = (Map.Entry) files.next();
-            Map rows = new HashMap();
-            for (Iterator each = ((JsonNode) file.getValue()).fields(); each.hasNext();) {
-                Map.Entry row = (Map.Entry) each.next();
-                Map values = new HashMap();
-                for (Iterator columns = ((JsonNode) row.getValue()).fields(); columns.hasNext();) {
-                    Map.Entry column = (Map.Entry) columns.next();
-                    values.put(column.getKey(), ((JsonNode) column.getValue()).textValue());
+        for (Iterator<Map.Entry<String, JsonNode>> files = root.path("edits").fields(); files.hasNext();) {
+            Map.Entry<String, JsonNode> file = files.next();
+            Map<Long, Map<String, String>> rows = new HashMap<>();
+            for (Iterator<Map.Entry<String, JsonNode>> each = file.getValue().fields(); each.hasNext();) {
+                Map.Entry<String, JsonNode> row = each.next();
+                Map<String, String> values = new HashMap<>();
+                for (Iterator<Map.Entry<String, JsonNode>> columns = row.getValue().fields(); columns.hasNext();) {
+                    Map.Entry<String, JsonNode> column = columns.next();
+                    values.put(column.getKey(), column.getValue().textValue());
                 }
-                rows.put(Long.valueOf((String) row.getKey()), values);
+                rows.put(Long.valueOf(row.getKey()), values);
             }
             edits.put(file.getKey(), rows);
         }
     }
 
     boolean isRestricted(String file) {
-        for (int i = 0; i < restricted.size(); i++) {
-            String place = (String) restricted.get(i);
+        for (String place : restricted) {
             if (file.equals(place) || file.startsWith(place + "/")) {
                 return true;
             }
@@ -56,10 +55,10 @@ final class ReplayRecords {
         return false;
     }
 
-    private static void readRows(JsonNode files, Map rows) {
-        for (Iterator each = files.fields(); each.hasNext();) {
-            Map.Entry file = (Map.Entry) each.next();
-            JsonNode numbers = (JsonNode) file.getValue();
+    private static void readRows(JsonNode files, Map<String, long[]> rows) {
+        for (Iterator<Map.Entry<String, JsonNode>> each = files.fields(); each.hasNext();) {
+            Map.Entry<String, JsonNode> file = each.next();
+            JsonNode numbers = file.getValue();
             long[] values = new long[numbers.size()];
             for (int i = 0; i < values.length; i++) {
                 values[i] = numbers.get(i).longValue();

@@ -42,7 +42,7 @@ import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
  * shadow root. Unlike capture it fails the query when it cannot do its work: a replay that silently repeats the original is worthless,
  * and one that overwrites it is worse.
  */
-public final class ReplayRule extends Rule {
+public final class ReplayRule extends Rule<LogicalPlan> {
     // Commands that change no data. Any other that is not led to the shadow is refused: a list of what is harmful would be too short.
     private static final Pattern HARMLESS = Pattern.compile(
         "(CreateView|DropTempView|Set|SetCatalog|SetNamespace|Reset|Show|Describe|Explain|ListFiles|ListJars|AddJar|AddJars|AddFiles|CacheTable|"
@@ -52,7 +52,7 @@ public final class ReplayRule extends Rule {
     private static final Pattern INFERENCE = Pattern.compile("org\\.apache\\.spark\\.sql\\.execution\\.datasources\\.(csv|json|xml)\\.");
 
     private final String shadow; // path of the shadow root, without scheme
-    private final Set noted = new HashSet();
+    private final Set<Object> noted = new HashSet<>();
     private final ReplayRecords records;
     private final PartialResults partials; // null: every aggregate is computed from all of its input
 
@@ -66,20 +66,17 @@ public final class ReplayRule extends Rule {
         return "headwater.replay.ReplayRule";
     }
 
-    public TreeNode apply(TreeNode node) {
-        if (!(node instanceof LogicalPlan)) {
-            return node;
-        }
-        checkWrite((LogicalPlan) node);
+    public LogicalPlan apply(LogicalPlan node) {
+        checkWrite(node);
         if (partials == null) {
-            return applyToScans((LogicalPlan) node);
+            return applyToScans(node);
         }
-        return partials.isRunning() ? node : partials.apply(applyToScans((LogicalPlan) node));
+        return partials.isRunning() ? node : partials.apply(applyToScans(node));
     }
 
     private void checkWrite(LogicalPlan plan) {
-        if (plan instanceof InsertIntoHadoopFsRelationCommand) {
-            Path output = ((InsertIntoHadoopFsRelationCommand) plan).outputPath();
+        if (plan instanceof InsertIntoHadoopFsRelationCommand insert) {
+            Path output = insert.outputPath();
             String path = output.toUri().getPath();
             String scheme = output.toUri().getScheme();
             boolean local = scheme == null || scheme.equals("file");
@@ -97,9 +94,7 @@ public final class ReplayRule extends Rule {
 
     /** A relation that this replay wrote again must be read from its shadow, by whatever way the program names it. */
     private void checkRead(HadoopFsRelation relation) {
-        List roots = Scala.list(relation.location().rootPaths());
-        for (int i = 0; i < roots.size(); i++) {
-            Path root = (Path) roots.get(i);
+        for (Path root : Scala.list(relation.location().rootPaths())) {
             String path = shadowed(root);
             if (!path.startsWith(shadow + "/") && new java.io.File(shadow + path, "_SUCCESS").exists()) {
                 throw new IllegalStateException("Replay would read " + root + " as it was, though it has written it again: read it by its path.");
@@ -110,8 +105,8 @@ public final class ReplayRule extends Rule {
     /** Whether Spark reads the lines of a CSV, JSON or XML file for its schema: a line is no record then, and the first may be a header. */
     private static boolean infersSchema() {
         StackTraceElement[] calls = Thread.currentThread().getStackTrace();
-        for (int i = 0; i < calls.length; i++) {
-            if (INFERENCE.matcher(calls[i].getClassName()).lookingAt()) {
+        for (StackTraceElement call : calls) {
+            if (INFERENCE.matcher(call.getClassName()).lookingAt()) {
                 return true;
             }
         }
@@ -127,26 +122,24 @@ public final class ReplayRule extends Rule {
     }
 
     private LogicalPlan applyToScans(LogicalPlan plan) {
-        if (plan instanceof LogicalRelation) {
-            return applyTo((LogicalRelation) plan);
+        if (plan instanceof LogicalRelation relation) {
+            return applyTo(relation);
         }
-        List children = Scala.list(plan.children());
-        List renewed = new ArrayList();
+        List<LogicalPlan> children = Scala.list(plan.children());
+        List<LogicalPlan> renewed = new ArrayList<>();
         boolean changed = false;
-        for (int i = 0; i < children.size(); i++) {
-            LogicalPlan child = (LogicalPlan) children.get(i);
+        for (LogicalPlan child : children) {
             LogicalPlan result = applyToScans(child);
             changed |= result != child;
             renewed.add(result);
         }
-        return changed ? (LogicalPlan) plan.withNewChildren(Scala.seq(renewed)) : plan;
+        return changed ? plan.withNewChildren(Scala.seq(renewed)) : plan;
     }
 
     private LogicalPlan applyTo(LogicalRelation scan) {
-        if (!(scan.relation() instanceof HadoopFsRelation)) {
+        if (!(scan.relation() instanceof HadoopFsRelation relation)) {
             return scan;
         }
-        HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
         if (relation.location() instanceof OrdinalFileIndex || relation.location() instanceof ChosenFiles) {
             return scan; // done already: the batch runs to a fixed point
         }
@@ -158,21 +151,18 @@ public final class ReplayRule extends Rule {
         RecordFormat known = RecordFormats.of(relation.fileFormat());
         SourceFiles files = new SourceFiles(0, known == null || known.countsWholeFiles() ? 0L : Long.MAX_VALUE);
         new OrdinalFileIndex(relation, files, relation.partitionSchema().add("_headwater_ordinal", "int")).listFiles(Scala.empty(), Scala.empty());
-        Set excluded = new HashSet();
-        Set kept = new HashSet();
+        Set<Long> excluded = new HashSet<>();
+        Set<Long> kept = new HashSet<>();
         EditedScan edits = new EditedScan();
         boolean isRestricted = isRestricted(files, relation);
         boolean isEdited = false;
-        List entries = files.entries();
-        for (int i = 0; i < entries.size(); i++) {
-            SourceFiles.Entry entry = (SourceFiles.Entry) entries.get(i);
+        for (SourceFiles.Entry entry : files.entries()) {
             String file = OneSpelling.of(entry.path);
             collect(entry.ordinal, file, records.excluded, excluded);
             collect(entry.ordinal, file, records.kept, kept);
-            Map rows = (Map) records.edits.get(file);
-            for (Iterator each = rows == null ? entries.subList(0, 0).iterator() : rows.entrySet().iterator(); each.hasNext();) {
-                Map.Entry row = (Map.Entry) each.next();
-                edits.add(reference(entry.ordinal, ((Long) row.getKey()).longValue()), (Map) row.getValue());
+            Map<Long, Map<String, String>> rows = records.edits.get(file);
+            for (Map.Entry<Long, Map<String, String>> row : rows == null ? Map.<Long, Map<String, String>>of().entrySet() : rows.entrySet()) {
+                edits.add(reference(entry.ordinal, row.getKey()), row.getValue());
                 isEdited = true;
                 note(file);
             }
@@ -180,7 +170,7 @@ public final class ReplayRule extends Rule {
         if (excluded.isEmpty() && !isRestricted && !isEdited) {
             return scan;
         }
-        LogicalRelation read = isEdited ? (LogicalRelation) scan.newInstance() : scan; // the edited columns get the ids of this scan
+        LogicalRelation read = isEdited ? scan.newInstance() : scan; // the edited columns get the ids of this scan
         RecordFormat format = ScanCheck.check(read, relation);
         NumberedScan numbered = NumberedScan.of(read, relation, format, files, null, false);
         LogicalPlan plan = numbered.plan;
@@ -191,7 +181,7 @@ public final class ReplayRule extends Rule {
             plan = new Filter(new Not(new InSet(numbered.reference, Scala.set(excluded))), plan);
         }
         if (isEdited) {
-            List names = Arrays.asList(relation.dataSchema().fieldNames());
+            List<?> names = Arrays.asList(relation.dataSchema().fieldNames());
             return edits.over(plan, numbered.reference, Scala.list(read.output()), Scala.list(scan.output()), names);
         }
         return new Project(Scala.widened(scan.output()), plan);
@@ -199,10 +189,10 @@ public final class ReplayRule extends Rule {
 
     /** Whether only some records of this scan are read. */
     private boolean isRestricted(SourceFiles files, HadoopFsRelation relation) {
-        List entries = files.entries();
+        List<SourceFiles.Entry> entries = files.entries();
         int restricted = 0;
-        for (int i = 0; i < entries.size(); i++) {
-            restricted += records.isRestricted(OneSpelling.of(((SourceFiles.Entry) entries.get(i)).path)) ? 1 : 0;
+        for (SourceFiles.Entry entry : entries) {
+            restricted += records.isRestricted(OneSpelling.of(entry.path)) ? 1 : 0;
         }
         if (restricted != 0 && restricted != entries.size()) {
             throw new IllegalStateException("Replay cannot keep records of one dataset in a scan that reads another, too: " + relation.location().rootPaths());
@@ -245,14 +235,14 @@ public final class ReplayRule extends Rule {
         }
     }
 
-    private void collect(int ordinal, String file, Map rowsOfFiles, Set references) {
-        long[] rows = (long[]) rowsOfFiles.get(file);
+    private void collect(int ordinal, String file, Map<String, long[]> rowsOfFiles, Set<Long> references) {
+        long[] rows = rowsOfFiles.get(file);
         if (rows == null) {
             return;
         }
         note(file);
-        for (int i = 0; i < rows.length; i++) {
-            references.add(Long.valueOf(reference(ordinal, rows[i])));
+        for (long row : rows) {
+            references.add(reference(ordinal, row));
         }
     }
 

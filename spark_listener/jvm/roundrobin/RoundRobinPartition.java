@@ -31,7 +31,7 @@ public final class RoundRobinPartition extends OwnExpression implements Unevalua
         numbers = Differences.numbersOfPartitions(partitions);
     }
 
-    public scala.collection.immutable.Seq children() {
+    public scala.collection.immutable.Seq<Expression> children() {
         return Scala.empty();
     }
 
@@ -44,7 +44,7 @@ public final class RoundRobinPartition extends OwnExpression implements Unevalua
     }
 
     public Object productElement(int index) {
-        return Integer.valueOf(partitions);
+        return partitions;
     }
 
     public Object eval(InternalRow input) {
@@ -53,7 +53,7 @@ public final class RoundRobinPartition extends OwnExpression implements Unevalua
             last = new XORShiftRandom(TaskContext.getPartitionId()).nextInt(partitions);
         }
         last = (last + 1) % partitions;
-        return Integer.valueOf(numbers == null ? last : numbers[last]);
+        return numbers == null ? last : numbers[last];
     }
 
     public ExprCode doGenCode(CodegenContext context, ExprCode code) {
@@ -68,10 +68,10 @@ public final class RoundRobinPartition extends OwnExpression implements Unevalua
         }
         String text = "int " + result + " = " + next + ";\n";
         return new ExprCode(
-            new CodeBlock(Scala.seq((Object) text), Scala.empty()), FalseLiteral$.MODULE$, JavaCode$.MODULE$.variable(result, DataTypes.IntegerType));
+            new CodeBlock(Scala.seq(text), Scala.empty()), FalseLiteral$.MODULE$, JavaCode$.MODULE$.variable(result, DataTypes.IntegerType));
     }
 
-    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq children) {
+    public Expression withChildren(scala.collection.immutable.Seq<Expression> children) {
         return new RoundRobinPartition(partitions);
     }
 }

@@ -2,13 +2,14 @@ package headwater.roundrobin;
 
 import java.nio.ByteBuffer;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
 /** How Spark orders rows of one hash: the shorter first, then byte by byte. Looked at where hashes are equal alone. */
 public final class RowBytes extends RowImage {
-    public RowBytes(scala.collection.immutable.Seq children) {
+    public RowBytes(scala.collection.immutable.Seq<Expression> children) {
         super(children);
     }
 
@@ -24,7 +25,7 @@ public final class RowBytes extends RowImage {
         return "java.nio.ByteBuffer.allocate(4 + " + row + ".getSizeInBytes()).putInt(" + row + ".getSizeInBytes()).put(" + row + ".getBytes()).array()";
     }
 
-    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq children) {
+    public Expression withChildren(scala.collection.immutable.Seq<Expression> children) {
         return new RowBytes(children);
     }
 }

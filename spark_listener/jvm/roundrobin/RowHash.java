@@ -1,13 +1,14 @@
 package headwater.roundrobin;
 
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
 /** The hash by which Spark sorts rows that it is going to deal out. */
 public final class RowHash extends RowImage {
-    public RowHash(scala.collection.immutable.Seq children) {
+    public RowHash(scala.collection.immutable.Seq<Expression> children) {
         super(children);
     }
 
@@ -16,14 +17,14 @@ public final class RowHash extends RowImage {
     }
 
     Object of(UnsafeRow row) {
-        return Integer.valueOf(row.hashCode());
+        return row.hashCode();
     }
 
     String code(String row) {
         return row + ".hashCode()";
     }
 
-    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq children) {
+    public Expression withChildren(scala.collection.immutable.Seq<Expression> children) {
         return new RowHash(children);
     }
 }

@@ -3,6 +3,8 @@ package headwater.roundrobin;
 import headwater.shim.OwnExpression;
 import headwater.shim.Scala;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
@@ -14,14 +16,14 @@ import org.apache.spark.sql.catalyst.expressions.codegen.JavaCode$;
 
 /** Something of the bytes that a row of the children has as Spark keeps rows. */
 abstract class RowImage extends OwnExpression {
-    private final scala.collection.immutable.Seq children;
+    private final scala.collection.immutable.Seq<Expression> children;
     private transient UnsafeProjection projection; // of the interpreted form
 
-    RowImage(scala.collection.immutable.Seq children) {
+    RowImage(scala.collection.immutable.Seq<Expression> children) {
         this.children = children;
     }
 
-    public scala.collection.immutable.Seq children() {
+    public scala.collection.immutable.Seq<Expression> children() {
         return children;
     }
 
@@ -48,7 +50,7 @@ abstract class RowImage extends OwnExpression {
         String text = org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator$.MODULE$.javaType(dataType()) + " " + result + " = "
             + code(row.value().toString()) + ";\n";
         return new ExprCode(
-            row.code().$plus(new CodeBlock(Scala.seq((Object) text), Scala.empty())), FalseLiteral$.MODULE$,
+            row.code().$plus(new CodeBlock(Scala.seq(text), Scala.empty())), FalseLiteral$.MODULE$,
             JavaCode$.MODULE$.variable(result, dataType()));
     }
 }

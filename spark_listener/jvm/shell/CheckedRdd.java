@@ -12,10 +12,10 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /** The records of an RDD of files, which a task gives only while the files of its partition are those that a run read. */
-final class CheckedRdd extends RDD {
+final class CheckedRdd<T> extends RDD<T> {
     private final ReadAgain files;
 
-    CheckedRdd(RDD source, ReadAgain files) {
+    CheckedRdd(RDD<T> source, ReadAgain files) {
         super(source, source.elementClassTag());
         this.files = files;
     }
@@ -24,8 +24,8 @@ final class CheckedRdd extends RDD {
         return source().partitions();
     }
 
-    public Iterator compute(Partition split, TaskContext context) {
-        List paths = HadoopFiles.paths(split);
+    public Iterator<T> compute(Partition split, TaskContext context) {
+        List<Path> paths = HadoopFiles.paths(split);
         check(paths);
         try {
             return new Checked(source().iterator(split, context), paths);
@@ -35,23 +35,24 @@ final class CheckedRdd extends RDD {
         }
     }
 
-    private RDD source() {
-        return ((Dependency) dependencies().apply(0)).rdd();
+    @SuppressWarnings("unchecked")
+    private RDD<T> source() {
+        return (RDD<T>) dependencies().apply(0).rdd();
     }
 
-    private void check(List paths) {
-        for (int i = 0; i < paths.size(); i++) {
-            files.check((Path) paths.get(i));
+    private void check(List<Path> paths) {
+        for (Path path : paths) {
+            files.check(path);
         }
     }
 
     /** The records, and a look at the files behind the last. */
-    private final class Checked extends AbstractIterator {
-        private final Iterator records;
-        private final List paths;
+    private final class Checked extends AbstractIterator<T> {
+        private final Iterator<T> records;
+        private final List<Path> paths;
         private boolean ended;
 
-        Checked(Iterator records, List paths) {
+        Checked(Iterator<T> records, List<Path> paths) {
             this.records = records;
             this.paths = paths;
         }
@@ -71,7 +72,7 @@ final class CheckedRdd extends RDD {
             return more;
         }
 
-        public Object next() {
+        public T next() {
             return records.next();
         }
     }

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -20,6 +21,7 @@ import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.KnownNotNull;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -45,7 +47,7 @@ public final class PlacedFrames {
      * number there. `labels` are by path; files without one are left out. `wanted` has the only records to be given; null: all.
      * `files` are those that the run read, as `ReadAgain` takes them.
      */
-    public Dataset of(Dataset frame, String file, String row, Map labels, Map wanted, String files) throws Exception {
+    public Dataset<Row> of(Dataset<?> frame, String file, String row, Map<?, String> labels, Map<Object, byte[]> wanted, String files) throws Exception {
         ReadAgain again = new ReadAgain(files, session.sparkContext().hadoopConfiguration());
         LogicalRelation scan = (LogicalRelation) Frames.plan(frame);
         HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
@@ -55,8 +57,8 @@ public final class PlacedFrames {
         Attribute position = column(NumberedParquet.ROW_INDEX, DataTypes.LongType, true);
         NumberedParquet format = new NumberedParquet(0, null, wanted == null ? null : new WantedRows(wanted), again);
         HadoopFsRelation placed = Nodes.relation(relation, new PlacedFiles(relation.location(), partition, labels), partition, data, format);
-        List output = Scala.list(scan.output());
-        List columns = new ArrayList();
+        List<Attribute> output = Scala.list(scan.output());
+        List<NamedExpression> columns = new ArrayList<>();
         columns.add(named(label, file));
         columns.add(named(new KnownNotNull(position), row)); // the reader never gives null
         columns.addAll(output);
@@ -64,7 +66,7 @@ public final class PlacedFrames {
         output.add(label);
         LogicalPlan plan = Nodes.scan(scan, placed, Scala.seq(output));
         if (wanted != null) {
-            Expression zero = new Literal(Long.valueOf(0L), DataTypes.LongType);
+            Expression zero = new Literal(0L, DataTypes.LongType);
             plan = new Filter(new GreaterThanOrEqual(position, zero), plan); // what is not wanted has less
         }
         return Frames.of(session, new Project(Scala.seq(columns), plan));

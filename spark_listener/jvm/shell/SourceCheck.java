@@ -21,7 +21,7 @@ public final class SourceCheck {
     }
 
     /** The records of an RDD of these files. */
-    public JavaRDD checked(RDD source) {
-        return new JavaRDD(new CheckedRdd(source, files), source.elementClassTag());
+    public <T> JavaRDD<T> checked(RDD<T> source) {
+        return new JavaRDD<>(new CheckedRdd<>(source, files), source.elementClassTag());
     }
 }

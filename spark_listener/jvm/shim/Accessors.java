@@ -2,14 +2,15 @@ package headwater.shim;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** What a connector's own classes tell, asked for by name: they are not there when ours are compiled, and change between releases. */
 public final class Accessors {
     private static final Object NONE = Boolean.FALSE; // a class of Java's own: what is kept with a class must not keep us
-    private static final ClassValue KNOWN = new ClassValue() { // Class -> Map of String name -> Method, or NONE
-        protected Object computeValue(Class type) {
-            return new ConcurrentHashMap();
+    private static final ClassValue<Map<String, Object>> KNOWN = new ClassValue<>() { // Class -> Map of String name -> Method, or NONE
+        protected Map<String, Object> computeValue(Class<?> type) {
+            return new ConcurrentHashMap<>();
         }
     };
 
@@ -22,7 +23,7 @@ public final class Accessors {
         }
         try {
             Method method = method(of.getClass(), name);
-            return method == null ? null : method.invoke(of, new Object[0]);
+            return method == null ? null : method.invoke(of);
         } catch (Throwable unreadable) {
             return null;
         }
@@ -39,8 +40,8 @@ public final class Accessors {
     }
 
     /** A field of a class, wherever it is declared, open to us; null if there is none. */
-    public static Field field(Class type, String name) {
-        for (Class at = type; at != null; at = at.getSuperclass()) {
+    public static Field field(Class<?> type, String name) {
+        for (Class<?> at = type; at != null; at = at.getSuperclass()) {
             try {
                 Field field = at.getDeclaredField(name);
                 field.setAccessible(true);
@@ -52,8 +53,8 @@ public final class Accessors {
     }
 
     /** Looking it up takes long, above all in vain, and who asks asks for each data file of a table. */
-    private static Method method(Class type, String name) {
-        ConcurrentHashMap known = (ConcurrentHashMap) KNOWN.get(type);
+    private static Method method(Class<?> type, String name) {
+        Map<String, Object> known = KNOWN.get(type);
         Object found = known.get(name);
         if (found == null) {
             Method method = lookedUp(type, name);
@@ -63,15 +64,15 @@ public final class Accessors {
         return found == NONE ? null : (Method) found;
     }
 
-    private static Method lookedUp(Class type, String name) {
-        for (Class at = type; at != null; at = at.getSuperclass()) {
+    private static Method lookedUp(Class<?> type, String name) {
+        for (Class<?> at = type; at != null; at = at.getSuperclass()) {
             try {
-                return opened(at.getDeclaredMethod(name, new Class[0]));
+                return opened(at.getDeclaredMethod(name));
             } catch (NoSuchMethodException further) { // perhaps above
             }
         }
         try {
-            return opened(type.getMethod(name, new Class[0])); // an interface may give it
+            return opened(type.getMethod(name)); // an interface may give it
         } catch (NoSuchMethodException none) {
             return null;
         }

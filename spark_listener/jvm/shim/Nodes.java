@@ -4,9 +4,13 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Generator;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -36,32 +40,32 @@ public final class Nodes {
         return of.copy(files, partition, data, of.bucketSpec(), format, of.options(), of.sparkSession());
     }
 
-    public static HadoopFsRelation relation(FileIndex files, StructType partition, StructType data, FileFormat format, Map options, SparkSession session) {
+    public static HadoopFsRelation relation(FileIndex files, StructType partition, StructType data, FileFormat format, Map<String, String> options, SparkSession session) {
         return new HadoopFsRelation(files, partition, data, Scala.none(), format, Scala.texts(options), (org.apache.spark.sql.classic.SparkSession) session);
     }
 
     /** A scan that no catalog knows. */
-    public static LogicalRelation scan(HadoopFsRelation relation, Seq output) {
-        return new LogicalRelation(relation, output, Scala.none(), false, Scala.none());
+    public static LogicalRelation scan(HadoopFsRelation relation, Seq<? extends Attribute> output) {
+        return new LogicalRelation(relation, references(output), Scala.none(), false, Scala.none());
     }
 
-    public static LogicalRelation scan(LogicalRelation of, HadoopFsRelation relation, Seq output) {
-        return of.copy(relation, output, of.catalogTable(), of.isStreaming(), of.stream());
+    public static LogicalRelation scan(LogicalRelation of, HadoopFsRelation relation, Seq<? extends Attribute> output) {
+        return of.copy(relation, references(output), of.catalogTable(), of.isStreaming(), of.stream());
     }
 
     /** Another scan of the same table, with another output. */
-    public static DataSourceV2ScanRelation tableScan(DataSourceV2ScanRelation of, Scan scan, Seq output) {
-        return of.copy(of.relation(), scan, output, of.keyGroupedPartitioning(), of.ordering());
+    public static DataSourceV2ScanRelation tableScan(DataSourceV2ScanRelation of, Scan scan, Seq<? extends Attribute> output) {
+        return of.copy(of.relation(), scan, references(output), of.keyGroupedPartitioning(), of.ordering());
     }
 
     /** A node with some of the things that it is made of renewed, each by that very object, whatever others it has. */
-    public static TreeNode renewed(TreeNode of, Map parts) {
+    public static <T> T renewed(TreeNode<?> of, Map<Object, Object> parts) {
         Object[] all = new Object[of.productArity()];
         for (int i = 0; i < all.length; i++) {
             Object part = of.productElement(i);
             all[i] = parts.containsKey(part) ? parts.get(part) : part;
         }
-        return of.makeCopy(all);
+        return Untyped.value(of.makeCopy(all));
     }
 
     /** A command with another query and another write to a table, whatever else it has. */
@@ -69,14 +73,14 @@ public final class Nodes {
         Object[] parts = new Object[of.productArity()];
         for (int i = 0; i < parts.length; i++) {
             Object part = of.productElement(i);
-            boolean writes = part instanceof Option && ((Option) part).isDefined() && ((Option) part).get() == write;
+            boolean writes = part instanceof Option<?> option && option.isDefined() && option.get() == write;
             parts[i] = part == query ? newQuery : writes ? Scala.some(newWrite) : part;
         }
-        return (LogicalPlan) of.makeCopy(parts);
+        return of.makeCopy(parts);
     }
 
     /** Other rows in the place of an RDD's; the statistics stay. */
-    public static LogicalRDD rows(LogicalRDD of, List output, RDD rows) {
+    public static LogicalRDD rows(LogicalRDD of, List<Attribute> output, RDD<InternalRow> rows) {
         org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) session(of);
         return of.copy(
             Scala.seq(output), rows, of.outputPartitioning(), of.outputOrdering(), of.isStreaming(), of.stream(), session,
@@ -87,11 +91,11 @@ public final class Nodes {
         return (SparkSession) of.otherCopyArgs().apply(0); // it has no other way out
     }
 
-    public static Generate generate(Generate of, Seq unrequired, LogicalPlan child) {
-        return of.copy((Generator) of.generator(), unrequired, of.outer(), of.qualifier(), of.generatorOutput(), child);
+    public static Generate generate(Generate of, Seq<Object> unrequired, LogicalPlan child) {
+        return of.copy(of.generator(), unrequired, of.outer(), of.qualifier(), of.generatorOutput(), child);
     }
 
-    public static Window window(Window of, Seq expressions, LogicalPlan child) {
+    public static Window window(Window of, Seq<NamedExpression> expressions, LogicalPlan child) {
         return of.copy(expressions, of.partitionSpec(), of.orderSpec(), child, of.hint());
     }
 
@@ -99,7 +103,7 @@ public final class Nodes {
         return of.copy(of.frameType(), lower, upper);
     }
 
-    public static DynamicPruningSubquery pruning(DynamicPruningSubquery of, LogicalPlan build, Seq keys) {
+    public static DynamicPruningSubquery pruning(DynamicPruningSubquery of, LogicalPlan build, Seq<Expression> keys) {
         return of.copy(of.pruningKey(), build, keys, of.broadcastKeyIndices(), of.onlyInBroadcast(), of.exprId(), of.hint());
     }
 
@@ -107,5 +111,10 @@ public final class Nodes {
         return of.copy(
             of.partitionValues(), of.filePath(), start, length, of.locations(), of.modificationTime(), of.fileSize(),
             of.otherConstantMetadataColumnValues());
+    }
+    /** The columns of a relation. Spark declares them as references, and every attribute of a resolved plan is one. */
+    @SuppressWarnings("unchecked")
+    private static Seq<AttributeReference> references(Seq<? extends Attribute> output) {
+        return (Seq<AttributeReference>) output;
     }
 }

@@ -1,81 +1,84 @@
 package headwater.shim;
 
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.InternalRow;
 import scala.Option;
-import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
-/**
- * Scala's collections from Java. The one place that knows which Scala runs (2.13 here): a Spark built with 2.12 gets another file of
- * this name.
- */
+/** Scala's collections for Java. Only this class depends on the version of Scala, which is 2.13. */
 public final class Scala {
     private Scala() {}
 
-    /** An immutable sequence of what the list holds now. */
-    public static Seq seq(List values) {
-        return CollectionConverters.asScala(new ArrayList(values)).toSeq();
+    /** Copy a list to an immutable sequence. */
+    public static <T> Seq<T> seq(List<? extends T> values) {
+        return CollectionConverters.asScala(new ArrayList<T>(values)).toSeq();
     }
 
-    public static Seq seq(Object value) {
-        ArrayList values = new ArrayList();
-        values.add(value);
-        return seq((List) values);
+    /** A sequence of one element. */
+    public static <T> Seq<T> seq(T value) {
+        return seq(new ArrayList<T>(java.util.Collections.singletonList(value)));
     }
 
-    public static Seq empty() {
-        return seq((List) new ArrayList());
+    public static <T> Seq<T> empty() {
+        return seq(new ArrayList<T>());
     }
 
-    /** What a Scala collection holds, in its order. */
-    public static List list(scala.collection.Iterable values) {
-        ArrayList result = new ArrayList();
-        Iterator iterator = values.iterator();
-        while (iterator.hasNext()) {
+    /** Copy a Scala collection to a list that the caller may change. */
+    public static <T> List<T> list(scala.collection.Iterable<? extends T> values) {
+        List<T> result = new ArrayList<>();
+        for (scala.collection.Iterator<? extends T> iterator = values.iterator(); iterator.hasNext(); ) {
             result.add(iterator.next());
         }
         return result;
     }
 
-    /** An immutable set of what the set holds now. */
-    public static scala.collection.immutable.Set set(java.util.Set values) {
-        return CollectionConverters.asScala(new java.util.HashSet(values)).toSet();
+    public static <T> scala.collection.immutable.Set<T> set(Set<? extends T> values) {
+        return CollectionConverters.asScala(new HashSet<T>(values)).toSet();
     }
 
-    /** The value, or null where there is none. */
-    public static Object orNull(Option option) {
+    public static <T> T orNull(Option<? extends T> option) {
         return option.isDefined() ? option.get() : null;
     }
 
-    public static Option some(Object value) {
-        return scala.Option$.MODULE$.apply(value);
+    /** An option with the value, or an empty option for null. */
+    public static <T> Option<T> some(T value) {
+        return Option.apply(value);
     }
 
-    public static Option none() {
-        return scala.Option$.MODULE$.empty();
+    public static <T> Option<T> none() {
+        return Option.empty();
     }
 
-    /** An immutable map of what the map holds now. */
-    public static scala.collection.immutable.Map texts(java.util.Map values) {
-        return scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(new java.util.HashMap(values)));
+    public static <K, V> scala.collection.immutable.Map<K, V> texts(Map<K, V> values) {
+        return scala.collection.immutable.Map.from(CollectionConverters.asScala(new HashMap<>(values)));
     }
 
-    /** A Scala map of texts as a Java map, in its order. */
-    public static java.util.Map map(scala.collection.Map values) {
-        java.util.LinkedHashMap result = new java.util.LinkedHashMap();
-        Iterator iterator = values.iterator();
-        while (iterator.hasNext()) {
-            scala.Tuple2 entry = (scala.Tuple2) iterator.next();
+    /** Copy a Scala map to a Java map with the same order. */
+    public static <K, V> Map<K, V> map(scala.collection.Map<K, V> values) {
+        Map<K, V> result = new LinkedHashMap<>();
+        for (scala.collection.Iterator<scala.Tuple2<K, V>> iterator = values.iterator(); iterator.hasNext(); ) {
+            scala.Tuple2<K, V> entry = iterator.next();
             result.put(entry._1(), entry._2());
         }
         return result;
     }
 
-    /** The same sequence with elements of a supertype, as Scala's sequences are covariant and Java does not know it. */
+    /** The same sequence with a supertype of its elements. Scala's sequences are covariant, which Java does not know. */
     @SuppressWarnings("unchecked")
     public static <T> Seq<T> widened(Seq<? extends T> elements) {
         return (Seq<T>) elements;
+    }
+
+    /** Spark passes batches through iterators of rows. Whoever reads such an iterator looks at the class of each element. */
+    @SuppressWarnings("unchecked")
+    public static scala.collection.Iterator<InternalRow> batches(scala.collection.Iterator<?> rowsOrBatches) {
+        return (scala.collection.Iterator<InternalRow>) rowsOrBatches;
     }
 }

@@ -1,32 +1,33 @@
 package headwater.source;
 
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import scala.Function1;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /** Reads one split after the other, in the executor, while their files are those that a run read. */
-final class CheckedReader extends scala.runtime.AbstractFunction1 implements java.io.Serializable {
-    private final Function1 original;
+final class CheckedReader extends scala.runtime.AbstractFunction1<PartitionedFile, Iterator<InternalRow>> implements java.io.Serializable {
+    private final Function1<PartitionedFile, Iterator<InternalRow>> original;
     private final ReadAgain files;
 
-    CheckedReader(Function1 original, ReadAgain files) {
+    CheckedReader(Function1<PartitionedFile, Iterator<InternalRow>> original, ReadAgain files) {
         this.original = original;
         this.files = files;
     }
 
-    public Object apply(Object split) {
-        files.check(((PartitionedFile) split).toPath());
-        return new Checked((Iterator) original.apply(split), (PartitionedFile) split);
+    public Iterator<InternalRow> apply(PartitionedFile split) {
+        files.check(split.toPath());
+        return new Checked<>(original.apply(split), split);
     }
 
     /** The rows of a split, and a look at its file behind the last. */
-    private final class Checked extends AbstractIterator {
-        private final Iterator rows;
+    private final class Checked<T> extends AbstractIterator<T> {
+        private final Iterator<T> rows;
         private final PartitionedFile split;
         private boolean ended;
 
-        Checked(Iterator rows, PartitionedFile split) {
+        Checked(Iterator<T> rows, PartitionedFile split) {
             this.rows = rows;
             this.split = split;
         }
@@ -40,7 +41,7 @@ final class CheckedReader extends scala.runtime.AbstractFunction1 implements jav
             return more;
         }
 
-        public Object next() {
+        public T next() {
             return rows.next();
         }
     }

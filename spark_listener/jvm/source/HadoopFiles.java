@@ -22,14 +22,14 @@ import org.apache.spark.rdd.NewHadoopPartition;
 import org.apache.spark.rdd.NewHadoopRDD;
 import org.apache.spark.rdd.RDD;
 
-/** The files that an RDD of Hadoop's reads, and those that one has written, as JSON: one call from Python instead of one a file. */
+/** The files that an RDD<?> of Hadoop's reads, and those that one has written, as JSON: one call from Python instead of one a file. */
 public final class HadoopFiles {
     /** Settings by which Hadoop's reader of lines gives something else than each line. */
     private static final String[] NO_LINES = {"textinputformat.record.delimiter", "mapreduce.input.linerecordreader.line.maxlength"};
     private static final int MOST_FILES = 1000; // that a short look goes through
     private final Configuration conf;
-    private final Map numbers = new LinkedHashMap(); // Path -> Integer
-    private final List files = new ArrayList();
+    private final Map<Path, Integer> numbers = new LinkedHashMap<>();
+    private final List<List<Object>> files = new ArrayList<>();
 
     private HadoopFiles(Configuration conf) {
         this.conf = conf;
@@ -39,8 +39,8 @@ public final class HadoopFiles {
      * {"files": [[path, length, modified]], "splits": [[index of the file, start, length]]}, a split a partition; where partitions have whole
      * files, "parts" in the place of that: [[indexes of the files, as they are read]]; or {"problem": text}.
      */
-    public static String read(RDD rdd, boolean lines, Configuration conf) throws Exception {
-        Map result;
+    public static String read(RDD<?> rdd, boolean lines, Configuration conf) throws Exception {
+        Map<Object, Object> result;
         String set = lines ? noLines(rdd) : null;
         if (set != null) {
             result = problem(set + " makes records of something else than lines");
@@ -50,8 +50,8 @@ public final class HadoopFiles {
         return new ObjectMapper().writeValueAsString(result);
     }
 
-    /** The setting by which the records of an RDD are not the lines of its files; null: they are. A program may give each read its own. */
-    private static String noLines(RDD rdd) throws Exception {
+    /** The setting by which the records of an RDD<?> are not the lines of its files; null: they are. A program may give each read its own. */
+    private static String noLines(RDD<?> rdd) throws Exception {
         Configuration read = settings(rdd);
         for (int i = 0; read != null && i < NO_LINES.length; i++) {
             if (read.get(NO_LINES[i]) != null) {
@@ -62,10 +62,10 @@ public final class HadoopFiles {
     }
 
     /**
-     * How many bytes an RDD of files would read, without having Spark decide which those are: `most` and one more for all that is larger, or
+     * How many bytes an RDD<?> of files would read, without having Spark decide which those are: `most` and one more for all that is larger, or
      * would take long to look at; -1 where it is not known.
      */
-    public static long bytes(RDD rdd, long most) throws Exception {
+    public static long bytes(RDD<?> rdd, long most) throws Exception {
         Configuration read = settings(rdd);
         Path[] paths = read == null ? new Path[0] : FileInputFormat.getInputPaths(new JobConf(read));
         long bytes = paths.length == 0 ? -1L : 0L;
@@ -83,10 +83,10 @@ public final class HadoopFiles {
         return Math.min(bytes, most + 1L);
     }
 
-    private static long bytes(RemoteIterator files, long most) throws Exception {
+    private static long bytes(RemoteIterator<FileStatus> files, long most) throws Exception {
         long bytes = 0L;
         for (int i = 0; bytes <= most && files.hasNext(); i++) {
-            FileStatus file = (FileStatus) files.next();
+            FileStatus file = files.next();
             if (!file.isFile()) {
                 return -1L;
             }
@@ -95,75 +95,74 @@ public final class HadoopFiles {
         return bytes;
     }
 
-    private Map read(RDD rdd) throws Exception {
-        List splits = new ArrayList();
-        List parts = new ArrayList();
+    private Map<Object, Object> read(RDD<?> rdd) throws Exception {
+        List<List<Object>> splits = new ArrayList<>();
+        List<List<Object>> parts = new ArrayList<>();
         Partition[] partitions = rdd.partitions();
-        for (int i = 0; i < partitions.length; i++) {
-            Object split = split(partitions[i]);
-            if (split instanceof FileSplit) {
-                FileSplit part = (FileSplit) split;
+        for (Partition partition : partitions) {
+            Object split = split(partition);
+            if (split instanceof FileSplit fileSplit) {
+                FileSplit part = fileSplit;
                 splits.add(entry(part.getPath(), part.getStart(), part.getLength()));
-            } else if (split instanceof org.apache.hadoop.mapreduce.lib.input.FileSplit) {
-                org.apache.hadoop.mapreduce.lib.input.FileSplit part = (org.apache.hadoop.mapreduce.lib.input.FileSplit) split;
+            } else if (split instanceof org.apache.hadoop.mapreduce.lib.input.FileSplit part) {
                 splits.add(entry(part.getPath(), part.getStart(), part.getLength()));
-            } else if (split instanceof CombineFileSplit) {
-                parts.add(whole((CombineFileSplit) split));
+            } else if (split instanceof CombineFileSplit combineFileSplit) {
+                parts.add(whole(combineFileSplit));
             }
         }
         boolean one = parts.isEmpty() ? splits.size() == partitions.length : parts.size() == partitions.length && !parts.contains(null);
         if (!one) {
             return problem("its partitions are no parts of files");
         }
-        Map result = new LinkedHashMap();
+        Map<Object, Object> result = new LinkedHashMap<>();
         result.put("path", path(rdd));
         result.put("files", files);
         result.put(parts.isEmpty() ? "splits" : "parts", parts.isEmpty() ? splits : parts);
         return result;
     }
 
-    /** The files that a partition of an RDD of files reads. */
-    public static List paths(Partition partition) {
+    /** The files that a partition of an RDD<?> of files reads. */
+    public static List<Path> paths(Partition partition) {
         Object split = split(partition);
-        List paths = new ArrayList();
-        if (split instanceof FileSplit) {
-            paths.add(((FileSplit) split).getPath());
-        } else if (split instanceof org.apache.hadoop.mapreduce.lib.input.FileSplit) {
-            paths.add(((org.apache.hadoop.mapreduce.lib.input.FileSplit) split).getPath());
-        } else if (split instanceof CombineFileSplit) {
-            paths.addAll(java.util.Arrays.asList(((CombineFileSplit) split).getPaths()));
+        List<Path> paths = new ArrayList<>();
+        if (split instanceof FileSplit fileSplit) {
+            paths.add(fileSplit.getPath());
+        } else if (split instanceof org.apache.hadoop.mapreduce.lib.input.FileSplit ownFileSplit) {
+            paths.add(ownFileSplit.getPath());
+        } else if (split instanceof CombineFileSplit combineFileSplit) {
+            paths.addAll(java.util.Arrays.asList(combineFileSplit.getPaths()));
         }
         return paths;
     }
 
-    private static Map problem(String text) {
-        Map result = new LinkedHashMap();
+    private static Map<Object, Object> problem(String text) {
+        Map<Object, Object> result = new LinkedHashMap<>();
         result.put("problem", text);
         return result;
     }
 
     private static Object split(Partition partition) {
-        if (partition instanceof HadoopPartition) {
-            return ((HadoopPartition) partition).inputSplit().value();
+        if (partition instanceof HadoopPartition hadoopPartition) {
+            return hadoopPartition.inputSplit().value();
         }
-        return partition instanceof NewHadoopPartition ? ((NewHadoopPartition) partition).serializableHadoopSplit().value() : null;
+        return partition instanceof NewHadoopPartition newHadoopPartition ? newHadoopPartition.serializableHadoopSplit().value() : null;
     }
 
-    private List entry(Path file, long start, long length) throws Exception {
-        List entry = new ArrayList();
+    private List<Object> entry(Path file, long start, long length) throws Exception {
+        List<Object> entry = new ArrayList<>();
         entry.add(number(file));
-        entry.add(Long.valueOf(start));
-        entry.add(Long.valueOf(length));
+        entry.add(start);
+        entry.add(length);
         return entry;
     }
 
     /** The files of a split; null if it has not all of one. */
-    private List whole(CombineFileSplit split) throws Exception {
-        List entry = new ArrayList();
+    private List<Object> whole(CombineFileSplit split) throws Exception {
+        List<Object> entry = new ArrayList<>();
         for (int i = 0; i < split.getNumPaths(); i++) {
             Integer number = number(split.getPath(i));
-            Object length = ((List) files.get(number.intValue())).get(1);
-            if (split.getOffset(i) != 0L || !length.equals(Long.valueOf(split.getLength(i)))) {
+            Object length = files.get(number).get(1);
+            if (split.getOffset(i) != 0L || !length.equals(split.getLength(i))) {
                 return null;
             }
             entry.add(number);
@@ -172,9 +171,9 @@ public final class HadoopFiles {
     }
 
     private Integer number(Path file) throws Exception {
-        Integer number = (Integer) numbers.get(file);
+        Integer number = numbers.get(file);
         if (number == null) {
-            number = Integer.valueOf(files.size());
+            number = files.size();
             numbers.put(file, number);
             files.add(described(file.getFileSystem(conf).getFileStatus(file)));
         }
@@ -182,41 +181,41 @@ public final class HadoopFiles {
     }
 
     /** What the program named, as Hadoop has it; the first of several. Null where it is not known. */
-    private static String path(RDD rdd) throws Exception {
+    private static String path(RDD<?> rdd) throws Exception {
         Configuration read = settings(rdd);
         Path[] paths = read == null ? new Path[0] : FileInputFormat.getInputPaths(new JobConf(read));
         return paths.length == 0 ? null : paths[0].toString();
     }
 
-    /** What an RDD reads its files with; null where it reads none. */
-    private static Configuration settings(RDD rdd) throws Exception {
-        while (!(rdd instanceof HadoopRDD) && !(rdd instanceof NewHadoopRDD) && rdd.dependencies().size() == 1) {
-            rdd = ((Dependency) rdd.dependencies().apply(0)).rdd();
+    /** What an RDD<?> reads its files with; null where it reads none. */
+    private static Configuration settings(RDD<?> rdd) throws Exception {
+        while (!(rdd instanceof HadoopRDD<?, ?>) && !(rdd instanceof NewHadoopRDD<?, ?>) && rdd.dependencies().size() == 1) {
+            rdd = rdd.dependencies().apply(0).rdd();
         }
-        if (rdd instanceof NewHadoopRDD) {
-            return ((NewHadoopRDD) rdd).getConf();
+        if (rdd instanceof NewHadoopRDD<?, ?> newHadoopRDD) {
+            return newHadoopRDD.getConf();
         }
-        return rdd instanceof HadoopRDD ? ((HadoopRDD) rdd).getJobConf() : null;
+        return rdd instanceof HadoopRDD<?, ?> hadoopRDD ? hadoopRDD.getJobConf() : null;
     }
 
     /** [[path, length, modified]] of the files of a folder. */
     public static String written(String folder, Configuration conf) throws Exception {
         Path path = new Path(folder);
         FileStatus[] found = path.getFileSystem(conf).listStatus(path);
-        List files = new ArrayList();
-        for (int i = 0; i < found.length; i++) {
-            if (found[i].isFile()) {
-                files.add(described(found[i]));
+        List<List<Object>> files = new ArrayList<>();
+        for (FileStatus status : found) {
+            if (status.isFile()) {
+                files.add(described(status));
             }
         }
         return new ObjectMapper().writeValueAsString(files);
     }
 
-    private static List described(FileStatus status) {
-        List file = new ArrayList();
+    private static List<Object> described(FileStatus status) {
+        List<Object> file = new ArrayList<>();
         file.add(status.getPath().toString());
-        file.add(Long.valueOf(status.getLen()));
-        file.add(Long.valueOf(status.getModificationTime()));
+        file.add(status.getLen());
+        file.add(status.getModificationTime());
         return file;
     }
 }

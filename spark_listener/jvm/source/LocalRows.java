@@ -11,12 +11,15 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.AtomicType;
 import org.apache.spark.sql.types.DataTypes;
+import scala.collection.immutable.Seq;
 
 /**
  * The local relations of a query as written. The optimizer evaluates projections, filters and limits over a local relation by itself, so
@@ -37,12 +40,12 @@ public final class LocalRows {
         }
     }
 
-    private final List relations = new ArrayList(); // of List, the rows of each, once however often the query uses it
-    private final Map numbers = new IdentityHashMap(); // data of a relation -> Integer
-    private final Map places = new IdentityHashMap(); // row -> long[] {relation, ordinal}, or null where it stands twice
-    private final Map owners = new HashMap(); // ExprId of a relation's column -> Integer
-    private final Map columns = new HashMap(); // ExprId of a relation's column -> Integer, its place
-    private final Map aliases = new HashMap(); // ExprId -> Expression
+    private final List<List<InternalRow>> relations = new ArrayList<>(); // the rows of each, once however often the query uses it
+    private final Map<Seq<InternalRow>, Integer> numbers = new IdentityHashMap<>(); // data of a relation -> Integer
+    private final Map<InternalRow, long[]> places = new IdentityHashMap<>(); // row -> long[] {relation, ordinal}, or null where it stands twice
+    private final Map<ExprId, Integer> owners = new HashMap<>(); // ExprId of a relation's column -> Integer
+    private final Map<ExprId, Integer> columns = new HashMap<>(); // ExprId of a relation's column -> Integer, its place
+    private final Map<ExprId, Expression> aliases = new HashMap<>();
 
     public LocalRows(LogicalPlan written) {
         visit(written);
@@ -50,16 +53,16 @@ public final class LocalRows {
 
     /** Null: it cannot be told. */
     public Kept kept(LocalRelation relation) {
-        List rows = Scala.list(relation.data());
+        List<InternalRow> rows = Scala.list(relation.data());
         Kept same = bySameRows(rows);
         return same == null ? byValues(relation, rows) : same;
     }
 
-    private Kept bySameRows(List rows) {
+    private Kept bySameRows(List<InternalRow> rows) {
         long[] ordinals = new long[rows.size()];
         long number = -1L;
         for (int i = 0; i < ordinals.length; i++) {
-            long[] place = (long[]) places.get(rows.get(i));
+            long[] place = places.get(rows.get(i));
             if (place == null || (i > 0 && place[0] != number)) {
                 return null;
             }
@@ -69,39 +72,39 @@ public final class LocalRows {
         return new Kept((int) number, ordinals);
     }
 
-    private Kept byValues(LocalRelation relation, List rows) {
-        Set found = new HashSet();
-        List output = Scala.list(relation.output());
-        for (int i = 0; i < output.size(); i++) {
-            if (!collect((Attribute) output.get(i), found, 0)) {
+    private Kept byValues(LocalRelation relation, List<InternalRow> rows) {
+        Set<Integer> found = new HashSet<>();
+        List<Attribute> output = Scala.list(relation.output());
+        for (Attribute column : output) {
+            if (!collect(column, found, 0)) {
                 return null;
             }
         }
         if (found.isEmpty() && relations.size() == 1) {
-            found.add(Integer.valueOf(0)); // only constants are left of it
+            found.add(0); // only constants are left of it
         }
         if (found.size() != 1) {
             return null;
         }
-        int number = ((Integer) found.iterator().next()).intValue();
+        int number = found.iterator().next();
         long[] ordinals = ordinals(output, rows, number);
         return ordinals == null ? null : new Kept(number, ordinals);
     }
 
     /** Where rows stand in a relation, in the same order: the earliest places, if the latest are the same; else null. */
-    private long[] ordinals(List output, List rows, int number) {
-        List all = (List) relations.get(number);
+    private long[] ordinals(List<Attribute> output, List<InternalRow> rows, int number) {
+        List<InternalRow> all = relations.get(number);
         long[] first = new long[rows.size()];
         int at = 0;
         for (int i = 0; i < first.length; i++) {
-            while (at < all.size() && !alike(output, (InternalRow) rows.get(i), (InternalRow) all.get(at))) {
+            while (at < all.size() && !alike(output, rows.get(i), all.get(at))) {
                 at++;
             }
             first[i] = at++;
         }
         int last = all.size() - 1;
         for (int i = first.length - 1; i >= 0; i--) {
-            while (last >= 0 && !alike(output, (InternalRow) rows.get(i), (InternalRow) all.get(last))) {
+            while (last >= 0 && !alike(output, rows.get(i), all.get(last))) {
                 last--;
             }
             if (last != first[i]) {
@@ -113,15 +116,15 @@ public final class LocalRows {
     }
 
     /** Whether a row of the optimizer's has the values of one of the original, as far as columns were passed on. */
-    private boolean alike(List output, InternalRow row, InternalRow original) {
+    private boolean alike(List<Attribute> output, InternalRow row, InternalRow original) {
         for (int i = 0; i < output.size(); i++) {
-            Attribute column = (Attribute) output.get(i);
-            Integer place = (Integer) columns.get(column.exprId());
+            Attribute column = output.get(i);
+            Integer place = columns.get(column.exprId());
             if (place == null || !(column.dataType() instanceof AtomicType) || column.dataType() == DataTypes.BinaryType) {
                 continue;
             }
             Object value = row.isNullAt(i) ? null : row.get(i, column.dataType());
-            Object other = original.isNullAt(place.intValue()) ? null : original.get(place.intValue(), column.dataType());
+            Object other = original.isNullAt(place) ? null : original.get(place, column.dataType());
             if (value == null ? other != null : !value.equals(other)) {
                 return false;
             }
@@ -130,19 +133,18 @@ public final class LocalRows {
     }
 
     /** Adds the relations whose columns an attribute is made of; false if it is not known. */
-    private boolean collect(Attribute attribute, Set into, int depth) {
-        Integer owner = (Integer) owners.get(attribute.exprId());
+    private boolean collect(Attribute attribute, Set<Integer> into, int depth) {
+        Integer owner = owners.get(attribute.exprId());
         if (owner != null) {
             into.add(owner);
             return true;
         }
-        Expression made = (Expression) aliases.get(attribute.exprId());
+        Expression made = aliases.get(attribute.exprId());
         if (made == null || depth > 100) {
             return false;
         }
-        List read = Scala.list(made.references());
-        for (int i = 0; i < read.size(); i++) {
-            if (!collect((Attribute) read.get(i), into, depth + 1)) {
+        for (Attribute column : Scala.list(made.references())) {
+            if (!collect(column, into, depth + 1)) {
                 return false;
             }
         }
@@ -150,43 +152,39 @@ public final class LocalRows {
     }
 
     private void visit(LogicalPlan node) {
-        if (node instanceof LocalRelation) {
-            add((LocalRelation) node);
+        if (node instanceof LocalRelation localRelation) {
+            add(localRelation);
         }
-        List expressions = Scala.list(node.expressions());
-        for (int i = 0; i < expressions.size(); i++) {
-            visit((Expression) expressions.get(i));
+        for (Expression expression : Scala.list(node.expressions())) {
+            visit(expression);
         }
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            visit((LogicalPlan) children.get(i));
+        for (LogicalPlan child : Scala.list(node.children())) {
+            visit(child);
         }
-        List inner = Scala.list(node.innerChildren());
-        for (int i = 0; i < inner.size(); i++) {
-            if (inner.get(i) instanceof LogicalPlan) {
-                visit((LogicalPlan) inner.get(i));
+        for (QueryPlan<?> plan : Scala.list(node.innerChildren())) {
+            if (plan instanceof LogicalPlan logicalPlan) {
+                visit(logicalPlan);
             }
         }
     }
 
     private void visit(Expression expression) {
-        if (expression instanceof Alias) {
-            aliases.put(((Alias) expression).exprId(), ((Alias) expression).child());
+        if (expression instanceof Alias alias) {
+            aliases.put(alias.exprId(), alias.child());
         }
-        if (expression instanceof PlanExpression && ((PlanExpression) expression).plan() instanceof LogicalPlan) {
-            visit((LogicalPlan) ((PlanExpression) expression).plan());
+        if (expression instanceof PlanExpression<?> subquery && subquery.plan() instanceof LogicalPlan logicalPlan) {
+            visit(logicalPlan);
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            visit((Expression) children.get(i));
+        for (Expression child : Scala.list(expression.children())) {
+            visit(child);
         }
     }
 
     private void add(LocalRelation relation) {
-        Integer number = (Integer) numbers.get(relation.data());
+        Integer number = numbers.get(relation.data());
         if (number == null) {
-            number = Integer.valueOf(relations.size());
-            List rows = Scala.list(relation.data());
+            number = relations.size();
+            List<InternalRow> rows = Scala.list(relation.data());
             numbers.put(relation.data(), number);
             relations.add(rows);
             for (int i = 0; i < rows.size(); i++) {
@@ -194,10 +192,10 @@ public final class LocalRows {
                 places.put(rows.get(i), twice ? null : new long[] {number.intValue(), i});
             }
         }
-        List output = Scala.list(relation.output());
+        List<Attribute> output = Scala.list(relation.output());
         for (int i = 0; i < output.size(); i++) {
-            owners.put(((Attribute) output.get(i)).exprId(), number);
-            columns.put(((Attribute) output.get(i)).exprId(), Integer.valueOf(i));
+            owners.put(output.get(i).exprId(), number);
+            columns.put(output.get(i).exprId(), i);
         }
     }
 }

@@ -24,22 +24,22 @@ public final class MemoryRelation {
         partitions = Math.max(partitions, number);
     }
 
-    public Map describe() {
-        Map result = new LinkedHashMap();
+    public Map<String, Object> describe() {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("path", path);
         result.put("format", "local");
-        List files = new ArrayList();
+        List<Map<String, Object>> files = new ArrayList<>();
         for (int i = 0; i < Math.max(1, partitions); i++) {
-            Map file = new LinkedHashMap();
-            file.put("ordinal", Integer.valueOf(i));
-            file.put("ordinals", Integer.valueOf(1));
+            Map<String, Object> file = new LinkedHashMap<>();
+            file.put("ordinal", i);
+            file.put("ordinals", 1);
             file.put("path", partitions == 0 ? path : path + "/" + i);
-            file.put("length", Long.valueOf(0L));
-            file.put("modified", Long.valueOf(0L));
+            file.put("length", 0L);
+            file.put("modified", 0L);
             files.add(file);
         }
         result.put("files", files);
-        result.put("splits", new ArrayList());
+        result.put("splits", new ArrayList<>());
         return result;
     }
 }

@@ -6,8 +6,8 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /** The batches of a split with their row indexes. The reader uses one batch again and again, and so do we. */
-final class NumberedBatches extends AbstractIterator implements java.io.Closeable {
-    private final Iterator original;
+final class NumberedBatches extends AbstractIterator<ColumnarBatch> implements java.io.Closeable {
+    private final Iterator<?> original;
     private final int column;
     private final NumberedBatchReader reader; // hears of what cannot be numbered
     private final RowIndexVector positions = new RowIndexVector();
@@ -15,7 +15,7 @@ final class NumberedBatches extends AbstractIterator implements java.io.Closeabl
     private ColumnarBatch given; // the reader's
     private ColumnarBatch numbered; // ours around it
 
-    NumberedBatches(Iterator original, int column, BatchPlaces groups, NumberedBatchReader reader) {
+    NumberedBatches(Iterator<?> original, int column, BatchPlaces groups, NumberedBatchReader reader) {
         this.original = original;
         this.column = column;
         this.groups = groups;
@@ -26,7 +26,7 @@ final class NumberedBatches extends AbstractIterator implements java.io.Closeabl
         return original.hasNext();
     }
 
-    public Object next() {
+    public ColumnarBatch next() {
         ColumnarBatch batch = (ColumnarBatch) original.next();
         if (batch != given) {
             numbered = around(batch);
@@ -56,8 +56,8 @@ final class NumberedBatches extends AbstractIterator implements java.io.Closeabl
     }
 
     public void close() throws java.io.IOException {
-        if (original instanceof java.io.Closeable) {
-            ((java.io.Closeable) original).close();
+        if (original instanceof java.io.Closeable closeable) {
+            closeable.close();
         }
     }
 }

@@ -6,11 +6,16 @@ import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Function1;
 import scala.Option;
+import scala.collection.Iterator;
 import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
 
@@ -34,24 +39,24 @@ public final class NumberedDelta extends ParquetFileFormat {
         this.reports = reports;
     }
 
-    public Function1 buildReaderWithPartitionValues(
-        SparkSession session, StructType data, StructType partition, StructType required, Seq filters, Map options, Configuration conf) {
+    public Function1<PartitionedFile, Iterator<InternalRow>> buildReaderWithPartitionValues(
+        SparkSession session, StructType data, StructType partition, StructType required, Seq<Filter> filters, Map<String, String> options, Configuration conf) {
         int at = computed(required);
         if (at < 0 || !"true".equals(Scala.orNull(options.get("returning_batch")))) {
             return original.buildReaderWithPartitionValues(session, data, partition, required, filters, options, conf);
         }
-        Function1 reader = original.buildReaderWithPartitionValues(
+        Function1<PartitionedFile, Iterator<InternalRow>> reader = original.buildReaderWithPartitionValues(
             session, NumberedParquet.without(data), partition, NumberedParquet.without(required), filters, options, conf);
         return new NumberedBatchReader(reader, at, source, reports);
     }
 
-    public Option vectorTypes(StructType required, StructType partition, SQLConf conf) {
-        Option types = original.vectorTypes(required, partition, conf);
+    public Option<Seq<String>> vectorTypes(StructType required, StructType partition, SQLConf conf) {
+        Option<Seq<String>> types = original.vectorTypes(required, partition, conf);
         int at = computed(required);
         if (at < 0 || types.isEmpty()) {
             return types;
         }
-        List names = Scala.list((Seq) types.get());
+        List<String> names = Scala.list(types.get());
         names.set(at, org.apache.spark.sql.vectorized.ColumnVector.class.getName());
         return Scala.some(Scala.seq(names));
     }
@@ -65,7 +70,7 @@ public final class NumberedDelta extends ParquetFileFormat {
         return original.supportBatch(session, schema);
     }
 
-    public boolean isSplitable(SparkSession session, Map options, Path path) {
+    public boolean isSplitable(SparkSession session, Map<String, String> options, Path path) {
         return original.isSplitable(session, options, path);
     }
 
@@ -73,16 +78,16 @@ public final class NumberedDelta extends ParquetFileFormat {
         return original.supportFieldName(name);
     }
 
-    public Seq metadataSchemaFields() {
+    public Seq<StructField> metadataSchemaFields() {
         return original.metadataSchemaFields();
     }
 
-    public Map fileConstantMetadataExtractors() {
+    public Map<String, Function1<PartitionedFile, Object>> fileConstantMetadataExtractors() {
         return original.fileConstantMetadataExtractors();
     }
 
     public boolean equals(Object other) {
-        return other instanceof NumberedDelta && ((NumberedDelta) other).original.equals(original);
+        return other instanceof NumberedDelta numberedDelta && numberedDelta.original.equals(original);
     }
 
     public int hashCode() {

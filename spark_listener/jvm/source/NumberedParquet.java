@@ -6,12 +6,16 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Function1;
 import scala.Option;
+import scala.collection.Iterator;
 import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
 
@@ -44,32 +48,32 @@ public final class NumberedParquet extends ParquetFileFormat {
         return super.supportBatch(session, schema) && (wanted == null || RowGroups.known());
     }
 
-    public Function1 buildReaderWithPartitionValues(
-        SparkSession session, StructType data, StructType partition, StructType required, Seq filters, Map options, Configuration conf) {
-        Function1 reader = numbered(session, data, partition, required, filters, options, conf);
+    public Function1<PartitionedFile, Iterator<InternalRow>> buildReaderWithPartitionValues(
+        SparkSession session, StructType data, StructType partition, StructType required, Seq<Filter> filters, Map<String, String> options, Configuration conf) {
+        Function1<PartitionedFile, Iterator<InternalRow>> reader = numbered(session, data, partition, required, filters, options, conf);
         reader = wanted == null ? reader : new WantedReader(reader, index(required), wanted, conf);
         return files == null ? reader : new CheckedReader(reader, files);
     }
 
-    private Function1 numbered(
-        SparkSession session, StructType data, StructType partition, StructType required, Seq filters, Map options, Configuration conf) {
+    private Function1<PartitionedFile, Iterator<InternalRow>> numbered(
+        SparkSession session, StructType data, StructType partition, StructType required, Seq<Filter> filters, Map<String, String> options, Configuration conf) {
         int at = index(required);
         Object batches = Scala.orNull(options.get("returning_batch"));
         if (at < 0 || !"true".equals(batches) || !RowGroups.known()) {
             return super.buildReaderWithPartitionValues(session, data, partition, required, filters, options, conf);
         }
-        Function1 reader = super.buildReaderWithPartitionValues(session, without(data), partition, without(required), filters, options, conf);
+        Function1<PartitionedFile, Iterator<InternalRow>> reader = super.buildReaderWithPartitionValues(session, without(data), partition, without(required), filters, options, conf);
         return new NumberedBatchReader(reader, at, source, reports);
     }
 
     /** The column's vector is ours; generated code then asks it through Spark's general class, which every class loader knows. */
-    public Option vectorTypes(StructType required, StructType partition, SQLConf conf) {
+    public Option<Seq<String>> vectorTypes(StructType required, StructType partition, SQLConf conf) {
         int at = index(required);
-        Option types = super.vectorTypes(required, partition, conf);
+        Option<Seq<String>> types = super.vectorTypes(required, partition, conf);
         if (at < 0 || types.isEmpty() || !RowGroups.known()) {
             return types;
         }
-        List names = Scala.list((Seq) types.get());
+        List<String> names = Scala.list(types.get());
         names.set(at, org.apache.spark.sql.vectorized.ColumnVector.class.getName());
         return Scala.some(Scala.seq(names));
     }
@@ -85,13 +89,13 @@ public final class NumberedParquet extends ParquetFileFormat {
     }
 
     static StructType without(StructType schema) {
-        List fields = new ArrayList();
+        List<StructField> fields = new ArrayList<>();
         StructField[] all = schema.fields();
-        for (int i = 0; i < all.length; i++) {
-            if (!all[i].name().equals(ROW_INDEX)) {
-                fields.add(all[i]);
+        for (StructField field : all) {
+            if (!field.name().equals(ROW_INDEX)) {
+                fields.add(field);
             }
         }
-        return new StructType((StructField[]) fields.toArray(new StructField[0]));
+        return new StructType(fields.toArray(new StructField[0]));
     }
 }

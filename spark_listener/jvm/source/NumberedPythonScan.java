@@ -3,6 +3,7 @@ package headwater.source;
 import headwater.shim.ForwardedReader;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
@@ -28,11 +29,11 @@ public final class NumberedPythonScan implements Scan {
 
     private final Scan original;
     private final MemoryRelation rows;
-    private final List problems; // of the capture
-    private final Object tooMany; // what is added to them where there are more partitions
+    private final List<Map<String, Object>> problems; // of the capture
+    private final Map<String, Object> tooMany; // what is added to them where there are more partitions
     private Batch batch; // one for all copies of a plan's node: in Spark 4.0 each batch asks the source for its partitions anew
 
-    public NumberedPythonScan(Scan original, MemoryRelation rows, List problems, Object tooMany) {
+    public NumberedPythonScan(Scan original, MemoryRelation rows, List<Map<String, Object>> problems, Map<String, Object> tooMany) {
         this.original = original;
         this.rows = rows;
         this.problems = problems;
@@ -85,11 +86,11 @@ public final class NumberedPythonScan implements Scan {
             if (parts.length > MOST && !scan.problems.contains(scan.tooMany)) {
                 scan.problems.add(scan.tooMany);
             }
-            List result = new ArrayList();
+            List<NumberedPythonScan.Part> result = new ArrayList<>();
             for (int i = 0; i < parts.length; i++) {
                 result.add(new Part(parts[i], i < MOST ? (long) i << 40 : NONE));
             }
-            return (InputPartition[]) result.toArray(new InputPartition[0]);
+            return result.toArray(new InputPartition[0]);
         }
 
         public PartitionReaderFactory createReaderFactory() {
@@ -119,17 +120,17 @@ public final class NumberedPythonScan implements Scan {
             this.original = original;
         }
 
-        public PartitionReader createReader(InputPartition part) {
+        public PartitionReader<InternalRow> createReader(InputPartition part) {
             return new Rows(original.createReader(((Part) part).original), ((Part) part).first);
         }
     }
 
-    private static final class Rows extends ForwardedReader {
+    private static final class Rows extends ForwardedReader<InternalRow> {
         private final GenericInternalRow reference = new GenericInternalRow(1);
         private final JoinedRow row = new JoinedRow();
         private long next;
 
-        Rows(PartitionReader original, long first) {
+        Rows(PartitionReader<InternalRow> original, long first) {
             super(original);
             this.next = first;
         }
@@ -137,14 +138,14 @@ public final class NumberedPythonScan implements Scan {
         public boolean next() throws java.io.IOException {
             boolean more = super.next();
             if (more) {
-                reference.update(0, Long.valueOf(next));
+                reference.update(0, next);
                 next += next == NONE ? 0L : 1L;
             }
             return more;
         }
 
-        public Object get() {
-            return row.apply((InternalRow) original.get(), reference);
+        public InternalRow get() {
+            return row.apply(original.get(), reference);
         }
     }
 }

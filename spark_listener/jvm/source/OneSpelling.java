@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.Path;
 
 /** The one spelling of schemes that lead to one store: Hadoop calls Amazon's `s3`, `s3a` and `s3n`, Azure's `abfs` and `abfss`. */
 public final class OneSpelling {
-    private static final List AMAZON = Arrays.asList("s3", "s3a", "s3n");
+    private static final List<?> AMAZON = Arrays.asList("s3", "s3a", "s3n");
 
     private OneSpelling() {}
 

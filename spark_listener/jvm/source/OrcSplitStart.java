@@ -26,9 +26,7 @@ public final class OrcSplitStart implements SplitStart {
         Reader reader = OrcFile.createReader(split.toPath(), OrcFile.readerOptions(hadoop));
         try {
             long rows = 0L;
-            List stripes = reader.getStripes();
-            for (int i = 0; i < stripes.size(); i++) {
-                StripeInformation stripe = (StripeInformation) stripes.get(i);
+            for (StripeInformation stripe : reader.getStripes()) {
                 rows += stripe.getOffset() < split.start() ? stripe.getNumberOfRows() : 0L;
             }
             return rows;

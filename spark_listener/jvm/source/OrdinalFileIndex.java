@@ -4,7 +4,9 @@ import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
@@ -34,15 +36,13 @@ public final class OrdinalFileIndex implements FileIndex {
         this.schema = schema;
     }
 
-    public Seq listFiles(Seq partitionFilters, Seq dataFilters) {
-        List directories = Scala.list(original.listFiles(partitionFilters, dataFilters));
-        List found = new ArrayList();
-        for (int i = 0; i < directories.size(); i++) {
-            PartitionDirectory directory = (PartitionDirectory) directories.get(i);
-            List statuses = Scala.list(directory.files());
-            for (int j = 0; j < statuses.size(); j++) {
-                FileStatus status = ((FileStatusWithMetadata) statuses.get(j)).fileStatus();
-                Boolean splitable = Boolean.valueOf(files.unit > 0L && relation.fileFormat().isSplitable(relation.sparkSession(), relation.options(), status.getPath()));
+    public Seq<PartitionDirectory> listFiles(Seq<Expression> partitionFilters, Seq<Expression> dataFilters) {
+        List<PartitionDirectory> directories = Scala.list(original.listFiles(partitionFilters, dataFilters));
+        List<Object[]> found = new ArrayList<>();
+        for (PartitionDirectory directory : directories) {
+            for (FileStatusWithMetadata file : Scala.list(directory.files())) {
+                FileStatus status = file.fileStatus();
+                Boolean splitable = files.unit > 0L && relation.fileFormat().isSplitable(relation.sparkSession(), relation.options(), status.getPath());
                 found.add(new Object[] {status, directory.values(), splitable});
             }
         }
@@ -50,13 +50,10 @@ public final class OrdinalFileIndex implements FileIndex {
         if (schema.length() == relation.partitionSchema().length()) {
             return Scala.seq(directories); // nobody asks for ordinals
         }
-        List result = new ArrayList();
-        for (int i = 0; i < directories.size(); i++) {
-            PartitionDirectory directory = (PartitionDirectory) directories.get(i);
-            List statuses = Scala.list(directory.files());
-            for (int j = 0; j < statuses.size(); j++) {
-                FileStatusWithMetadata file = (FileStatusWithMetadata) statuses.get(j);
-                result.add(new PartitionDirectory(withOrdinal(directory.values(), files.ordinal(file.fileStatus())), Scala.seq((Object) file)));
+        List<PartitionDirectory> result = new ArrayList<>();
+        for (PartitionDirectory directory : directories) {
+            for (FileStatusWithMetadata file : Scala.list(directory.files())) {
+                result.add(new PartitionDirectory(withOrdinal(directory.values(), files.ordinal(file.fileStatus())), Scala.seq(file)));
             }
         }
         return Scala.seq(result);
@@ -72,7 +69,7 @@ public final class OrdinalFileIndex implements FileIndex {
         return new GenericInternalRow(all);
     }
 
-    public Seq rootPaths() {
+    public Seq<Path> rootPaths() {
         return original.rootPaths();
     }
 
@@ -92,12 +89,12 @@ public final class OrdinalFileIndex implements FileIndex {
         return schema;
     }
 
-    public Option metadataOpsTimeNs() {
+    public Option<Object> metadataOpsTimeNs() {
         return original.metadataOpsTimeNs();
     }
 
     public boolean equals(Object other) {
-        return other instanceof OrdinalFileIndex && ((OrdinalFileIndex) other).original.equals(original);
+        return other instanceof OrdinalFileIndex ordinalFileIndex && ordinalFileIndex.original.equals(original);
     }
 
     public int hashCode() {

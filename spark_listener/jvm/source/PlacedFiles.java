@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BasePredicate;
@@ -28,24 +29,20 @@ import scala.collection.immutable.Seq;
 public final class PlacedFiles implements FileIndex {
     private final FileIndex original;
     private final StructType schema; // its last column is the label
-    private final List directories = new ArrayList(); // of PartitionDirectory, one a file
+    private final List<PartitionDirectory> directories = new ArrayList<>(); // one a file
     private long bytes;
 
     /** `labels` maps the path of a file to its label; files without are left out. A label that is of no file is an error. */
-    public PlacedFiles(FileIndex original, StructType schema, Map labels) {
+    public PlacedFiles(FileIndex original, StructType schema, Map<?, String> labels) {
         this.original = original;
         this.schema = schema;
-        Set missing = new HashSet(labels.keySet());
-        List listed = Scala.list(original.listFiles(Scala.empty(), Scala.empty()));
-        for (int i = 0; i < listed.size(); i++) {
-            PartitionDirectory directory = (PartitionDirectory) listed.get(i);
-            List files = Scala.list(directory.files());
-            for (int j = 0; j < files.size(); j++) {
-                FileStatusWithMetadata file = (FileStatusWithMetadata) files.get(j);
-                String label = (String) labels.get(file.getPath().toString());
+        Set<Object> missing = new HashSet<>(labels.keySet());
+        for (PartitionDirectory directory : Scala.list(original.listFiles(Scala.empty(), Scala.empty()))) {
+            for (FileStatusWithMetadata file : Scala.list(directory.files())) {
+                String label = labels.get(file.getPath().toString());
                 if (label != null) {
                     missing.remove(file.getPath().toString());
-                    directories.add(new PartitionDirectory(withLabel(directory.values(), label), Scala.seq((Object) file)));
+                    directories.add(new PartitionDirectory(withLabel(directory.values(), label), Scala.seq(file)));
                     bytes += file.getLen();
                 }
             }
@@ -66,15 +63,15 @@ public final class PlacedFiles implements FileIndex {
     }
 
     /** Spark does not look at the partition filters again: they are decided here. */
-    public Seq listFiles(Seq partitionFilters, Seq dataFilters) {
-        List filters = Scala.list(partitionFilters);
-        List found = new ArrayList(directories);
-        for (int i = 0; i < filters.size(); i++) {
-            BasePredicate filter = Predicate$.MODULE$.createInterpreted((Expression) new Bound().apply(filters.get(i)));
-            List kept = new ArrayList();
-            for (int j = 0; j < found.size(); j++) {
-                if (filter.eval(((PartitionDirectory) found.get(j)).values())) {
-                    kept.add(found.get(j));
+    public Seq<PartitionDirectory> listFiles(Seq<Expression> partitionFilters, Seq<Expression> dataFilters) {
+        List<Expression> filters = Scala.list(partitionFilters);
+        List<PartitionDirectory> found = new ArrayList<>(directories);
+        for (Expression expression : filters) {
+            BasePredicate filter = Predicate$.MODULE$.createInterpreted(new Bound().apply(expression));
+            List<PartitionDirectory> kept = new ArrayList<>();
+            for (PartitionDirectory directory : found) {
+                if (filter.eval(directory.values())) {
+                    kept.add(directory);
                 }
             }
             found = kept;
@@ -82,14 +79,14 @@ public final class PlacedFiles implements FileIndex {
         return Scala.seq(found);
     }
 
-    public Seq rootPaths() {
+    public Seq<Path> rootPaths() {
         return original.rootPaths();
     }
 
     public String[] inputFiles() {
         String[] paths = new String[directories.size()];
         for (int i = 0; i < paths.length; i++) {
-            FileStatusWithMetadata file = (FileStatusWithMetadata) ((PartitionDirectory) directories.get(i)).files().apply(0);
+            FileStatusWithMetadata file = directories.get(i).files().apply(0);
             paths[i] = file.getPath().toUri().toString();
         }
         return paths;
@@ -105,7 +102,7 @@ public final class PlacedFiles implements FileIndex {
         return schema;
     }
 
-    public Option metadataOpsTimeNs() {
+    public Option<Object> metadataOpsTimeNs() {
         return original.metadataOpsTimeNs();
     }
 
@@ -114,12 +111,11 @@ public final class PlacedFiles implements FileIndex {
     }
 
     /** Columns by their place among the partition values, as Spark finds them: by their names. */
-    private final class Bound extends scala.runtime.AbstractFunction1 {
-        public Object apply(Object expression) {
-            if (!(expression instanceof AttributeReference)) {
-                return ((Expression) expression).mapChildren(this);
+    private final class Bound extends scala.runtime.AbstractFunction1<Expression, Expression> {
+        public Expression apply(Expression expression) {
+            if (!(expression instanceof AttributeReference column)) {
+                return (Expression) expression.mapChildren(this);
             }
-            AttributeReference column = (AttributeReference) expression;
             return new BoundReference(schema.fieldIndex(column.name()), column.dataType(), true);
         }
     }

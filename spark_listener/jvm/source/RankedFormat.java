@@ -6,19 +6,24 @@ import headwater.tap.Reports;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.Job;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Function1;
 import scala.Option;
+import scala.collection.Iterator;
 import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
 
@@ -52,45 +57,45 @@ public final class RankedFormat implements FileFormat, DataSourceRegister, java.
         this.start = start;
     }
 
-    public Function1 buildReaderWithPartitionValues(
-        SparkSession session, StructType data, StructType partition, StructType required, Seq filters, Map options, Configuration conf) {
+    public Function1<PartitionedFile, Iterator<InternalRow>> buildReaderWithPartitionValues(
+        SparkSession session, StructType data, StructType partition, StructType required, Seq<Filter> filters, Map<String, String> options, Configuration conf) {
         StructType bareData = without(data);
         StructType bareRequired = without(required);
         boolean wanted = bareRequired.length() < required.length();
         if (start == null) {
-            Function1 reader = original.buildReader(session, bareData, partition, bareRequired, Scala.empty(), options, conf);
+            Function1<PartitionedFile, Iterator<InternalRow>> reader = original.buildReader(session, bareData, partition, bareRequired, Scala.empty(), options, conf);
             return new RankedReader(reader, bareRequired, required, partition, files.number, files.unit, wanted ? reports : null, null);
         }
         if ("true".equals(Scala.orNull(options.get("returning_batch")))) { // the batches have the partition values too
-            Function1 reader = original.buildReaderWithPartitionValues(session, bareData, partition, bareRequired, Scala.empty(), options, conf);
+            Function1<PartitionedFile, Iterator<InternalRow>> reader = original.buildReaderWithPartitionValues(session, bareData, partition, bareRequired, Scala.empty(), options, conf);
             return wanted ? new RankedBatchReader(reader, required.fieldIndex(COLUMN), partition.length() - 1, start) : reader;
         }
-        Function1 reader = original.buildReaderWithPartitionValues(
+        Function1<PartitionedFile, Iterator<InternalRow>> reader = original.buildReaderWithPartitionValues(
             session, bareData, new StructType(new StructField[0]), bareRequired, Scala.empty(), options, conf);
         return new RankedReader(reader, bareRequired, required, partition, files.number, files.unit, null, start);
     }
 
-    public Function1 buildReader(
-        SparkSession session, StructType data, StructType partition, StructType required, Seq filters, Map options, Configuration conf) {
+    public Function1<PartitionedFile, Iterator<InternalRow>> buildReader(
+        SparkSession session, StructType data, StructType partition, StructType required, Seq<Filter> filters, Map<String, String> options, Configuration conf) {
         throw new UnsupportedOperationException("records are only numbered together with partition values");
     }
 
     static StructType without(StructType schema) {
-        List fields = new ArrayList();
+        List<StructField> fields = new ArrayList<>();
         StructField[] all = schema.fields();
-        for (int i = 0; i < all.length; i++) {
-            if (!all[i].name().equals(COLUMN)) {
-                fields.add(all[i]);
+        for (StructField field : all) {
+            if (!field.name().equals(COLUMN)) {
+                fields.add(field);
             }
         }
-        return new StructType((StructField[]) fields.toArray(new StructField[0]));
+        return new StructType(fields.toArray(new StructField[0]));
     }
 
-    public Option inferSchema(SparkSession session, Map options, Seq statuses) {
+    public Option<StructType> inferSchema(SparkSession session, Map<String, String> options, Seq<FileStatus> statuses) {
         return original.inferSchema(session, options, statuses);
     }
 
-    public OutputWriterFactory prepareWrite(SparkSession session, Job job, Map options, StructType schema) {
+    public OutputWriterFactory prepareWrite(SparkSession session, Job job, Map<String, String> options, StructType schema) {
         return original.prepareWrite(session, job, options, schema);
     }
 
@@ -99,11 +104,11 @@ public final class RankedFormat implements FileFormat, DataSourceRegister, java.
     }
 
     /** Generated code asks the columns through Spark's general class: one of them is ours. */
-    public Option vectorTypes(StructType required, StructType partition, SQLConf conf) {
+    public Option<Seq<String>> vectorTypes(StructType required, StructType partition, SQLConf conf) {
         return Scala.none();
     }
 
-    public boolean isSplitable(SparkSession session, Map options, Path path) {
+    public boolean isSplitable(SparkSession session, Map<String, String> options, Path path) {
         return splits && original.isSplitable(session, options, path);
     }
 
@@ -127,20 +132,20 @@ public final class RankedFormat implements FileFormat, DataSourceRegister, java.
         return original.allowDuplicatedColumnNames();
     }
 
-    public Seq metadataSchemaFields() {
+    public Seq<StructField> metadataSchemaFields() {
         return original.metadataSchemaFields();
     }
 
-    public Map fileConstantMetadataExtractors() {
+    public Map<String, Function1<PartitionedFile, Object>> fileConstantMetadataExtractors() {
         return original.fileConstantMetadataExtractors();
     }
 
     public String shortName() {
-        return original instanceof DataSourceRegister ? ((DataSourceRegister) original).shortName() : original.toString();
+        return original instanceof DataSourceRegister dataSourceRegister ? dataSourceRegister.shortName() : original.toString();
     }
 
     public boolean equals(Object other) {
-        return other instanceof RankedFormat && ((RankedFormat) other).original.getClass() == original.getClass();
+        return other instanceof RankedFormat rankedFormat && rankedFormat.original.getClass() == original.getClass();
     }
 
     public int hashCode() {

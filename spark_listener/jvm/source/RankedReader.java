@@ -24,8 +24,8 @@ import scala.Function1;
 import scala.collection.Iterator;
 
 /** Reads one split after the other, in the executor: the original's columns, the reference, the partition values. */
-final class RankedReader extends scala.runtime.AbstractFunction1 implements java.io.Serializable {
-    private final Function1 original;
+final class RankedReader extends scala.runtime.AbstractFunction1<PartitionedFile, Iterator<InternalRow>> implements java.io.Serializable {
+    private final Function1<PartitionedFile, Iterator<InternalRow>> original;
     private final StructType bare;
     private final StructType required;
     private final StructType partition;
@@ -37,7 +37,7 @@ final class RankedReader extends scala.runtime.AbstractFunction1 implements java
     private transient UnsafeProjection ofTail;
     private transient UnsafeRowJoiner joiner;
 
-    RankedReader(Function1 original, StructType bare, StructType required, StructType partition, int source, long unit, Reports reports, SplitStart start) {
+    RankedReader(Function1<PartitionedFile, Iterator<InternalRow>> original, StructType bare, StructType required, StructType partition, int source, long unit, Reports reports, SplitStart start) {
         this.original = original;
         this.bare = bare;
         this.required = required;
@@ -48,8 +48,8 @@ final class RankedReader extends scala.runtime.AbstractFunction1 implements java
         this.start = start;
     }
 
-    public Object apply(Object split) {
-        PartitionedFile file = (PartitionedFile) split;
+    public Iterator<InternalRow> apply(PartitionedFile split) {
+        PartitionedFile file = split;
         int ordinal = file.partitionValues().getInt(partition.length() - 1);
         if (reports != null && (file.start() != 0L || file.length() != file.fileSize())) {
             ordinal += (int) (file.start() / unit);
@@ -59,7 +59,7 @@ final class RankedReader extends scala.runtime.AbstractFunction1 implements java
         SpecificInternalRow tail = tail(file.partitionValues());
         UnsafeProjection projection = projection();
         UnsafeRow binaryTail = joiner == null ? null : ofTail.apply(tail).copy();
-        return new RankedRows((Iterator) original.apply(file), tail, first + before(file, start), projection, binaryTail, joiner);
+        return new RankedRows(original.apply(file), tail, first + before(file, start), projection, binaryTail, joiner);
     }
 
     /** How many records count before those of a split. */
@@ -103,12 +103,12 @@ final class RankedReader extends scala.runtime.AbstractFunction1 implements java
     /** From (the original's row, reference, partition values) to the order in which the scan wants them. */
     private UnsafeProjection projection() {
         if (projection == null) {
-            List columns = new ArrayList();
+            List<BoundReference> columns = new ArrayList<>();
             StructField[] fields = required.fields();
-            for (int i = 0; i < fields.length; i++) {
-                boolean ours = fields[i].name().equals(RankedFormat.COLUMN);
-                int at = ours ? bare.length() : bare.fieldIndex(fields[i].name());
-                columns.add(new BoundReference(at, fields[i].dataType(), !ours && fields[i].nullable()));
+            for (StructField structField : fields) {
+                boolean ours = structField.name().equals(RankedFormat.COLUMN);
+                int at = ours ? bare.length() : bare.fieldIndex(structField.name());
+                columns.add(new BoundReference(at, structField.dataType(), !ours && structField.nullable()));
             }
             for (int i = 0; i < partition.length(); i++) {
                 StructField field = partition.apply(i);

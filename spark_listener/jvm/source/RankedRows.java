@@ -12,8 +12,8 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /** The records of a split, counted. Every record that the reader gives counts, whether or not a filter above lets it pass. */
-final class RankedRows extends AbstractIterator implements Closeable {
-    private final Iterator original;
+final class RankedRows extends AbstractIterator<InternalRow> implements Closeable {
+    private final Iterator<InternalRow> original;
     private final SpecificInternalRow tail; // the reference, then the partition values
     private final UnsafeProjection projection;
     private final UnsafeRow binaryTail;
@@ -22,7 +22,7 @@ final class RankedRows extends AbstractIterator implements Closeable {
     private long next;
 
     /** @param binaryTail the tail in Spark's binary form, of which the first column is overwritten; null without a joiner */
-    RankedRows(Iterator original, SpecificInternalRow tail, long first, UnsafeProjection projection, UnsafeRow binaryTail, UnsafeRowJoiner joiner) {
+    RankedRows(Iterator<InternalRow> original, SpecificInternalRow tail, long first, UnsafeProjection projection, UnsafeRow binaryTail, UnsafeRowJoiner joiner) {
         this.original = original;
         this.tail = tail;
         this.projection = projection;
@@ -35,19 +35,19 @@ final class RankedRows extends AbstractIterator implements Closeable {
         return original.hasNext();
     }
 
-    public Object next() {
-        InternalRow record = (InternalRow) original.next();
-        if (joiner != null && record instanceof UnsafeRow) { // as readers of text give them
+    public InternalRow next() {
+        InternalRow record = original.next();
+        if (joiner != null && record instanceof UnsafeRow unsafeRow) { // as readers of text give them
             binaryTail.setLong(0, next++);
-            return joiner.join((UnsafeRow) record, binaryTail);
+            return joiner.join(unsafeRow, binaryTail);
         }
         tail.setLong(0, next++);
         return projection.apply(row.apply(record, tail));
     }
 
     public void close() throws IOException {
-        if (original instanceof Closeable) {
-            ((Closeable) original).close();
+        if (original instanceof Closeable closeable) {
+            closeable.close();
         }
     }
 }

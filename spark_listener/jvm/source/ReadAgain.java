@@ -21,19 +21,19 @@ import org.apache.spark.util.SerializableConfiguration;
 public final class ReadAgain implements java.io.Serializable {
     /** Part of every message, by which Python knows the error. */
     public static final String CHANGED = "has changed since the run read it";
-    private static final List FINE = Arrays.asList("file", "hdfs", "webhdfs", "swebhdfs"); // schemes whose times are exact, as FINE_SCHEMES of graph/records/safe_names.py
+    private static final List<?> FINE = Arrays.asList("file", "hdfs", "webhdfs", "swebhdfs"); // schemes whose times are exact, as FINE_SCHEMES of graph/records/safe_names.py
     private static final int FEW = 3; // files of one folder that are asked for one by one
 
-    private final HashMap states = new HashMap(); // path -> long[] {length, modified}
+    private final HashMap<String, long[]> states = new HashMap<>(); // path -> long[] {length, modified}
     private final SerializableConfiguration conf;
 
     /** `files` is a JSON object: {"file:/a/b": [length, time of modification in ms]}. */
     public ReadAgain(String files, Configuration conf) throws IOException {
-        Iterator fields = new ObjectMapper().readTree(files).fields();
+        Iterator<Map.Entry<String, JsonNode>> fields = new ObjectMapper().readTree(files).fields();
         while (fields.hasNext()) {
-            Map.Entry file = (Map.Entry) fields.next();
-            JsonNode state = (JsonNode) file.getValue();
-            states.put(key(new Path((String) file.getKey())), new long[] {((JsonNode) state.get(0)).longValue(), ((JsonNode) state.get(1)).longValue()});
+            Map.Entry<String, JsonNode> file = fields.next();
+            JsonNode state = file.getValue();
+            states.put(key(new Path(file.getKey())), new long[] {state.get(0).longValue(), state.get(1).longValue()});
         }
         this.conf = new SerializableConfiguration(conf);
     }
@@ -51,25 +51,21 @@ public final class ReadAgain implements java.io.Serializable {
     }
 
     /** A message for each file that is not what the run read. A folder with many of the files is listed once. */
-    public List changed() throws IOException {
-        Map folders = new HashMap(); // Path -> List of Path
-        Iterator paths = states.keySet().iterator();
-        while (paths.hasNext()) {
-            Path path = new Path((String) paths.next());
+    public List<String> changed() throws IOException {
+        Map<Path, List<Path>> folders = new HashMap<>();
+        for (String string : states.keySet()) {
+            Path path = new Path(string);
             if (!folders.containsKey(path.getParent())) {
-                folders.put(path.getParent(), new ArrayList());
+                folders.put(path.getParent(), new ArrayList<>());
             }
-            ((List) folders.get(path.getParent())).add(path);
+            folders.get(path.getParent()).add(path);
         }
-        List messages = new ArrayList();
-        Iterator groups = folders.entrySet().iterator();
-        while (groups.hasNext()) {
-            Map.Entry group = (Map.Entry) groups.next();
-            List files = (List) group.getValue();
-            Map listed = files.size() > FEW ? listed((Path) group.getKey()) : null;
-            for (int i = 0; i < files.size(); i++) {
-                Path path = (Path) files.get(i);
-                String difference = difference(path, listed == null ? statusOf(path) : (FileStatus) listed.get(key(path)));
+        List<String> messages = new ArrayList<>();
+        for (Map.Entry<Path, List<Path>> group : folders.entrySet()) {
+            List<Path> files = group.getValue();
+            Map<String, FileStatus> listed = files.size() > FEW ? listed(group.getKey()) : null;
+            for (Path path : files) {
+                String difference = difference(path, listed == null ? statusOf(path) : listed.get(key(path)));
                 if (difference != null) {
                     messages.add(message(path.toString(), difference));
                 }
@@ -78,12 +74,12 @@ public final class ReadAgain implements java.io.Serializable {
         return messages;
     }
 
-    private Map listed(Path folder) throws IOException {
-        Map found = new HashMap();
+    private Map<String, FileStatus> listed(Path folder) throws IOException {
+        Map<String, FileStatus> found = new HashMap<>();
         try {
             FileStatus[] statuses = folder.getFileSystem(conf.value()).listStatus(folder);
-            for (int i = 0; i < statuses.length; i++) {
-                found.put(key(statuses[i].getPath()), statuses[i]);
+            for (FileStatus status : statuses) {
+                found.put(key(status.getPath()), status);
             }
         } catch (FileNotFoundException gone) {
             return found;
@@ -101,7 +97,7 @@ public final class ReadAgain implements java.io.Serializable {
     }
 
     private String difference(Path path, FileStatus now) {
-        long[] then = (long[]) states.get(key(path));
+        long[] then = states.get(key(path));
         if (then == null) {
             return null; // nobody wants records of it
         }

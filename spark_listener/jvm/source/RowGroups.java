@@ -35,7 +35,7 @@ final class RowGroups implements InvocationHandler, BatchPlaces {
 
     /** Watches the reader behind an iterator of batches, none of which has been read yet. */
     static RowGroups watch(Object batches) throws IllegalAccessException {
-        if (!(batches instanceof RecordReaderIterator)) {
+        if (!(batches instanceof RecordReaderIterator<?>)) {
             throw new IllegalStateException("the reader gives a " + batches.getClass().getName());
         }
         Object reader = READER.get(batches);
@@ -43,8 +43,8 @@ final class RowGroups implements InvocationHandler, BatchPlaces {
             throw new IllegalStateException("the reader is a " + reader.getClass().getName());
         }
         RowGroups groups = new RowGroups(SOURCE.get(reader));
-        Class source = SOURCE.getType();
-        SOURCE.set(reader, Proxy.newProxyInstance(source.getClassLoader(), new Class[] {source}, groups));
+        Class<?> source = SOURCE.getType();
+        SOURCE.set(reader, Proxy.newProxyInstance(source.getClassLoader(), new Class<?>[] {source}, groups));
         return groups;
     }
 
@@ -56,17 +56,17 @@ final class RowGroups implements InvocationHandler, BatchPlaces {
         } catch (InvocationTargetException thrown) {
             throw thrown.getCause();
         }
-        if (result instanceof PageReadStore) {
-            begin((PageReadStore) result);
+        if (result instanceof PageReadStore pageReadStore) {
+            begin(pageReadStore);
         }
         return result;
     }
 
     private void begin(PageReadStore group) {
-        Optional offset = group.getRowIndexOffset();
-        Optional listed = group.getRowIndexes();
-        next = offset.isPresent() ? ((Long) offset.get()).longValue() : -1L;
-        indexes = listed.isPresent() ? (PrimitiveIterator.OfLong) listed.get() : null;
+        Optional<Long> offset = group.getRowIndexOffset();
+        Optional<PrimitiveIterator.OfLong> listed = group.getRowIndexes();
+        next = offset.isPresent() ? offset.get().longValue() : -1L;
+        indexes = listed.isPresent() ? listed.get() : null;
         left = group.getRowCount();
     }
 
@@ -88,7 +88,7 @@ final class RowGroups implements InvocationHandler, BatchPlaces {
         positions.list(list);
     }
 
-    private static Field field(Class owner, String name) {
+    private static Field field(Class<?> owner, String name) {
         try {
             Field field = owner.getDeclaredField(name);
             field.setAccessible(true);

@@ -13,8 +13,8 @@ import org.apache.spark.sql.types.StructType;
 import scala.reflect.ClassTag$;
 
 /** The rows of a plan with references behind its columns, as pairs for Python: a row, as Spark gives it to Python, and its references. */
-public final class RowsForPython extends scala.runtime.AbstractFunction1 implements java.io.Serializable {
-    private static final Long NONE = Long.valueOf(Long.MIN_VALUE);
+public final class RowsForPython extends scala.runtime.AbstractFunction1<InternalRow, Object> implements java.io.Serializable {
+    private static final Long NONE = Long.MIN_VALUE;
 
     private final StructType schema; // of the columns
     private final int references;
@@ -27,12 +27,12 @@ public final class RowsForPython extends scala.runtime.AbstractFunction1 impleme
         this.bytes = bytes;
     }
 
-    public static JavaRDD of(RDD rows, StructType schema, int references, SparkSession session) {
+    public static JavaRDD<byte[]> of(RDD<InternalRow> rows, StructType schema, int references, SparkSession session) {
         RowsForPython pairs = new RowsForPython(schema, references, Differences.givesBytes(session));
         return EvaluatePython.javaToPython(rows.map(pairs, ClassTag$.MODULE$.Any())).toJavaRDD();
     }
 
-    public Object apply(Object record) {
+    public Object apply(InternalRow row) {
         if (types == null) {
             StructField[] fields = schema.fields();
             DataType[] found = new DataType[fields.length];
@@ -41,7 +41,6 @@ public final class RowsForPython extends scala.runtime.AbstractFunction1 impleme
             }
             types = found;
         }
-        InternalRow row = (InternalRow) record;
         Object[] values = new Object[types.length];
         for (int i = 0; i < values.length; i++) {
             values[i] = row.isNullAt(i) ? null : Differences.toPython(row.get(i, types[i]), types[i], bytes);

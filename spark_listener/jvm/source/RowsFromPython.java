@@ -14,7 +14,7 @@ import scala.collection.Iterator;
 import scala.reflect.ClassTag$;
 
 /** Rows that Python made, in pairs with their references: as Spark reads such rows, and with the references behind their columns. */
-public final class RowsFromPython extends scala.runtime.AbstractFunction2 implements java.io.Serializable {
+public final class RowsFromPython extends scala.runtime.AbstractFunction2<Object, Iterator<Object>, Iterator<InternalRow>> implements java.io.Serializable {
     private final StructType schema;
     private final int references;
 
@@ -23,32 +23,32 @@ public final class RowsFromPython extends scala.runtime.AbstractFunction2 implem
         this.references = references;
     }
 
-    public static RDD of(RDD pairs, StructType schema, int references) {
+    public static RDD<InternalRow> of(RDD<Object> pairs, StructType schema, int references) {
         return pairs.mapPartitionsWithIndex(new RowsFromPython(schema, references), false, ClassTag$.MODULE$.apply(InternalRow.class));
     }
 
-    public Object apply(Object partition, Object pairs) {
-        return new Rows((Iterator) pairs, EvaluatePython.makeFromJava(schema), references);
+    public Iterator<InternalRow> apply(Object partition, Iterator<Object> pairs) {
+        return new Rows(pairs, EvaluatePython.makeFromJava(schema), references);
     }
 
     /** What Python sends as a list or a tuple. Of anything else Spark says the same. */
     private static Object[] array(Object sent) {
-        if (sent instanceof List) {
-            return ((List) sent).toArray();
+        if (sent instanceof List<?> values) {
+            return values.toArray();
         }
-        if (sent instanceof Object[]) {
-            return (Object[]) sent;
+        if (sent instanceof Object[] array) {
+            return array;
         }
         throw new MatchError(sent);
     }
 
-    private static final class Rows extends AbstractIterator {
-        private final Iterator pairs;
-        private final Function1 read;
+    private static final class Rows extends AbstractIterator<InternalRow> {
+        private final Iterator<Object> pairs;
+        private final Function1<Object, Object> read;
         private final GenericInternalRow named;
         private final JoinedRow row = new JoinedRow();
 
-        Rows(Iterator pairs, Function1 read, int references) {
+        Rows(Iterator<Object> pairs, Function1<Object, Object> read, int references) {
             this.pairs = pairs;
             this.read = read;
             this.named = new GenericInternalRow(references);
@@ -58,11 +58,11 @@ public final class RowsFromPython extends scala.runtime.AbstractFunction2 implem
             return pairs.hasNext();
         }
 
-        public Object next() {
+        public InternalRow next() {
             Object[] pair = array(pairs.next());
             Object[] sent = array(pair[1]);
             for (int i = 0; i < sent.length; i++) {
-                named.update(i, Long.valueOf(((Number) sent[i]).longValue()));
+                named.update(i, ((Number) sent[i]).longValue());
             }
             return row.apply((InternalRow) read.apply(array(pair[0])), named);
         }

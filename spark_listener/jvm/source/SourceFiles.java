@@ -37,8 +37,8 @@ public final class SourceFiles {
 
     public final int number;
     public final long unit; // no split is smaller; 0: records are numbered through the whole file, however it is split
-    private final Map known = new HashMap(); // path, length and time -> Entry
-    private final List entries = new ArrayList();
+    private final Map<String, SourceFiles.Entry> known = new HashMap<>(); // path, length and time -> Entry
+    private final List<Entry> entries = new ArrayList<>();
     private long next;
     private boolean ambiguous;
 
@@ -48,22 +48,20 @@ public final class SourceFiles {
     }
 
     /** Gives ordinals to the files that have none yet, in order of their paths. `found` holds Object[] {FileStatus, InternalRow, Boolean splitable}. */
-    public synchronized void list(List found) {
-        List fresh = new ArrayList();
-        for (int i = 0; i < found.size(); i++) {
-            Object[] file = (Object[]) found.get(i);
+    public synchronized void list(List<Object[]> found) {
+        List<Object[]> fresh = new ArrayList<>();
+        for (Object[] file : found) {
             if (!isKnown(file)) {
                 fresh.add(file);
             }
         }
         Collections.sort(fresh, new ByPath());
-        for (int i = 0; i < fresh.size(); i++) {
-            Object[] file = (Object[]) fresh.get(i);
+        for (Object[] file : fresh) {
             FileStatus status = (FileStatus) file[0];
             if (isKnown(file)) {
                 continue; // a path that a read names twice: its records count twice, and are the same
             }
-            boolean split = unit > 0L && ((Boolean) file[2]).booleanValue();
+            boolean split = unit > 0L && ((Boolean) file[2]);
             long ordinals = split ? 1L + status.getLen() / unit : 1L;
             if (next + ordinals > ORDINALS) { // the ids would not be unique: the taps write nothing, see overflow()
                 next = ORDINALS;
@@ -77,7 +75,7 @@ public final class SourceFiles {
     }
 
     private boolean isKnown(Object[] file) {
-        Entry entry = (Entry) known.get(key((FileStatus) file[0]));
+        Entry entry = known.get(key((FileStatus) file[0]));
         if (entry != null && entry.partition != null && file[1] != null && entry.partition.getClass() == file[1].getClass()) {
             ambiguous |= !entry.partition.equals(file[1]);
         }
@@ -85,12 +83,12 @@ public final class SourceFiles {
     }
 
     public synchronized int ordinal(FileStatus status) {
-        return ((Entry) known.get(key(status))).ordinal;
+        return known.get(key(status)).ordinal;
     }
 
     /** The files so far, by ordinal. */
-    public synchronized List entries() {
-        return new ArrayList(entries);
+    public synchronized List<Entry> entries() {
+        return new ArrayList<>(entries);
     }
 
     /** Whether a file was listed in two partitions, so that a record of it has one value in a column of these, and another. */
@@ -107,13 +105,13 @@ public final class SourceFiles {
         return status.getPath().toString() + "\n" + status.getLen() + "\n" + status.getModificationTime();
     }
 
-    private static final class ByPath implements Comparator {
-        public int compare(Object left, Object right) {
+    private static final class ByPath implements Comparator<Object[]> {
+        public int compare(Object[] left, Object[] right) {
             return path(left).compareTo(path(right));
         }
 
-        private static String path(Object file) {
-            return ((FileStatus) ((Object[]) file)[0]).getPath().toString();
+        private static String path(Object[] file) {
+            return ((FileStatus) file[0]).getPath().toString();
         }
     }
 }

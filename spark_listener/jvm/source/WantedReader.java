@@ -1,5 +1,6 @@
 package headwater.source;
 
+import headwater.shim.Scala;
 import java.io.IOException;
 import java.util.Iterator;
 import java.util.List;
@@ -15,37 +16,37 @@ import scala.collection.AbstractIterator;
  * Reads of one split after the other, in the executor, the row groups that hold wanted rows. In batches, which are of all rows of a
  * group, those that are not wanted have a row index less than 0; where rows are read one by one, they are left out.
  */
-final class WantedReader extends scala.runtime.AbstractFunction1 implements java.io.Serializable {
-    private final Function1 original;
+final class WantedReader extends scala.runtime.AbstractFunction1<PartitionedFile, scala.collection.Iterator<InternalRow>> implements java.io.Serializable {
+    private final Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> original;
     private final int column;
     private final WantedRows wanted;
     private final SerializableConfiguration conf;
 
     /** `column` is that of the row index. */
-    WantedReader(Function1 original, int column, WantedRows wanted, Configuration conf) {
+    WantedReader(Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> original, int column, WantedRows wanted, Configuration conf) {
         this.original = original;
         this.column = column;
         this.wanted = wanted;
         this.conf = new SerializableConfiguration(conf);
     }
 
-    public Object apply(Object split) {
-        long[] rows = wanted.of((PartitionedFile) split);
+    public scala.collection.Iterator<InternalRow> apply(PartitionedFile split) {
+        long[] rows = wanted.of(split);
         try {
-            return new Chosen(WantedRows.narrowed((PartitionedFile) split, rows, conf.value()).iterator(), rows);
+            return Scala.batches(new Chosen(WantedRows.narrowed(split, rows, conf.value()).iterator(), rows));
         } catch (IOException fault) {
             throw new java.io.UncheckedIOException(fault);
         }
     }
 
     /** One part after the other; a part is opened when the one before has been read. */
-    private final class Chosen extends AbstractIterator {
-        private final Iterator parts;
+    private final class Chosen extends AbstractIterator<Object> {
+        private final Iterator<PartitionedFile> parts;
         private final long[] rows;
-        private scala.collection.Iterator current; // null: none was opened yet
+        private scala.collection.Iterator<?> current; // null: none was opened yet
         private Object found; // null: not looked for yet
 
-        Chosen(Iterator parts, long[] rows) {
+        Chosen(Iterator<PartitionedFile> parts, long[] rows) {
             this.parts = parts;
             this.rows = rows;
         }
@@ -56,7 +57,7 @@ final class WantedReader extends scala.runtime.AbstractFunction1 implements java
                     if (!parts.hasNext()) {
                         return false;
                     }
-                    current = (scala.collection.Iterator) original.apply(parts.next());
+                    current = original.apply(parts.next());
                 } else {
                     found = chosen(current.next());
                 }
@@ -75,12 +76,11 @@ final class WantedReader extends scala.runtime.AbstractFunction1 implements java
 
         /** What is to be read of a batch or a row; null: nothing. */
         private Object chosen(Object read) {
-            if (!(read instanceof ColumnarBatch)) {
+            if (!(read instanceof ColumnarBatch batch)) {
                 long row = ((InternalRow) read).getLong(column);
                 int place = WantedRows.place(rows, row);
                 return place < rows.length && rows[place] == row ? read : null;
             }
-            ColumnarBatch batch = (ColumnarBatch) read;
             return ((RowIndexVector) batch.column(column)).choose(rows, batch.numRows()) ? batch : null;
         }
     }

@@ -17,14 +17,12 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
 
 /** The only rows of files that are wanted, and the parts of a split that hold some of them. */
 public final class WantedRows implements java.io.Serializable {
-    private final Map rows = new HashMap(); // path -> long[], ascending
+    private final Map<Object, long[]> rows = new HashMap<>(); // path -> long[], ascending
 
     /** `encoded` maps the path of a file to the numbers of its rows, ascending: longs, the highest byte first. */
-    public WantedRows(Map encoded) {
-        Iterator files = encoded.entrySet().iterator();
-        while (files.hasNext()) {
-            Map.Entry file = (Map.Entry) files.next();
-            byte[] bytes = (byte[]) file.getValue();
+    public WantedRows(Map<Object, byte[]> encoded) {
+        for (Map.Entry<Object, byte[]> file : encoded.entrySet()) {
+            byte[] bytes = file.getValue();
             long[] numbers = new long[bytes.length / 8];
             ByteBuffer.wrap(bytes).asLongBuffer().get(numbers);
             rows.put(file.getKey(), numbers);
@@ -33,7 +31,7 @@ public final class WantedRows implements java.io.Serializable {
 
     /** Those of the file that a split is of. */
     long[] of(PartitionedFile split) {
-        long[] found = (long[]) rows.get(split.toPath().toString());
+        long[] found = rows.get(split.toPath().toString());
         return found == null ? new long[0] : found;
     }
 
@@ -47,16 +45,16 @@ public final class WantedRows implements java.io.Serializable {
      * Splits that hold all wanted rows of one: runs of its row groups, without most of those that hold none. The split itself where its
      * groups do not tell where they lie.
      */
-    static List narrowed(PartitionedFile split, long[] wanted, Configuration conf) throws IOException {
-        List groups = groups(split, split.start(), split.start() + split.length(), conf);
-        List parts = new ArrayList(); // of PartitionedFile
-        List expected = new ArrayList(); // of Long: the first rows of the groups in them
+    static List<PartitionedFile> narrowed(PartitionedFile split, long[] wanted, Configuration conf) throws IOException {
+        List<BlockMetaData> groups = groups(split, split.start(), split.start() + split.length(), conf);
+        List<PartitionedFile> parts = new ArrayList<>();
+        List<Long> expected = new ArrayList<>(); // the first rows of the groups in them
         boolean running = false; // whether the group before is taken
         long from = split.start();
         for (int i = 0; i < groups.size(); i++) {
-            BlockMetaData group = (BlockMetaData) groups.get(i);
+            BlockMetaData group = groups.get(i);
             long first = group.getRowIndexOffset();
-            if (first < 0L || (i > 0 && group.getStartingPos() <= ((BlockMetaData) groups.get(i - 1)).getStartingPos())) {
+            if (first < 0L || (i > 0 && group.getStartingPos() <= groups.get(i - 1).getStartingPos())) {
                 return whole(split);
             }
             boolean holds = place(wanted, first) < place(wanted, first + group.getRowCount());
@@ -67,7 +65,7 @@ public final class WantedRows implements java.io.Serializable {
                 parts.add(part(split, from, group.getStartingPos()));
             }
             if (holds) {
-                expected.add(Long.valueOf(first));
+                expected.add(first);
             }
             running = holds;
         }
@@ -78,19 +76,17 @@ public final class WantedRows implements java.io.Serializable {
     }
 
     /** Whether a reader of these parts, which goes by the middle of a group, meets the groups that are expected. */
-    private static boolean holds(List parts, List expected, Configuration conf) throws IOException {
-        List met = new ArrayList();
-        for (int i = 0; i < parts.size(); i++) {
-            PartitionedFile part = (PartitionedFile) parts.get(i);
-            List groups = groups(part, part.start(), part.start() + part.length(), conf);
-            for (int j = 0; j < groups.size(); j++) {
-                met.add(Long.valueOf(((BlockMetaData) groups.get(j)).getRowIndexOffset()));
+    private static boolean holds(List<PartitionedFile> parts, List<Long> expected, Configuration conf) throws IOException {
+        List<Long> met = new ArrayList<>();
+        for (PartitionedFile part : parts) {
+            for (BlockMetaData group : groups(part, part.start(), part.start() + part.length(), conf)) {
+                met.add(group.getRowIndexOffset());
             }
         }
         return met.equals(expected);
     }
 
-    private static List groups(PartitionedFile split, long from, long to, Configuration conf) throws IOException {
+    private static List<BlockMetaData> groups(PartitionedFile split, long from, long to, Configuration conf) throws IOException {
         return ParquetFileReader.readFooter(conf, split.toPath(), ParquetMetadataConverter.range(from, to)).getBlocks();
     }
 
@@ -98,8 +94,8 @@ public final class WantedRows implements java.io.Serializable {
         return Nodes.part(split, from, to - from);
     }
 
-    private static List whole(PartitionedFile split) {
-        List parts = new ArrayList();
+    private static List<PartitionedFile> whole(PartitionedFile split) {
+        List<PartitionedFile> parts = new ArrayList<>();
         parts.add(split);
         return parts;
     }

@@ -6,9 +6,9 @@ import java.util.Map;
 
 /** Which of a task's output rows went to which file: runs of rows in the order in which they were written. */
 public final class FileRuns {
-    private final List paths = new ArrayList(); // final paths
-    private final List lengths = new ArrayList();
-    private final List modified = new ArrayList();
+    private final List<String> paths = new ArrayList<>(); // final paths
+    private final List<Long> lengths = new ArrayList<>();
+    private final List<Long> modified = new ArrayList<>();
     private RowRuns runs = new RowRuns(); // of files; null: there was a fault
     private boolean copied;
     private String fault;
@@ -22,8 +22,8 @@ public final class FileRuns {
 
     /** The file is closed: this is what it has become. */
     public void closed(int file, long length, long time) {
-        lengths.set(file, Long.valueOf(length));
-        modified.set(file, Long.valueOf(time));
+        lengths.set(file, length);
+        modified.set(file, time);
     }
 
     /** The files lie where a rename is a copy, so that what is committed has another time than what was closed. */
@@ -33,7 +33,7 @@ public final class FileRuns {
 
     /** The final paths of such files; null where a rename changes nothing. */
     String[] copies() {
-        return copied ? (String[]) paths.toArray(new String[0]) : null;
+        return copied ? paths.toArray(new String[0]) : null;
     }
 
     public void row(int file) {
@@ -61,16 +61,16 @@ public final class FileRuns {
     }
 
     /** Adds `files` and `runs` to a footer. Throws where they do not account for each of the rows. */
-    void describe(Map footer, long rows) {
+    void describe(Map<String, Object> footer, long rows) {
         if (fault != null) {
             throw new IllegalStateException(fault);
         }
-        List files = new ArrayList();
+        List<Map<String, Object>> files = new ArrayList<>();
         for (int i = 0; i < paths.size(); i++) {
             if (lengths.get(i) == null) {
                 throw new IllegalStateException("the length of " + paths.get(i) + " is not known");
             }
-            Map file = new java.util.LinkedHashMap();
+            Map<String, Object> file = new java.util.LinkedHashMap<>();
             file.put("path", paths.get(i));
             file.put("length", lengths.get(i));
             file.put("modified", modified.get(i));

@@ -14,15 +14,15 @@ import org.apache.spark.sql.types.DataTypes;
 
 /** A reference that a Python worker gave with a row. Where it gave none the driver is told that records are missing, and the row refers to nothing. */
 public final class GivenReference extends OwnExpression {
-    private final scala.collection.immutable.Seq children;
+    private final scala.collection.immutable.Seq<Expression> children;
     private final TaskFault lacking;
 
-    public GivenReference(scala.collection.immutable.Seq children, TaskFault lacking) {
+    public GivenReference(scala.collection.immutable.Seq<Expression> children, TaskFault lacking) {
         this.children = children;
         this.lacking = lacking;
     }
 
-    public scala.collection.immutable.Seq children() {
+    public scala.collection.immutable.Seq<Expression> children() {
         return children;
     }
 
@@ -31,24 +31,24 @@ public final class GivenReference extends OwnExpression {
     }
 
     public Object eval(InternalRow input) {
-        Object given = ((Expression) children.apply(0)).eval(input);
+        Object given = children.apply(0).eval(input);
         if (given == null) {
             lacking.run();
-            return Long.valueOf(Long.MIN_VALUE);
+            return Long.MIN_VALUE;
         }
         return given;
     }
 
     public ExprCode doGenCode(CodegenContext context, ExprCode code) {
-        ExprCode given = ((Expression) children.apply(0)).genCode(context);
+        ExprCode given = children.apply(0).genCode(context);
         String callback = context.addReferenceObj("lacking", lacking, "java.lang.Runnable");
         String text = "long " + code.value() + " = " + given.value() + ";\n"
             + "if (" + given.isNull() + ") {\n  " + callback + ".run();\n  " + code.value() + " = Long.MIN_VALUE;\n}\n";
-        Block all = given.code().$plus(new CodeBlock(Scala.seq((Object) text), Scala.empty()));
+        Block all = given.code().$plus(new CodeBlock(Scala.seq(text), Scala.empty()));
         return new ExprCode(all, FalseLiteral$.MODULE$, code.value());
     }
 
-    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq renewed) {
+    public Expression withChildren(scala.collection.immutable.Seq<Expression> renewed) {
         return new GivenReference(renewed, lacking);
     }
 
@@ -56,7 +56,7 @@ public final class GivenReference extends OwnExpression {
         return children;
     }
 
-    public scala.collection.immutable.Seq otherCopyArgs() {
-        return Scala.seq((Object) lacking);
+    public scala.collection.immutable.Seq<Object> otherCopyArgs() {
+        return Scala.seq(lacking);
     }
 }

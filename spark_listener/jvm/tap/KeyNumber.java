@@ -17,36 +17,36 @@ import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 public final class KeyNumber extends LongOfChildren {
     private final AmbiguousKeys met;
 
-    public KeyNumber(scala.collection.immutable.Seq children, AmbiguousKeys met) {
+    public KeyNumber(scala.collection.immutable.Seq<Expression> children, AmbiguousKeys met) {
         super(children);
         this.met = met;
     }
 
     public Object eval(InternalRow input) {
-        Object key = ((Expression) children.apply(0)).eval(input);
-        if (key != null && AmbiguousKeys.has(((Long) key).longValue())) {
+        Object key = children.apply(0).eval(input);
+        if (key != null && AmbiguousKeys.has(((Long) key))) {
             met.run();
         }
-        return Long.valueOf((key == null ? AmbiguousKeys.NULL : ((Long) key).longValue()) ^ AmbiguousKeys.MIXED);
+        return (key == null ? AmbiguousKeys.NULL : ((Long) key).longValue()) ^ AmbiguousKeys.MIXED;
     }
 
     public ExprCode doGenCode(CodegenContext context, ExprCode code) {
-        ExprCode key = ((Expression) children.apply(0)).genCode(context);
+        ExprCode key = children.apply(0).genCode(context);
         String callback = context.addReferenceObj("ambiguous", met, "java.lang.Runnable");
         String value = key.value().toString();
         String isNull = key.isNull().toString();
         String text = "if (!" + isNull + " && (" + value + " == " + AmbiguousKeys.NULL + "L || " + value + " == " + AmbiguousKeys.NONE + "L)) {\n  "
             + callback + ".run();\n}\n"
             + "long " + code.value() + " = (" + isNull + " ? " + AmbiguousKeys.NULL + "L : " + value + ") ^ " + AmbiguousKeys.MIXED + "L;\n";
-        Block all = key.code().$plus(new CodeBlock(Scala.seq((Object) text), Scala.empty()));
+        Block all = key.code().$plus(new CodeBlock(Scala.seq(text), Scala.empty()));
         return new ExprCode(all, FalseLiteral$.MODULE$, code.value());
     }
 
-    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq renewed) {
+    public Expression withChildren(scala.collection.immutable.Seq<Expression> renewed) {
         return new KeyNumber(renewed, met);
     }
 
-    public scala.collection.immutable.Seq otherCopyArgs() {
-        return Scala.seq((Object) met);
+    public scala.collection.immutable.Seq<Object> otherCopyArgs() {
+        return Scala.seq(met);
     }
 }

@@ -17,7 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * Generated code sees it as a JDK ToLongFunction of Object[], a value a column of the key: a Long (whole numbers, days, microseconds, 0 or 1), Decimal or
  * UTF8String. It never throws: of a key that is null, too long or out of range the position is "none", and the driver is told.
  */
-public final class KeyRecorder implements ToLongFunction, Serializable {
+public final class KeyRecorder implements ToLongFunction<Object>, Serializable {
     public static final int HEADER = 2; // columns of the boundary before the words of a key: its position, and the number of the part
     private static final int MOST = 1024; // bytes of a key
     private static final int WORDS = 4; // of a part, where keys have no one length
@@ -46,11 +46,11 @@ public final class KeyRecorder implements ToLongFunction, Serializable {
     /** How many words of eight bytes a part of a key has: all of it, where that is the same for every row. */
     public static int words(String[] kinds) {
         int all = 0;
-        for (int i = 0; i < kinds.length; i++) {
-            if (kinds[i].equals("text") || kinds[i].equals("char")) {
+        for (String kind : kinds) {
+            if (kind.equals("text") || kind.equals("char")) {
                 return WORDS;
             }
-            all += kinds[i].equals("uuid") || isWide(kinds[i]) ? 2 : 1;
+            all += kind.equals("uuid") || isWide(kind) ? 2 : 1;
         }
         return all;
     }
@@ -133,15 +133,15 @@ public final class KeyRecorder implements ToLongFunction, Serializable {
             BigInteger unscaled = ((Decimal) value).toJavaBigDecimal().setScale(scale).unscaledValue();
             return !isWide(kind) ? put(unscaled.longValueExact()) : put(unscaled.shiftRight(64).longValueExact()) && put(unscaled.longValue());
         }
-        long number = ((Long) value).longValue();
+        long number = ((Long) value);
         if (kind.equals("date")) {
             return number >= FIRST_DAY && number <= LAST_DAY && put(number);
         }
         if (kind.equals("local")) { // a time without a zone, which Spark has read as one of this JVM's zone
             if (inUtc == null) {
-                inUtc = Boolean.valueOf(isUtc(TimeZone.getDefault()));
+                inUtc = isUtc(TimeZone.getDefault());
             }
-            return inUtc.booleanValue() && isTime(number) && put(number);
+            return inUtc && isTime(number) && put(number);
         }
         return kind.equals("timestamp") || kind.equals("instant") ? isTime(number) && put(number) : put(number);
     }

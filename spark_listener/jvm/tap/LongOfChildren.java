@@ -1,18 +1,19 @@
 package headwater.tap;
 
 import headwater.shim.OwnExpression;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
 /** What our expressions have in common that make a BIGINT of their children. */
 abstract class LongOfChildren extends OwnExpression {
-    protected final scala.collection.immutable.Seq children;
+    protected final scala.collection.immutable.Seq<Expression> children;
 
-    protected LongOfChildren(scala.collection.immutable.Seq children) {
+    protected LongOfChildren(scala.collection.immutable.Seq<Expression> children) {
         this.children = children;
     }
 
-    public scala.collection.immutable.Seq children() {
+    public scala.collection.immutable.Seq<Expression> children() {
         return children;
     }
 

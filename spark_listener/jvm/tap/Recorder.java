@@ -19,16 +19,16 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
  * relation while it plans, in no task.
  */
 abstract class Recorder extends OwnExpression implements Unevaluable {
-    private final scala.collection.immutable.Seq children;
+    private final scala.collection.immutable.Seq<Expression> children;
     protected final TapSink sink;
     private transient long[] buffer; // of the interpreted form; each task has its own copy of the expression
 
-    Recorder(scala.collection.immutable.Seq children, TapSink sink) {
+    Recorder(scala.collection.immutable.Seq<Expression> children, TapSink sink) {
         this.children = children;
         this.sink = sink;
     }
 
-    public scala.collection.immutable.Seq children() {
+    public scala.collection.immutable.Seq<Expression> children() {
         return children;
     }
 
@@ -40,8 +40,8 @@ abstract class Recorder extends OwnExpression implements Unevaluable {
         return children;
     }
 
-    public scala.collection.immutable.Seq otherCopyArgs() {
-        return Scala.seq((Object) sink);
+    public scala.collection.immutable.Seq<Object> otherCopyArgs() {
+        return Scala.seq(sink);
     }
 
     /** Records one row; gives its reference. */
@@ -52,7 +52,7 @@ abstract class Recorder extends OwnExpression implements Unevaluable {
         }
         int at = (int) buffer[0];
         for (int i = 0; i < columns; i++) {
-            Object value = ((Expression) children.apply(i)).eval(input);
+            Object value = children.apply(i).eval(input);
             buffer[at + i] = value == null ? Long.MIN_VALUE : ((Long) value).longValue();
         }
         buffer[0] = at + columns;
@@ -64,11 +64,11 @@ abstract class Recorder extends OwnExpression implements Unevaluable {
         String taps = context.addMutableState("long[]", "taps", Initial.NONE, true, true);
         String reference = context.addReferenceObj("tap", sink, "java.util.function.Function");
         String at = context.freshName("tapAt");
-        List nodes = Scala.list(children);
+        List<Expression> nodes = Scala.list(children);
         Block code = block("");
         StringBuilder stores = new StringBuilder();
         for (int i = 0; i < nodes.size(); i++) {
-            ExprCode child = ((Expression) nodes.get(i)).genCode(context);
+            ExprCode child = nodes.get(i).genCode(context);
             code = code.$plus(child.code());
             String value = child.value().toString();
             String isNull = child.isNull().toString();
@@ -84,14 +84,14 @@ abstract class Recorder extends OwnExpression implements Unevaluable {
     }
 
     private static Block block(String text) {
-        return new CodeBlock(Scala.seq((Object) text), Scala.empty());
+        return new CodeBlock(Scala.seq(text), Scala.empty());
     }
 
     /** The taps' state begins as null: the first row opens the buffer. */
-    private static final class Initial extends scala.runtime.AbstractFunction1 {
+    private static final class Initial extends scala.runtime.AbstractFunction1<String, String> {
         static final Initial NONE = new Initial();
 
-        public Object apply(Object variable) {
+        public String apply(String variable) {
             return "";
         }
     }

@@ -10,9 +10,9 @@ import org.apache.spark.util.AccumulatorV2;
  *
  * Of what is cached the attempts that failed count too: a part that such a task had cached before it failed stays, and is read.
  */
-public final class Reports extends AccumulatorV2 {
+public final class Reports extends AccumulatorV2<Report, List<Report>> {
     public final boolean ofFailed; // whether attempts that failed are to be told of
-    private final ArrayList reports = new ArrayList();
+    private final List<Report> reports = new ArrayList<>();
     private volatile transient boolean merged; // of a task's: into the driver's
 
     public Reports(boolean ofFailed) {
@@ -29,7 +29,7 @@ public final class Reports extends AccumulatorV2 {
         }
     }
 
-    public AccumulatorV2 copy() {
+    public Reports copy() {
         Reports copy = new Reports(ofFailed);
         copy.reports.addAll(snapshot());
         return copy;
@@ -41,14 +41,14 @@ public final class Reports extends AccumulatorV2 {
         }
     }
 
-    public void add(Object report) {
+    public void add(Report report) {
         synchronized (reports) {
             reports.add(report);
         }
     }
 
-    public void merge(AccumulatorV2 other) {
-        List theirs = ((Reports) other).snapshot();
+    public void merge(AccumulatorV2<Report, List<Report>> other) {
+        List<Report> theirs = ((Reports) other).snapshot();
         synchronized (reports) {
             reports.addAll(theirs);
         }
@@ -59,14 +59,14 @@ public final class Reports extends AccumulatorV2 {
         return merged;
     }
 
-    public Object value() {
+    public List<Report> value() {
         return snapshot();
     }
 
     /** What has arrived so far, in the order of arrival. */
-    public List snapshot() {
+    public List<Report> snapshot() {
         synchronized (reports) {
-            return new ArrayList(reports);
+            return new ArrayList<>(reports);
         }
     }
 }

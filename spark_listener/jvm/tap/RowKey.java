@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 public final class RowKey extends LongOfChildren {
     private final KeyRecorder recorder;
 
-    public RowKey(scala.collection.immutable.Seq children, KeyRecorder recorder) {
+    public RowKey(scala.collection.immutable.Seq<Expression> children, KeyRecorder recorder) {
         super(children);
         this.recorder = recorder;
     }
@@ -26,19 +26,19 @@ public final class RowKey extends LongOfChildren {
     public Object eval(InternalRow input) {
         Object[] values = new Object[children.size()];
         for (int i = 0; i < values.length; i++) {
-            values[i] = ((Expression) children.apply(i)).eval(input);
+            values[i] = children.apply(i).eval(input);
         }
-        return Long.valueOf(recorder.applyAsLong(values));
+        return recorder.applyAsLong(values);
     }
 
     public ExprCode doGenCode(CodegenContext context, ExprCode code) {
         String recording = context.addReferenceObj("rowKey", recorder, "java.util.function.ToLongFunction");
         String values = context.freshName("keyValues");
-        List nodes = Scala.list(children);
-        Block all = new CodeBlock(Scala.seq((Object) ""), Scala.empty());
+        List<Expression> nodes = Scala.list(children);
+        Block all = new CodeBlock(Scala.seq(""), Scala.empty());
         StringBuilder text = new StringBuilder("Object[] " + values + " = new Object[" + nodes.size() + "];\n");
         for (int i = 0; i < nodes.size(); i++) {
-            Expression node = (Expression) nodes.get(i);
+            Expression node = nodes.get(i);
             ExprCode child = node.genCode(context);
             all = all.$plus(child.code());
             String value = child.value().toString();
@@ -46,14 +46,14 @@ public final class RowKey extends LongOfChildren {
             text.append("if (!" + child.isNull() + ") {\n  " + values + "[" + i + "] = " + boxed + ";\n}\n");
         }
         text.append("long " + code.value() + " = " + recording + ".applyAsLong(" + values + ");\n");
-        return new ExprCode(all.$plus(new CodeBlock(Scala.seq((Object) text.toString()), Scala.empty())), FalseLiteral$.MODULE$, code.value());
+        return new ExprCode(all.$plus(new CodeBlock(Scala.seq(text.toString()), Scala.empty())), FalseLiteral$.MODULE$, code.value());
     }
 
-    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq renewed) {
+    public Expression withChildren(scala.collection.immutable.Seq<Expression> renewed) {
         return new RowKey(renewed, recorder);
     }
 
-    public scala.collection.immutable.Seq otherCopyArgs() {
-        return Scala.seq((Object) recorder);
+    public scala.collection.immutable.Seq<Object> otherCopyArgs() {
+        return Scala.seq(recorder);
     }
 }

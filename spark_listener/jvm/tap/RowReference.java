@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.DataTypes;
 
 /** Records its children, as a tap does, and gives the reference of the row that it recorded: for what stands above a window. */
 public final class RowReference extends Recorder {
-    public RowReference(scala.collection.immutable.Seq children, TapSink sink) {
+    public RowReference(scala.collection.immutable.Seq<Expression> children, TapSink sink) {
         super(children, sink);
     }
 
@@ -19,7 +19,7 @@ public final class RowReference extends Recorder {
     }
 
     public Object eval(InternalRow input) {
-        return Long.valueOf(record(input));
+        return record(input);
     }
 
     public ExprCode doGenCode(CodegenContext context, ExprCode code) {
@@ -30,7 +30,7 @@ public final class RowReference extends Recorder {
             JavaCode$.MODULE$.variable(result, DataTypes.LongType));
     }
 
-    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq children) {
+    public Expression withChildren(scala.collection.immutable.Seq<Expression> children) {
         return new RowReference(children, sink);
     }
 }

@@ -4,7 +4,7 @@ import java.util.AbstractList;
 import java.util.Arrays;
 
 /** Runs of rows: so many of one number, then so many of another. As a list, `long[] {number, count}` each. */
-public final class RowRuns extends AbstractList {
+public final class RowRuns extends AbstractList<long[]> {
     private static final int MOST = 1 << 20; // 12 bytes each in the memory of the user's task, and as many in a footer
 
     private int[] numbers = new int[16];
@@ -39,7 +39,7 @@ public final class RowRuns extends AbstractList {
         return size;
     }
 
-    public Object get(int run) {
+    public long[] get(int run) {
         return new long[] {numbers[run], counts[run]};
     }
 }

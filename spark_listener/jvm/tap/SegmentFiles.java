@@ -76,8 +76,8 @@ public final class SegmentFiles {
         public String sha256() {
             byte[] hash = digest.digest();
             StringBuilder result = new StringBuilder();
-            for (int i = 0; i < hash.length; i++) {
-                result.append(Character.forDigit((hash[i] >> 4) & 15, 16)).append(Character.forDigit(hash[i] & 15, 16));
+            for (byte each : hash) {
+                result.append(Character.forDigit((each >> 4) & 15, 16)).append(Character.forDigit(each & 15, 16));
             }
             return result.toString();
         }

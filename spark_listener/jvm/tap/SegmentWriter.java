@@ -24,7 +24,7 @@ final class SegmentWriter {
     private final TaskContext context;
     private final TaskTaps task;
     private final Report report = new Report();
-    private final List buffers = new ArrayList(); // the last one is being filled
+    private final List<long[]> buffers = new ArrayList<>(); // the last one is being filled
     private final int[] stored; // see BlockEncoder
     private SegmentFiles.Hashed out;
     private FileSystem fileSystem;
@@ -124,19 +124,19 @@ final class SegmentWriter {
 
     private void drain() {
         for (int i = 0; i < buffers.size(); i++) {
-            flush((long[]) buffers.get(i));
+            flush(buffers.get(i));
         }
     }
 
     private void publish(FileRuns files) throws IOException {
-        Map footer = new java.util.LinkedHashMap();
+        Map<String, Object> footer = new java.util.LinkedHashMap<>();
         footer.put("capture", spec.capture);
-        footer.put("boundary", Integer.valueOf(spec.boundary));
-        footer.put("stage", Integer.valueOf(report.stage));
-        footer.put("stage_attempt", Integer.valueOf(report.stageAttempt));
-        footer.put("partition", Integer.valueOf(report.partition));
-        footer.put("attempt", Long.valueOf(report.attempt));
-        footer.put("rows", Long.valueOf(report.rows));
+        footer.put("boundary", spec.boundary);
+        footer.put("stage", report.stage);
+        footer.put("stage_attempt", report.stageAttempt);
+        footer.put("partition", report.partition);
+        footer.put("attempt", report.attempt);
+        footer.put("rows", report.rows);
         footer.put("columns", JSON.readTree(spec.columnsJson));
         if (spec.kind.equals(SegmentSpec.SINK) && !spec.placed) {
             if (files == null) {

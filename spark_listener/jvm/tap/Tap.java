@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.DataTypes;
  * fused into whole-stage code. It says that it is not deterministic, so that nothing drops, repeats or moves it.
  */
 public final class Tap extends Recorder {
-    public Tap(scala.collection.immutable.Seq children, TapSink sink) {
+    public Tap(scala.collection.immutable.Seq<Expression> children, TapSink sink) {
         super(children, sink);
     }
 
@@ -22,7 +22,7 @@ public final class Tap extends Recorder {
 
     public Object eval(InternalRow input) {
         record(input);
-        return Boolean.TRUE;
+        return true;
     }
 
     public ExprCode doGenCode(CodegenContext context, ExprCode code) {
@@ -32,7 +32,7 @@ public final class Tap extends Recorder {
             org.apache.spark.sql.catalyst.expressions.codegen.TrueLiteral$.MODULE$);
     }
 
-    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq children) {
+    public Expression withChildren(scala.collection.immutable.Seq<Expression> children) {
         return new Tap(children, sink);
     }
 }

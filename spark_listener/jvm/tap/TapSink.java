@@ -11,7 +11,7 @@ import org.apache.spark.TaskContext;
  * [0] index of the next free place, [1] reference of the next row (windows count it up; elsewhere unused), [2..] rows of `columns`
  * longs. It never throws: what cannot be recorded is reported as missing, and the job goes on.
  */
-public final class TapSink implements Function, Serializable {
+public final class TapSink implements Function<Object, Object>, Serializable {
     public static final int HEADER = 2;
     private static final int FIRST_ROWS = 512; // most tasks of small jobs never need more
     private static final int BLOCK_ROWS = 8192; // with what it is encoded to, a quarter of a second-level cache that the job needs too

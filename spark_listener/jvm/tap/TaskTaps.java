@@ -16,11 +16,11 @@ import org.apache.spark.util.TaskCompletionListener;
  * Generated code, Python evaluation and the file writer of one task may call from different threads: everything is synchronized.
  */
 public final class TaskTaps implements TaskCompletionListener {
-    private static final ConcurrentHashMap RUNNING = new ConcurrentHashMap(); // of this JVM: TaskContext -> TaskTaps
+    private static final ConcurrentHashMap<TaskContext, TaskTaps> RUNNING = new ConcurrentHashMap<>(); // of this JVM: TaskContext -> TaskTaps
 
     private final TaskContext context;
-    private final Map writers = new LinkedHashMap(); // String capture and boundary -> SegmentWriter: a task may fill a cache on its way
-    private final List reported = new ArrayList(); // Object[] {Reports, Report}
+    private final Map<String, SegmentWriter> writers = new LinkedHashMap<>(); // String capture and boundary -> SegmentWriter: a task may fill a cache on its way
+    private final List<Object[]> reported = new ArrayList<>(); // Object[] {Reports, Report}
     private FileRuns files;
     private BlockEncoder encoder;
 
@@ -29,10 +29,10 @@ public final class TaskTaps implements TaskCompletionListener {
     }
 
     public static TaskTaps of(TaskContext context) {
-        TaskTaps taps = (TaskTaps) RUNNING.get(context);
+        TaskTaps taps = RUNNING.get(context);
         if (taps == null) {
             taps = new TaskTaps(context);
-            TaskTaps earlier = (TaskTaps) RUNNING.putIfAbsent(context, taps);
+            TaskTaps earlier = RUNNING.putIfAbsent(context, taps);
             if (earlier != null) {
                 return earlier;
             }
@@ -80,9 +80,7 @@ public final class TaskTaps implements TaskCompletionListener {
     public synchronized void onTaskCompletion(TaskContext ended) {
         RUNNING.remove(context);
         boolean succeeded = !ended.isFailed() && !ended.isInterrupted();
-        Iterator all = writers.values().iterator();
-        while (all.hasNext()) {
-            SegmentWriter writer = (SegmentWriter) all.next();
+        for (SegmentWriter writer : writers.values()) {
             try {
                 writer.finish(succeeded, files);
             } catch (Throwable fault) {
@@ -94,16 +92,16 @@ public final class TaskTaps implements TaskCompletionListener {
             encoder.close();
         }
         for (int i = 0; i < reported.size(); i++) {
-            Object[] pair = (Object[]) reported.get(i);
+            Object[] pair = reported.get(i);
             if (succeeded || ((Reports) pair[0]).ofFailed) {
-                ((Reports) pair[0]).add(pair[1]);
+                ((Reports) pair[0]).add((Report) pair[1]);
             }
         }
     }
 
     private SegmentWriter writer(SegmentSpec spec) {
         String key = spec.capture + "/" + spec.boundary;
-        SegmentWriter writer = (SegmentWriter) writers.get(key);
+        SegmentWriter writer = writers.get(key);
         if (writer == null) {
             writer = new SegmentWriter(spec, context, this);
             writers.put(key, writer);

@@ -17,41 +17,41 @@ public final class TopicOffset extends LongOfChildren {
     private final Integer partitions;
     private final TaskFault met;
 
-    public TopicOffset(scala.collection.immutable.Seq children, Integer partitions, TaskFault met) {
+    public TopicOffset(scala.collection.immutable.Seq<Expression> children, Integer partitions, TaskFault met) {
         super(children);
         this.partitions = partitions;
         this.met = met;
     }
 
     public Object eval(InternalRow input) {
-        Object partition = ((Expression) children.apply(0)).eval(input);
-        Object offset = ((Expression) children.apply(1)).eval(input);
-        if (partition == null || offset == null || ((Integer) partition).intValue() < 0 || ((Integer) partition).intValue() >= partitions.intValue()
-            || ((Long) offset).longValue() >>> 40 != 0L) {
+        Object partition = children.apply(0).eval(input);
+        Object offset = children.apply(1).eval(input);
+        if (partition == null || offset == null || ((Integer) partition) < 0 || ((Integer) partition) >= partitions
+            || ((Long) offset) >>> 40 != 0L) {
             met.run();
-            return Long.valueOf(Long.MIN_VALUE);
+            return Long.MIN_VALUE;
         }
-        return Long.valueOf(((Integer) partition).longValue() << 40 | ((Long) offset).longValue());
+        return ((Integer) partition).longValue() << 40 | ((Long) offset);
     }
 
     public ExprCode doGenCode(CodegenContext context, ExprCode code) {
-        ExprCode partition = ((Expression) children.apply(0)).genCode(context);
-        ExprCode offset = ((Expression) children.apply(1)).genCode(context);
+        ExprCode partition = children.apply(0).genCode(context);
+        ExprCode offset = children.apply(1).genCode(context);
         String callback = context.addReferenceObj("unreferable", met, "java.lang.Runnable");
         String at = partition.value().toString();
         String text = "long " + code.value() + " = " + partition.isNull() + " || " + offset.isNull() + " || " + at + " < 0 || " + at + " >= " + partitions
             + " || " + offset.value() + " >>> 40 != 0L ? " + Long.class.getName() + ".MIN_VALUE : (long) " + at + " << 40 | " + offset.value() + ";\n"
             + "if (" + code.value() + " == " + Long.class.getName() + ".MIN_VALUE) {\n  " + callback + ".run();\n}\n";
-        Block all = partition.code().$plus(offset.code()).$plus(new CodeBlock(Scala.seq((Object) text), Scala.empty()));
+        Block all = partition.code().$plus(offset.code()).$plus(new CodeBlock(Scala.seq(text), Scala.empty()));
         return new ExprCode(all, FalseLiteral$.MODULE$, code.value());
     }
 
-    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq renewed) {
+    public Expression withChildren(scala.collection.immutable.Seq<Expression> renewed) {
         return new TopicOffset(renewed, partitions, met);
     }
 
-    public scala.collection.immutable.Seq otherCopyArgs() {
-        java.util.List more = new java.util.ArrayList();
+    public scala.collection.immutable.Seq<Object> otherCopyArgs() {
+        java.util.List<Object> more = new java.util.ArrayList<>();
         more.add(partitions);
         more.add(met);
         return Scala.seq(more);

@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
@@ -32,27 +33,26 @@ final class DistinctGroups {
     private static final long FIRST = 1L << 51; // numbers of columns that are made up: no attribute has them
     private static final long MOST = 1L << 10; // DISTINCT aggregates of an operator
 
-    private final Set numbers = new HashSet(); // ExprId of the Expand's numbers
+    private final Set<ExprId> numbers = new HashSet<>(); // ExprId of the Expand's numbers
     private Aggregate below; // that keeps one row of each value
-    private final Map taken; // Aggregate below -> Map Integer number -> Object[] {EqualTo that asks for it, what its rows must meet}
+    private final Map<Aggregate, Map<Object, Object[]>> taken; // Aggregate below -> Map Integer number -> Object[] {EqualTo that asks for it, what its rows must meet}
 
-    DistinctGroups(Map taken) {
+    DistinctGroups(Map<Aggregate, Map<Object, Object[]>> taken) {
         this.taken = taken;
     }
 
     /** Below an aggregate. */
-    static DistinctGroups under(Aggregate aggregate, Map taken) {
+    static DistinctGroups under(Aggregate aggregate, Map<Aggregate, Map<Object, Object[]>> taken) {
         DistinctGroups result = new DistinctGroups(taken);
         LogicalPlan node = aggregate.child();
         while (node instanceof Project || node.getClass() == Aggregate.class) {
-            result.below = result.below == null && node instanceof Aggregate ? (Aggregate) node : result.below;
-            node = (LogicalPlan) node.children().apply(0);
+            result.below = result.below == null && node instanceof Aggregate ownAggregate ? ownAggregate : result.below;
+            node = node.children().apply(0);
         }
         if (result.below != null && node instanceof Expand) {
-            List output = Scala.list(node.output());
-            for (int i = 0; i < output.size(); i++) {
-                if (((Attribute) output.get(i)).name().equals("gid")) {
-                    result.numbers.add(((Attribute) output.get(i)).exprId());
+            for (Attribute column : Scala.list(node.output())) {
+                if (column.name().equals("gid")) {
+                    result.numbers.add(column.exprId());
                 }
             }
         }
@@ -61,7 +61,7 @@ final class DistinctGroups {
 
     /** Whether the function takes each value once: it asks for the rows of a number from 1 on (0 are those of plain functions). */
     boolean take(AggregateExpression function) {
-        return wanted((Expression) Scala.orNull(function.filter())) != null;
+        return wanted(Scala.orNull(function.filter())) != null;
     }
 
     /**
@@ -69,33 +69,33 @@ final class DistinctGroups {
      * count needs one of each, and has none.
      */
     Long rows(AggregateExpression function) {
-        EqualTo wanted = wanted((Expression) Scala.orNull(function.filter()));
+        EqualTo wanted = wanted(Scala.orNull(function.filter()));
         if (wanted == null || function.aggregateFunction() instanceof Count) {
             return null;
         }
-        Map known = (Map) taken.get(below);
+        Map<Object, Object[]> known = taken.get(below);
         if (known == null) {
-            known = new TreeMap();
+            known = new TreeMap<>();
             taken.put(below, known);
         }
-        known.put(((Literal) wanted.right()).value(), new Object[] {wanted, met((Expression) function.filter().get())});
+        known.put(((Literal) wanted.right()).value(), new Object[] {wanted, met(function.filter().get())});
         return number((Attribute) wanted.left(), ((Literal) wanted.right()).value());
     }
 
     /** The made-up columns of an aggregate that keeps one row of each value: `rows`, an aggregate of those rows that have the number. */
-    static List columns(Aggregate aggregate, Map taken, ExpressionText expressions) {
-        List result = new ArrayList();
-        Map known = (Map) taken.get(aggregate);
-        Iterator all = known == null ? new ArrayList().iterator() : known.keySet().iterator();
+    static List<Map<String, Object>> columns(Aggregate aggregate, Map<Aggregate, Map<Object, Object[]>> taken, ExpressionText expressions) {
+        List<Map<String, Object>> result = new ArrayList<>();
+        Map<Object, Object[]> known = taken.get(aggregate);
+        Iterator<Object> all = known == null ? new ArrayList<>().iterator() : known.keySet().iterator();
         while (all.hasNext()) {
             Object number = all.next();
-            Object[] wanted = (Object[]) known.get(number);
-            Map function = new LinkedHashMap();
+            Object[] wanted = known.get(number);
+            Map<String, Object> function = new LinkedHashMap<>();
             function.put("fn", "rows");
-            function.put("args", new ArrayList());
-            function.put("aggregate", Boolean.TRUE);
+            function.put("args", new ArrayList<>());
+            function.put("aggregate", true);
             function.put("filter", expressions.of((Expression) wanted[1]));
-            Map definition = new LinkedHashMap();
+            Map<String, Object> definition = new LinkedHashMap<>();
             definition.put("attr", number((Attribute) ((EqualTo) wanted[0]).left(), number));
             definition.put("name", "rows of DISTINCT " + number);
             definition.put("expr", function);
@@ -109,38 +109,38 @@ final class DistinctGroups {
      * max whether a row of the value passes.
      */
     private Expression met(Expression filter) {
-        if (filter instanceof And) {
-            return new And(met(((And) filter).left()), met(((And) filter).right()));
+        if (filter instanceof And and) {
+            return new And(met(and.left()), met(and.right()));
         }
-        List outputs = Scala.list(below.aggregateExpressions());
+        List<NamedExpression> outputs = Scala.list(below.aggregateExpressions());
         for (int i = 0; filter instanceof Attribute && i < outputs.size(); i++) {
-            NamedExpression output = (NamedExpression) outputs.get(i);
-            Object function = output instanceof Alias ? ((Alias) output).child() : null;
+            NamedExpression output = outputs.get(i);
+            Object function = output instanceof Alias alias ? alias.child() : null;
             boolean asked = output.exprId().equals(((Attribute) filter).exprId()) && function instanceof AggregateExpression;
-            if (asked && ((AggregateExpression) function).aggregateFunction() instanceof Max) {
-                return ((Max) ((AggregateExpression) function).aggregateFunction()).child();
+            if (asked && ((AggregateExpression) function).aggregateFunction() instanceof Max max) {
+                return max.child();
             }
         }
         return filter;
     }
 
     private static Long number(Attribute gid, Object number) {
-        return Long.valueOf(FIRST + gid.exprId().id() * MOST + ((Integer) number).longValue());
+        return FIRST + gid.exprId().id() * MOST + ((Integer) number).longValue();
     }
 
     /** The part of a filter that asks for a number from 1 on; null where there is none. */
     private EqualTo wanted(Expression filter) {
-        if (filter instanceof And) {
-            EqualTo left = wanted(((And) filter).left());
-            return left != null ? left : wanted(((And) filter).right());
+        if (filter instanceof And and) {
+            EqualTo left = wanted(and.left());
+            return left != null ? left : wanted(and.right());
         }
-        if (!(filter instanceof EqualTo)) {
+        if (!(filter instanceof EqualTo equalTo)) {
             return null;
         }
-        Expression number = ((EqualTo) filter).left();
-        Expression value = ((EqualTo) filter).right();
-        boolean asks = number instanceof Attribute && numbers.contains(((Attribute) number).exprId()) && value instanceof Literal
-            && ((Literal) value).value() instanceof Integer && ((Integer) ((Literal) value).value()).intValue() > 0;
-        return asks ? (EqualTo) filter : null;
+        Expression number = equalTo.left();
+        Expression value = equalTo.right();
+        boolean asks = number instanceof Attribute attribute && numbers.contains(attribute.exprId()) && value instanceof Literal literal
+            && literal.value() instanceof Integer integer && integer > 0;
+        return asks ? equalTo : null;
     }
 }

@@ -41,13 +41,13 @@ public final class ExpressionText {
     private static final String WRAPPERS = " ScalaUDF ScalaUDAF ScalaAggregator V2Aggregator ApplyFunctionExpression PythonUDAF "
         + "SimpleTypedAggregateExpression ComplexTypedAggregateExpression HiveSimpleUDF HiveGenericUDF HiveUDAFFunction ";
 
-    private final Map definitions = new HashMap(); // Long id of a common table expression -> LogicalPlan
+    private final Map<Long, LogicalPlan> definitions = new HashMap<>(); // Long id of a common table expression -> LogicalPlan
     private final Pivots pivots = new Pivots();
     private int nodes;
     private long most = Long.MAX_VALUE; // columns and expressions that are described; beyond, operators are told by name alone
     private long described;
     private int depth; // of the expression that is described now
-    private final Map taken = new IdentityHashMap(); // what DistinctGroups found of aggregates below the one that is described
+    private final Map<Aggregate, Map<Object, Object[]>> taken = new IdentityHashMap<>(); // what DistinctGroups found of aggregates below the one that is described
     private DistinctGroups groups = new DistinctGroups(taken); // of that one
 
     /** Describes so many columns and expressions at most. For a plan whose columns alone are asked for: a trace needs all of them. */
@@ -83,7 +83,7 @@ public final class ExpressionText {
     }
 
     /** The made-up columns of an aggregate that keeps one row of each value of a DISTINCT function above it. */
-    public List distinctRows(Aggregate aggregate) {
+    public List<Map<String, Object>> distinctRows(Aggregate aggregate) {
         return DistinctGroups.columns(aggregate, taken, this);
     }
 
@@ -93,48 +93,47 @@ public final class ExpressionText {
     }
 
     /** The columns that a pivot takes out of its array. */
-    List pivoted(NamedExpression column) {
+    List<Map<String, Object>> pivoted(NamedExpression column) {
         return pivots.columns(column, this);
     }
 
     /** A common table expression that expressions may read. */
     public void define(CTERelationDef definition) {
-        definitions.put(Long.valueOf(definition.id()), definition.child());
+        definitions.put(definition.id(), definition.child());
     }
 
     /** Of scalar subqueries that Spark merged into one, a field of its struct is the column that the field is made of; else null. */
     private Expression merged(Expression expression) {
-        if (!(expression instanceof GetStructField) || !(((GetStructField) expression).child() instanceof ScalarSubquery)) {
+        if (!(expression instanceof GetStructField getStructField) || !(getStructField.child() instanceof ScalarSubquery scalarSubquery)) {
             return null;
         }
-        List values = values((LogicalPlan) ((ScalarSubquery) ((GetStructField) expression).child()).plan());
-        int place = ((GetStructField) expression).ordinal();
-        return place < values.size() && values.get(place) instanceof Attribute ? (Expression) values.get(place) : null;
+        List<Expression> values = values(scalarSubquery.plan());
+        int place = getStructField.ordinal();
+        return place < values.size() && values.get(place) instanceof Attribute ? values.get(place) : null;
     }
 
     /** The columns that the fields of merged subqueries are made of. */
-    public List fields(LogicalPlan plan) {
-        List result = new ArrayList();
-        List values = values(plan);
-        for (int i = 0; i < values.size(); i++) {
-            if (values.get(i) instanceof Attribute) {
-                result.add(OperatorText.named((Attribute) values.get(i)));
+    public List<Map<String, Object>> fields(LogicalPlan plan) {
+        List<Map<String, Object>> result = new ArrayList<>();
+        for (Expression value : values(plan)) {
+            if (value instanceof Attribute attribute) {
+                result.add(OperatorText.named(attribute));
             }
         }
         return result;
     }
 
-    private List values(LogicalPlan plan) {
-        Object defined = plan instanceof CTERelationRef ? definitions.get(Long.valueOf(((CTERelationRef) plan).cteId())) : null;
-        List columns = defined instanceof Project ? Scala.list(((Project) defined).projectList()) : new ArrayList();
-        Expression only = columns.size() == 1 && columns.get(0) instanceof Alias ? ((Alias) columns.get(0)).child() : null;
-        return only instanceof CreateNamedStruct ? Scala.list(((CreateNamedStruct) only).valExprs()) : new ArrayList();
+    private List<Expression> values(LogicalPlan plan) {
+        Object defined = plan instanceof CTERelationRef reference ? definitions.get(reference.cteId()) : null;
+        List<NamedExpression> columns = defined instanceof Project project ? Scala.list(project.projectList()) : new ArrayList<>();
+        Expression only = columns.size() == 1 && columns.get(0) instanceof Alias alias ? alias.child() : null;
+        return only instanceof CreateNamedStruct createNamedStruct ? Scala.list(createNamedStruct.valExprs()) : new ArrayList<>();
     }
 
     /** The outermost expression, with Spark's own text. */
-    public Map outermost(Expression expression) {
-        Expression bare = expression instanceof Alias ? ((Alias) expression).child() : expression;
-        Map result = of(bare);
+    public Map<String, Object> outermost(Expression expression) {
+        Expression bare = expression instanceof Alias alias ? alias.child() : expression;
+        Map<String, Object> result = of(bare);
         try {
             result.put("sql", bare.sql());
         } catch (RuntimeException none) {
@@ -143,39 +142,38 @@ public final class ExpressionText {
         return result;
     }
 
-    public Map of(Expression expression) {
+    public Map<String, Object> of(Expression expression) {
         described++;
-        if (expression instanceof Alias) {
-            return of(((Alias) expression).child());
+        if (expression instanceof Alias alias) {
+            return of(alias.child());
         }
-        if (expression instanceof WindowExpression) {
-            return of(((WindowExpression) expression).windowFunction()); // its frame is told beside it
+        if (expression instanceof WindowExpression windowExpression) {
+            return of(windowExpression.windowFunction()); // its frame is told beside it
         }
         Expression field = merged(expression);
         if (field != null) {
             return of(field);
         }
-        if (expression instanceof ScalarSubquery) {
-            return of((Expression) ((LogicalPlan) ((ScalarSubquery) expression).plan()).output().apply(0)); // what it reads is that column
+        if (expression instanceof ScalarSubquery scalarSubquery) {
+            return of((Expression) scalarSubquery.plan().output().apply(0)); // what it reads is that column
         }
-        Map element = pivots.element(expression, this);
+        Map<String, Object> element = pivots.element(expression, this);
         if (element != null) {
             return element;
         }
-        Map result = new LinkedHashMap();
-        if (expression instanceof AggregateExpression) {
-            AggregateExpression aggregate = (AggregateExpression) expression;
+        Map<String, Object> result = new LinkedHashMap<>();
+        if (expression instanceof AggregateExpression aggregate) {
             result.putAll(of((Expression) aggregate.aggregateFunction()));
-            result.put("aggregate", Boolean.TRUE);
+            result.put("aggregate", true);
             if (aggregate.isDistinct() || groups.take(aggregate)) {
-                result.put("distinct", Boolean.TRUE);
+                result.put("distinct", true);
             }
             Long rows = groups.rows(aggregate);
             if (rows != null) {
                 result.put("rows", rows);
             }
             if (aggregate.filter().isDefined()) {
-                result.put("filter", of((Expression) aggregate.filter().get()));
+                result.put("filter", of(aggregate.filter().get()));
             }
             return result;
         }
@@ -183,45 +181,44 @@ public final class ExpressionText {
         if (isUsers(expression)) {
             result.put("name", expression.prettyName());
         }
-        if (expression instanceof Attribute) {
-            result.put("attr", Long.valueOf(((Attribute) expression).exprId().id()));
-            result.put("name", ((Attribute) expression).name());
-        } else if (expression instanceof Literal) {
-            Object value = ((Literal) expression).value();
+        if (expression instanceof Attribute attribute) {
+            result.put("attr", attribute.exprId().id());
+            result.put("name", attribute.name());
+        } else if (expression instanceof Literal literal) {
+            Object value = literal.value();
             result.put("value", value == null ? null : expression.toString());
-        } else if (expression instanceof GetStructField) {
-            result.put("field", ((GetStructField) expression).extractFieldName());
-        } else if (expression instanceof GetArrayStructFields) {
-            result.put("field", ((GetArrayStructFields) expression).field().name());
-        } else if (expression instanceof PythonUDF) {
-            result.put("name", ((PythonUDF) expression).name());
+        } else if (expression instanceof GetStructField getStructField) {
+            result.put("field", getStructField.extractFieldName());
+        } else if (expression instanceof GetArrayStructFields getArrayStructFields) {
+            result.put("field", getArrayStructFields.field().name());
+        } else if (expression instanceof PythonUDF function) {
+            result.put("name", function.name());
         }
-        List arguments = new ArrayList();
+        List<Map<String, Object>> arguments = new ArrayList<>();
         if (++nodes > MOST || depth >= DEEPEST) {
-            result.put("truncated", Boolean.TRUE);
+            result.put("truncated", true);
             if (!(expression instanceof Attribute || expression instanceof Literal)) {
                 result.put("fn", "truncated"); // so that nobody computes with what are no arguments of its own
                 read(expression, arguments);
             }
         } else {
-            List children = Scala.list(expression.children());
-            for (int i = 0; i < children.size(); i++) {
+            for (Expression child : Scala.list(expression.children())) {
                 depth++;
                 try {
-                    arguments.add(of((Expression) children.get(i)));
+                    arguments.add(of(child));
                 } finally {
                     depth--;
                 }
             }
-            if (expression instanceof Like && ((Like) expression).escapeChar() != '\\') {
-                arguments.add(of(new Literal(UTF8String.fromString(String.valueOf(((Like) expression).escapeChar())), DataTypes.StringType)));
+            if (expression instanceof Like like && like.escapeChar() != '\\') {
+                arguments.add(of(new Literal(UTF8String.fromString(String.valueOf(like.escapeChar())), DataTypes.StringType)));
             }
         }
         if (!arguments.isEmpty() || !(expression instanceof Attribute || expression instanceof Literal)) {
             result.put("args", arguments);
         }
         if (ignoresNulls(expression)) {
-            result.put("ignore_nulls", Boolean.TRUE);
+            result.put("ignore_nulls", true);
         }
         String type = type(expression);
         if (type != null) {
@@ -231,10 +228,9 @@ public final class ExpressionText {
     }
 
     /** The columns that an expression reads, each once. */
-    private static void read(Expression expression, List arguments) {
-        List attributes = Scala.list(expression.references());
-        for (int i = 0; i < attributes.size(); i++) {
-            Map column = OperatorText.named((Attribute) attributes.get(i));
+    private static void read(Expression expression, List<Map<String, Object>> arguments) {
+        for (Attribute attribute : Scala.list(expression.references())) {
+            Map<String, Object> column = OperatorText.named(attribute);
             column.put("fn", "attr");
             arguments.add(column);
         }
@@ -242,10 +238,10 @@ public final class ExpressionText {
 
     /** Whether a function takes the first, last or n-th value that is not null: its SQL does not tell. */
     private static boolean ignoresNulls(Expression expression) {
-        return (expression instanceof First && ((First) expression).ignoreNulls())
-            || (expression instanceof Last && ((Last) expression).ignoreNulls())
-            || (expression instanceof NthValue && ((NthValue) expression).ignoreNulls())
-            || (expression instanceof FrameLessOffsetWindowFunction && ((FrameLessOffsetWindowFunction) expression).ignoreNulls());
+        return (expression instanceof First first && first.ignoreNulls())
+            || (expression instanceof Last last && last.ignoreNulls())
+            || (expression instanceof NthValue nthValue && nthValue.ignoreNulls())
+            || (expression instanceof FrameLessOffsetWindowFunction frameLessOffsetWindowFunction && frameLessOffsetWindowFunction.ignoreNulls());
     }
 
     /** Whether a function is not Spark's own but one that a user has written, in whatever wrapper Spark holds it. */
@@ -267,8 +263,8 @@ public final class ExpressionText {
         if (isUsers(expression)) {
             return "user_function"; // it may be called as one of Spark's own is
         }
-        if (expression instanceof BinaryOperator) {
-            return ((BinaryOperator) expression).symbol().toLowerCase(java.util.Locale.ROOT);
+        if (expression instanceof BinaryOperator binaryOperator) {
+            return binaryOperator.symbol().toLowerCase(java.util.Locale.ROOT);
         }
         return expression.prettyName().toLowerCase(java.util.Locale.ROOT);
     }

@@ -26,59 +26,57 @@ final class Pivots {
     private static final long FIRST = 1L << 52;
     private static final long MOST = 1L << 14; // elements; spark.sql.pivotMaxValues is 10,000
 
-    private final Map arrays = new HashMap(); // Long exprId -> PivotFirst
+    private final Map<Long, PivotFirst> arrays = new HashMap<>(); // Long exprId -> PivotFirst
 
     void find(LogicalPlan node) {
-        if (node instanceof Aggregate) {
-            List outputs = Scala.list(((Aggregate) node).aggregateExpressions());
-            for (int i = 0; i < outputs.size(); i++) {
-                PivotFirst pivot = outputs.get(i) instanceof Alias ? pivot(((Alias) outputs.get(i)).child()) : null;
+        if (node instanceof Aggregate aggregate) {
+            for (NamedExpression output : Scala.list(aggregate.aggregateExpressions())) {
+                PivotFirst pivot = output instanceof Alias alias ? pivot(alias.child()) : null;
                 if (pivot != null && pivot.pivotColumnValues().size() < MOST) {
-                    arrays.put(Long.valueOf(((NamedExpression) outputs.get(i)).exprId().id()), pivot);
+                    arrays.put(output.exprId().id(), pivot);
                 }
             }
         }
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            find((LogicalPlan) children.get(i));
+        for (LogicalPlan child : Scala.list(node.children())) {
+            find(child);
         }
     }
 
     private static PivotFirst pivot(Expression expression) {
-        if (!(expression instanceof AggregateExpression)) {
+        if (!(expression instanceof AggregateExpression aggregateExpression)) {
             return null;
         }
-        Object function = ((AggregateExpression) expression).aggregateFunction();
-        return function instanceof PivotFirst ? (PivotFirst) function : null;
+        Object function = aggregateExpression.aggregateFunction();
+        return function instanceof PivotFirst pivotFirst ? pivotFirst : null;
     }
 
     boolean isArray(NamedExpression column) {
-        return arrays.containsKey(Long.valueOf(column.exprId().id()));
+        return arrays.containsKey(column.exprId().id());
     }
 
     /** The element that an expression takes of a pivot's array, as a column or the function itself; null if it takes none. */
-    Map element(Expression expression, ExpressionText expressions) {
-        if (!(expression instanceof GetArrayItem) || !(((GetArrayItem) expression).ordinal() instanceof Literal)) {
+    Map<String, Object> element(Expression expression, ExpressionText expressions) {
+        if (!(expression instanceof GetArrayItem getArrayItem) || !(getArrayItem.ordinal() instanceof Literal literal)) {
             return null;
         }
-        Expression array = ((GetArrayItem) expression).child();
-        int place = ((Number) ((Literal) ((GetArrayItem) expression).ordinal()).value()).intValue();
+        Expression array = getArrayItem.child();
+        int place = ((Number) literal.value()).intValue();
         PivotFirst pivot = pivot(array);
         if (pivot != null) {
             return function(pivot, place, expressions);
         }
-        if (!(array instanceof Attribute) || !isArray((NamedExpression) array)) {
+        if (!(array instanceof Attribute attribute) || !isArray((NamedExpression) array)) {
             return null;
         }
-        return column((Attribute) array, place, ExpressionText.type(expression));
+        return column(attribute, place, ExpressionText.type(expression));
     }
 
     /** The columns of an array. */
-    List columns(NamedExpression array, ExpressionText expressions) {
-        PivotFirst pivot = (PivotFirst) arrays.get(Long.valueOf(array.exprId().id()));
-        List result = new ArrayList();
+    List<Map<String, Object>> columns(NamedExpression array, ExpressionText expressions) {
+        PivotFirst pivot = arrays.get(array.exprId().id());
+        List<Map<String, Object>> result = new ArrayList<>();
         for (int i = 0; i < pivot.pivotColumnValues().size(); i++) {
-            Map definition = column(array.toAttribute(), i, ExpressionText.type(pivot.valueColumn()));
+            Map<String, Object> definition = column(array.toAttribute(), i, ExpressionText.type(pivot.valueColumn()));
             definition.remove("fn");
             definition.put("expr", function(pivot, i, expressions));
             result.add(definition);
@@ -87,30 +85,30 @@ final class Pivots {
     }
 
     /** What an element is: the first value whose row has its pivot value. */
-    private static Map function(PivotFirst pivot, int place, ExpressionText expressions) {
-        List sides = new ArrayList();
+    private static Map<String, Object> function(PivotFirst pivot, int place, ExpressionText expressions) {
+        List<Map<String, Object>> sides = new ArrayList<>();
         sides.add(expressions.of(pivot.pivotColumn()));
         sides.add(expressions.of(new Literal(pivot.pivotColumnValues().apply(place), pivot.pivotColumn().dataType())));
-        Map filter = new LinkedHashMap();
+        Map<String, Object> filter = new LinkedHashMap<>();
         filter.put("fn", "<=>");
         filter.put("args", sides);
         filter.put("type", "boolean");
-        List arguments = new ArrayList();
+        List<Map<String, Object>> arguments = new ArrayList<>();
         arguments.add(expressions.of(pivot.valueColumn()));
-        Map result = new LinkedHashMap();
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("fn", "first");
         result.put("name", "pivot");
         result.put("args", arguments);
         result.put("type", ExpressionText.type(pivot.valueColumn()));
-        result.put("aggregate", Boolean.TRUE);
+        result.put("aggregate", true);
         result.put("filter", filter);
         return result;
     }
 
-    private static Map column(Attribute array, int place, String type) {
-        Map result = new LinkedHashMap();
+    private static Map<String, Object> column(Attribute array, int place, String type) {
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("fn", "attr");
-        result.put("attr", Long.valueOf(FIRST + array.exprId().id() * MOST + place));
+        result.put("attr", FIRST + array.exprId().id() * MOST + place);
         result.put("name", array.name() + "[" + place + "]");
         result.put("type", type);
         return result;

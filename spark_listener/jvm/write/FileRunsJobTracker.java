@@ -2,6 +2,7 @@ package headwater.write;
 
 import org.apache.spark.sql.execution.datasources.BasicWriteJobStatsTracker;
 import org.apache.spark.sql.execution.datasources.WriteTaskStatsTracker;
+import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.util.SerializableConfiguration;
 import scala.collection.immutable.Map;
 
@@ -11,7 +12,7 @@ public final class FileRunsJobTracker extends BasicWriteJobStatsTracker {
     private final String output;
     private final RowCheck check;
 
-    public FileRunsJobTracker(SerializableConfiguration conf, Map metrics, String output, RowCheck check) {
+    public FileRunsJobTracker(SerializableConfiguration conf, Map<String, SQLMetric> metrics, String output, RowCheck check) {
         super(conf, metrics);
         this.conf = conf;
         this.output = output;

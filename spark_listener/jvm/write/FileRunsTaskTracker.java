@@ -24,14 +24,14 @@ import org.apache.spark.sql.execution.datasources.WriteTaskStatsTracker;
 final class FileRunsTaskTracker implements WriteTaskStatsTracker {
     private static final Pattern STAGED = Pattern.compile("/_temporary/[^/]+/(?:_temporary/)?attempt_[^/]+/(.+)$");
 
-    private static final List RENAMING = Arrays.asList("file", "hdfs", "viewfs", "webhdfs", "swebhdfs", "abfs", "abfss");
+    private static final List<?> RENAMING = Arrays.asList("file", "hdfs", "viewfs", "webhdfs", "swebhdfs", "abfs", "abfss");
 
     private final WriteTaskStatsTracker original;
     private final Configuration conf;
     private final String output;
     private final RowCheck check;
     private final FileRuns runs = new FileRuns();
-    private final Map numbers = new HashMap(); // staged path -> Integer
+    private final Map<String, Integer> numbers = new HashMap<>(); // staged path -> Integer
     private String currentPath;
     private int current;
 
@@ -53,7 +53,7 @@ final class FileRunsTaskTracker implements WriteTaskStatsTracker {
             if (!staged.find()) {
                 runs.fail("the committer stages its files where their final place cannot be told: " + path);
             }
-            numbers.put(path, Integer.valueOf(runs.file(staged.find(0) ? output + "/" + staged.group(1) : path)));
+            numbers.put(path, runs.file(staged.find(0) ? output + "/" + staged.group(1) : path));
         } catch (Throwable fault) {
             runs.fail(String.valueOf(fault));
         }
@@ -62,13 +62,13 @@ final class FileRunsTaskTracker implements WriteTaskStatsTracker {
     public void newRow(String path, InternalRow row) {
         original.newRow(path, row);
         if (path != currentPath) { // the writer passes the same String while it stays in a file
-            Integer number = (Integer) numbers.get(path);
+            Integer number = numbers.get(path);
             if (number == null) {
                 runs.fail("a row went to a file that was not announced");
                 return;
             }
             currentPath = path;
-            current = number.intValue();
+            current = number;
         }
         runs.row(current);
         String problem = check.problem(row);
@@ -79,7 +79,7 @@ final class FileRunsTaskTracker implements WriteTaskStatsTracker {
 
     public void closeFile(String path) {
         original.closeFile(path);
-        Integer number = (Integer) numbers.get(path);
+        Integer number = numbers.get(path);
         if (number == null) {
             return;
         }
@@ -90,7 +90,7 @@ final class FileRunsTaskTracker implements WriteTaskStatsTracker {
             if (!RENAMING.contains(files.getUri().getScheme())) {
                 runs.copied();
             }
-            runs.closed(number.intValue(), status.getLen(), status.getModificationTime());
+            runs.closed(number, status.getLen(), status.getModificationTime());
         } catch (Throwable fault) {
             runs.fail(String.valueOf(fault));
         }

@@ -21,25 +21,24 @@ public class LineCheck extends RowCheck {
     private final int[] texts; // ordinals of columns that hold text
 
     public LineCheck(InsertIntoHadoopFsRelationCommand command) {
-        List partition = Scala.list(command.partitionColumns());
-        List output = Scala.list(command.query().output());
-        List ordinals = new ArrayList();
+        List<Attribute> partition = Scala.list(command.partitionColumns());
+        List<Attribute> output = Scala.list(command.query().output());
+        List<Integer> ordinals = new ArrayList<>();
         int number = 0;
-        for (int i = 0; i < output.size(); i++) {
-            Attribute column = (Attribute) output.get(i);
+        for (Attribute column : output) {
             boolean data = true;
-            for (int j = 0; j < partition.size(); j++) {
-                data &= !((Attribute) partition.get(j)).exprId().equals(column.exprId());
+            for (Attribute attribute : partition) {
+                data &= !attribute.exprId().equals(column.exprId());
             }
             if (data && column.dataType() instanceof StringType) {
-                ordinals.add(Integer.valueOf(number));
+                ordinals.add(number);
             }
             number += data ? 1 : 0;
         }
         columns = number;
         texts = new int[ordinals.size()];
         for (int i = 0; i < texts.length; i++) {
-            texts[i] = ((Integer) ordinals.get(i)).intValue();
+            texts[i] = ordinals.get(i);
         }
     }
 
@@ -54,11 +53,11 @@ public class LineCheck extends RowCheck {
     }
 
     public String problem(InternalRow row) {
-        for (int i = 0; i < texts.length; i++) {
-            if (row.isNullAt(texts[i])) {
+        for (int each : texts) {
+            if (row.isNullAt(each)) {
                 continue;
             }
-            UTF8String text = row.getUTF8String(texts[i]);
+            UTF8String text = row.getUTF8String(each);
             if (text.contains(FEED) || text.contains(RETURN)) {
                 return "a value holds a line break, so that the file's records are not its lines";
             }

@@ -4,10 +4,14 @@ import headwater.shim.Scala;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.catalog.BucketSpec;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.execution.datasources.BasicWriteJobStatsTracker;
 import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.util.SerializableConfiguration;
 import scala.Option;
@@ -19,7 +23,7 @@ import scala.collection.immutable.Seq;
  * command makes its tracker itself.
  */
 public final class TrackedInsert extends InsertIntoHadoopFsRelationCommand {
-    private static final TreeNodeTag CHECK = new TreeNodeTag("headwater.row.check"); // goes along when Spark copies the node, as a field would not
+    private static final TreeNodeTag<RowCheck> CHECK = new TreeNodeTag<>("headwater.row.check"); // goes along when Spark copies the node, as a field would not
 
     public TrackedInsert(InsertIntoHadoopFsRelationCommand command, LogicalPlan query, RowCheck check) {
         this(command, query);
@@ -35,8 +39,8 @@ public final class TrackedInsert extends InsertIntoHadoopFsRelationCommand {
 
     /** TreeNode copies by calling the constructor that takes the product's elements. */
     public TrackedInsert(
-        Path path, Map staticPartitions, boolean ifPartitionNotExists, Seq partitionColumns, Option bucketSpec, FileFormat format, Map options,
-        LogicalPlan query, SaveMode mode, Option table, Option index, Seq names) {
+        Path path, Map<String, String> staticPartitions, boolean ifPartitionNotExists, Seq<Attribute> partitionColumns, Option<BucketSpec> bucketSpec, FileFormat format, Map<String, String> options,
+        LogicalPlan query, SaveMode mode, Option<CatalogTable> table, Option<FileIndex> index, Seq<String> names) {
         super(path, staticPartitions, ifPartitionNotExists, partitionColumns, bucketSpec, format, options, query, mode, table, index, names);
     }
 
@@ -49,7 +53,7 @@ public final class TrackedInsert extends InsertIntoHadoopFsRelationCommand {
     }
 
     private BasicWriteJobStatsTracker tracker(Configuration conf) {
-        RowCheck check = (RowCheck) Scala.orNull(getTagValue(CHECK));
+        RowCheck check = Scala.orNull(getTagValue(CHECK));
         return new FileRunsJobTracker(
             new SerializableConfiguration(conf), metrics(), outputPath().toString(), check == null ? new RowCheck.Unknown() : check);
     }

@@ -6,6 +6,7 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.ReturnAnswer;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
 import org.apache.spark.sql.execution.adaptive.InvalidAQEPlanException;
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
@@ -17,7 +18,7 @@ import scala.util.Failure;
  * the physical plan that it has. The plan as a whole was tried before it ran (PlanTrial).
  */
 public final class AdaptiveGuard extends SparkStrategy {
-    private static final ThreadLocal UNDER_WAY = new ThreadLocal(); // TRUE while this thread plans for a guard
+    private static final ThreadLocal<Boolean> UNDER_WAY = new ThreadLocal<>(); // TRUE while this thread plans for a guard
 
     private final Captures captures;
 
@@ -25,26 +26,26 @@ public final class AdaptiveGuard extends SparkStrategy {
         this.captures = captures;
     }
 
-    public Seq apply(LogicalPlan plan) {
+    public Seq<SparkPlan> apply(LogicalPlan plan) {
         boolean guards = false;
         try {
             guards = plan instanceof ReturnAnswer && UNDER_WAY.get() == null && isOurs(plan);
             return guards ? planned(plan) : Scala.empty();
         } catch (Throwable fault) {
             if (!guards) { // Spark's own strategies plan it
-                return scala.collection.immutable.Nil$.MODULE$;
+                return Scala.empty();
             }
-            if (!(fault instanceof InvalidAQEPlanException)) { // else Spark's own answer
+            if (!(fault instanceof InvalidAQEPlanException<?>)) { // else Spark's own answer
                 captures.fault(fault);
             }
-            return (Seq) new Failure(new InvalidAQEPlanException("Headwater's plan cannot be planned anew: " + fault, plan)).get(); // throws it
+            return new Failure<Seq<SparkPlan>>(new InvalidAQEPlanException<>("Headwater's plan cannot be planned anew: " + fault, plan)).get(); // throws it
         }
     }
 
-    private static Seq planned(LogicalPlan plan) {
-        UNDER_WAY.set(Boolean.TRUE);
+    private static Seq<SparkPlan> planned(LogicalPlan plan) {
+        UNDER_WAY.set(true);
         try {
-            SparkSession session = (SparkSession) SparkSession.active();
+            SparkSession session = SparkSession.active();
             return Scala.seq(session.sessionState().planner().plan(plan).next());
         } finally {
             UNDER_WAY.remove();
@@ -61,9 +62,8 @@ public final class AdaptiveGuard extends SparkStrategy {
         if (stage ? node instanceof LogicalQueryStage : node instanceof HiddenProject) {
             return true;
         }
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (holds((LogicalPlan) children.get(i), stage)) {
+        for (LogicalPlan child : Scala.list(node.children())) {
+            if (holds(child, stage)) {
                 return true;
             }
         }

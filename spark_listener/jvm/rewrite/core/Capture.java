@@ -7,6 +7,7 @@ import headwater.rewrite.recomputed.RepeatedSides;
 import headwater.rewrite.recomputed.TraceBudget;
 import headwater.rewrite.scans.Listings;
 import headwater.rewrite.scans.formats.SessionOptions;
+import headwater.rewrite.scans.keyed.TableLook;
 import headwater.source.LocalRows;
 import headwater.source.MemoryRelation;
 import headwater.source.NumberedRows;
@@ -25,6 +26,8 @@ import java.util.Set;
 import java.util.UUID;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
@@ -38,9 +41,9 @@ public final class Capture implements SessionOptions {
 
     public final String id = UUID.randomUUID().toString();
     public LogicalPlan original; // optimised, without taps
-    public final List boundaries = new ArrayList(); // of Boundary
-    public final List sources = new ArrayList(); // of SourceFiles, by number
-    public final List problems = new ArrayList(); // of Map
+    public final List<Boundary> boundaries = new ArrayList<>();
+    public final List<SourceFiles> sources = new ArrayList<>(); // by number
+    public final List<Map<String, Object>> problems = new ArrayList<>();
     public final Reports reports;
     public boolean rewritten;
     public boolean inParts; // one table is rewritten by several queries: what they read is one source
@@ -55,15 +58,16 @@ public final class Capture implements SessionOptions {
     public final TraceBudget derived; // what traces find again
     private LogicalPlan written; // null: that of the execution is
     private int below; // plans that made the rows of caches and checkpoints that are read, once for each place
-    private final Map inMemory = new IdentityHashMap(); // leaf of the plan -> MemoryRelation
-    private final Map keyed = new IdentityHashMap(); // leaf of the plan -> Map, what the manifest says of its source
-    public final Map looks = new IdentityHashMap(); // options of a connector -> what its service said before the query ran
-    private final Map numbered = new IdentityHashMap(); // RDD -> RDD
-    public final Set limitsForEachRow = new HashSet(); // of ExprId: columns of windows that are such a LIMIT, and pass rows of their input
-    public final Map passing = new IdentityHashMap(); // WindowGroupLimit -> Boolean: those below them
+    private final Map<LogicalPlan, MemoryRelation> inMemory = new IdentityHashMap<>(); // leaf of the plan -> MemoryRelation
+    private final Map<LogicalPlan, Map<String, Object>> keyed = new IdentityHashMap<>(); // leaf of the plan -> Map, what the manifest says of its source
+    public final Map<Object, TableLook> tables = new IdentityHashMap<>(); // options of a connector -> what its service said before the query ran
+    public final Map<Object, Object> topics = new IdentityHashMap<>(); // a relation of Kafka -> its TopicLook, or a text: why it has none
+    private final Map<RDD<InternalRow>, RDD<InternalRow>> numbered = new IdentityHashMap<>();
+    public final Set<ExprId> limitsForEachRow = new HashSet<>(); // columns of windows that are such a LIMIT, and pass rows of their input
+    public final Map<LogicalPlan, Boolean> passing = new IdentityHashMap<>(); // WindowGroupLimit -> Boolean: those below them
     private LocalRows localRows;
     private RepeatedSides repeatedSides;
-    private final Map shared = new LinkedHashMap(); // List {index, format, options} -> SourceFiles
+    private final Map<List<Object>, SourceFiles> shared = new LinkedHashMap<>(); // List {index, format, options} -> SourceFiles
 
     public String timeZone() {
         return timeZone;
@@ -117,8 +121,8 @@ public final class Capture implements SessionOptions {
         problems.add(problemOf(operator, reason, kind));
     }
 
-    public static Map problemOf(String operator, String reason, String kind) {
-        Map problem = new LinkedHashMap();
+    public static Map<String, Object> problemOf(String operator, String reason, String kind) {
+        Map<String, Object> problem = new LinkedHashMap<>();
         problem.put("operator", operator);
         problem.put("reason", reason);
         problem.put("kind", kind);
@@ -133,7 +137,7 @@ public final class Capture implements SessionOptions {
 
     /** A boundary that another query of the capture writes, too: the same, with columns that are to be stated again. */
     public Boundary again(int number) {
-        Boundary first = (Boundary) boundaries.get(number);
+        Boundary first = boundaries.get(number);
         return new Boundary(number, first.kind, first.operator, first.original);
     }
 
@@ -155,10 +159,10 @@ public final class Capture implements SessionOptions {
     }
 
     /** The same of another kind of source, by what makes two of them one. */
-    public SourceFiles source(List key, long unit) {
-        SourceFiles files = (SourceFiles) shared.get(key);
+    public SourceFiles source(List<Object> key, long unit) {
+        SourceFiles files = shared.get(key);
         if (files == null) {
-            files = inParts && !sources.isEmpty() ? (SourceFiles) sources.get(0) : new SourceFiles(sources.size(), unit);
+            files = inParts && !sources.isEmpty() ? sources.get(0) : new SourceFiles(sources.size(), unit);
             if (files.number == sources.size()) {
                 sources.add(files);
             }
@@ -203,15 +207,15 @@ public final class Capture implements SessionOptions {
 
     /** Keeps of its plans what is looked at, and lets go of the rows of checkpoints. Nothing is rewritten after this. */
     void release() {
-        IdentityHashMap renewed = new IdentityHashMap();
+        IdentityHashMap<Object, Object> renewed = new IdentityHashMap<>();
         original = Checkpoints.withoutRows(original, renewed);
         written = written == null ? null : Checkpoints.withoutRows(written, renewed);
-        for (int i = 0; i < boundaries.size(); i++) {
-            Boundary boundary = (Boundary) boundaries.get(i);
+        for (Boundary boundary : boundaries) {
             boundary.original = Checkpoints.withoutRows(boundary.original, renewed);
         }
         numbered.clear();
-        looks.clear();
+        tables.clear();
+        topics.clear();
         passing.clear();
         derived.clear();
         repeatedSides = null;
@@ -219,10 +223,10 @@ public final class Capture implements SessionOptions {
 
     /** A leaf whose rows are the program's own; `key` is the same for leaves of the same rows. */
     public void inMemory(LogicalPlan leaf, Object key, int partitions) {
-        java.util.Iterator known = inMemory.values().iterator();
+        java.util.Iterator<MemoryRelation> known = inMemory.values().iterator();
         int number = 0;
         while (known.hasNext()) {
-            MemoryRelation other = (MemoryRelation) known.next();
+            MemoryRelation other = known.next();
             if (other.key.equals(key)) {
                 inMemory.put(leaf, other);
                 return;
@@ -233,18 +237,18 @@ public final class Capture implements SessionOptions {
     }
 
     /** A leaf whose records are known by values of their own, with what the manifest says of its source. */
-    public void keyed(LogicalPlan leaf, Map described) {
+    public void keyed(LogicalPlan leaf, Map<String, Object> described) {
         keyed.put(leaf, described);
     }
 
     /** Null: the leaf has no such records, or nobody asked for them. */
-    public Map keyed(LogicalPlan leaf) {
-        return (Map) keyed.get(leaf);
+    public Map<String, Object> keyed(LogicalPlan leaf) {
+        return keyed.get(leaf);
     }
 
     /** The RDD with a column of references; one for all places of a plan, or Spark could not run equal parts once. */
-    public RDD numbered(RDD rows) {
-        RDD known = (RDD) numbered.get(rows);
+    public RDD<InternalRow> numbered(RDD<InternalRow> rows) {
+        RDD<InternalRow> known = numbered.get(rows);
         if (known == null) {
             known = NumberedRows.of(rows);
             numbered.put(rows, known);
@@ -254,7 +258,7 @@ public final class Capture implements SessionOptions {
 
     /** Null: the leaf is none of the program's own rows, or nobody asked for its records. */
     public MemoryRelation inMemory(LogicalPlan leaf) {
-        return (MemoryRelation) inMemory.get(leaf);
+        return inMemory.get(leaf);
     }
 
     /** The number of a relation's source, or -1 if this query's capture does not know it. */
@@ -262,13 +266,13 @@ public final class Capture implements SessionOptions {
         return sourceNumber(key(relation));
     }
 
-    public int sourceNumber(List key) {
-        SourceFiles files = (SourceFiles) shared.get(key);
+    public int sourceNumber(List<Object> key) {
+        SourceFiles files = shared.get(key);
         return files == null ? -1 : files.number;
     }
 
-    private static List key(HadoopFsRelation relation) {
-        List key = new ArrayList();
+    private static List<Object> key(HadoopFsRelation relation) {
+        List<Object> key = new ArrayList<>();
         key.add(relation.location());
         key.add(relation.fileFormat().getClass());
         key.add(relation.options());

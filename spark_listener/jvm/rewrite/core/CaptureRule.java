@@ -16,8 +16,8 @@ import org.apache.spark.sql.execution.command.ExplainCommand;
  * The optimizer rule: sees every optimised plan of a session, and rewrites the writes of files, and what is to be cached, checkpointed or made an RDD. It runs in the
  * batch "User Provided Optimizers", after pushdown, extraction of Python functions and V1Writes. Whatever goes wrong, the plan stays as it was.
  */
-public final class CaptureRule extends Rule {
-    static final TreeNodeTag SEEN = new TreeNodeTag("headwater.seen"); // the batch runs to a fixed point
+public final class CaptureRule extends Rule<LogicalPlan> {
+    static final TreeNodeTag<Boolean> SEEN = new TreeNodeTag<>("headwater.seen"); // the batch runs to a fixed point
 
     private final Captures captures;
     private final FamilyList families;
@@ -33,9 +33,9 @@ public final class CaptureRule extends Rule {
         return "headwater.rewrite.core.CaptureRule";
     }
 
-    public TreeNode apply(TreeNode node) {
+    public LogicalPlan apply(LogicalPlan node) {
         try {
-            return node instanceof LogicalPlan && captures.open() ? planned((LogicalPlan) node) : node;
+            return captures.open() ? planned(node) : node;
         } catch (Refused theirs) { // Spark cannot plan the program's own plan
             return node;
         } catch (Throwable fault) { // not of the rewriting, which says its own: no capture was begun, and the query's end says so
@@ -68,7 +68,7 @@ public final class CaptureRule extends Rule {
         if (execution == null || isExplained(execution)) {
             return plan; // it is only looked at
         }
-        plan.setTagValue(SEEN, Boolean.TRUE);
+        plan.setTagValue(SEEN, true);
         long began = System.nanoTime();
         Capture capture = new Capture(plan, captures, families);
         capture.execution = Long.parseLong(execution);
@@ -78,7 +78,7 @@ public final class CaptureRule extends Rule {
             PlanCheck.check(WriteRewrite.command(plan), WriteRewrite.command(rewritten));
             PlanTrial.run(plan, rewritten);
             capture.register(captures.context());
-            rewritten.setTagValue(SEEN, Boolean.TRUE);
+            rewritten.setTagValue(SEEN, true);
             capture.rewritten = true;
             result = rewritten;
         } catch (Throwable reason) {

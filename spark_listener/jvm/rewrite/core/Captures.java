@@ -13,8 +13,8 @@ public final class Captures {
     private final SparkContext context;
     private final String segments;
     private final double budget;
-    private final ConcurrentHashMap running = new ConcurrentHashMap(); // String execution -> Capture
-    private final ConcurrentHashMap sources = new ConcurrentHashMap(); // String execution -> Capture, or String: why there is none
+    private final ConcurrentHashMap<String, Capture> running = new ConcurrentHashMap<>(); // String execution -> Capture
+    private final ConcurrentHashMap<String, Object> sources = new ConcurrentHashMap<>(); // String execution -> Capture, or String: why there is none
     private final AtomicInteger faults = new AtomicInteger();
     private volatile String lastFault;
     private volatile boolean closed;
@@ -44,8 +44,8 @@ public final class Captures {
 
     /** Notes why a capture is not made: what is refused is no fault. */
     void failed(Capture capture, Throwable reason) {
-        if (reason instanceof Refused) {
-            capture.problem(((Refused) reason).operator, reason.getMessage(), "refused");
+        if (reason instanceof Refused refused) {
+            capture.problem(refused.operator, reason.getMessage(), "refused");
         } else {
             capture.problem("capture", String.valueOf(reason), "fault");
             fault(reason);
@@ -92,7 +92,7 @@ public final class Captures {
 
     /** The capture of an execution that runs; null if it has none. */
     public Capture of(long execution) {
-        return (Capture) running.get(String.valueOf(execution));
+        return running.get(String.valueOf(execution));
     }
 
     /** Keeps what was captured of the source of a command, or why there is nothing, for as long as its execution runs. */
@@ -109,6 +109,6 @@ public final class Captures {
 
     public Capture take(long execution) {
         sources.remove(String.valueOf(execution));
-        return (Capture) running.remove(String.valueOf(execution));
+        return running.remove(String.valueOf(execution));
     }
 }

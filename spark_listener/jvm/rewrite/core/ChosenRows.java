@@ -29,8 +29,8 @@ public final class ChosenRows {
     private static final int MOST = 64; // columns that are added to an aggregate
     private static final long NO_RECORD = Long.MIN_VALUE; // as a tap records null
 
-    private final List ways = new ArrayList(); // of AggregateExpression: the ways to choose a row, each once
-    private final List takes = new ArrayList(); // of List: the number of an output's attribute, and a way by which it chooses
+    private final List<AggregateExpression> ways = new ArrayList<>(); // the ways to choose a row, each once
+    private final List<List<Number>> takes = new ArrayList<>(); // the number of an output's attribute, and a way by which it chooses
     private final Aggregate aggregate;
 
     private ChosenRows(Aggregate aggregate) {
@@ -43,47 +43,44 @@ public final class ChosenRows {
             return null;
         }
         ChosenRows result = new ChosenRows(aggregate);
-        List outputs = Scala.list(aggregate.aggregateExpressions());
-        for (int i = 0; i < outputs.size(); i++) {
-            List choices = new ArrayList();
-            if (collect((Expression) outputs.get(i), choices)) {
-                result.take(((NamedExpression) outputs.get(i)).exprId().id(), choices);
+        for (NamedExpression output : Scala.list(aggregate.aggregateExpressions())) {
+            List<AggregateExpression> choices = new ArrayList<>();
+            if (collect((Expression) output, choices)) {
+                result.take(output.exprId().id(), choices);
             }
         }
         return result.ways.isEmpty() ? null : result;
     }
 
     /** Adds the functions that choose; false: one of them cannot be repeated. */
-    private static boolean collect(Expression expression, List choices) {
-        if (expression instanceof AggregateExpression) {
-            AggregateExpression function = (AggregateExpression) expression;
+    private static boolean collect(Expression expression, List<AggregateExpression> choices) {
+        if (expression instanceof AggregateExpression function) {
             if (!(function.aggregateFunction() instanceof First) && !(function.aggregateFunction() instanceof Last)) {
                 return true;
             }
             choices.add(function);
-            return !function.isDistinct() && function.deterministic() && (function.filter().isEmpty() || ((Expression) function.filter().get()).deterministic());
+            return !function.isDistinct() && function.deterministic() && (function.filter().isEmpty() || function.filter().get().deterministic());
         }
-        List children = Scala.list(expression.children());
+        List<Expression> children = Scala.list(expression.children());
         boolean known = true;
-        for (int i = 0; i < children.size(); i++) {
-            known &= collect((Expression) children.get(i), choices);
+        for (Expression child : children) {
+            known &= collect(child, choices);
         }
         return known;
     }
 
-    private void take(long output, List choices) {
-        for (int i = 0; i < choices.size(); i++) {
-            AggregateExpression choice = (AggregateExpression) choices.get(i);
+    private void take(long output, List<AggregateExpression> choices) {
+        for (AggregateExpression choice : choices) {
             int way = 0;
-            while (way < ways.size() && !isSameWay(choice, (AggregateExpression) ways.get(way))) {
+            while (way < ways.size() && !isSameWay(choice, ways.get(way))) {
                 way++;
             }
             if (way == ways.size()) {
                 ways.add(choice);
             }
-            List pair = new ArrayList();
-            pair.add(Long.valueOf(output));
-            pair.add(Integer.valueOf(way));
+            List<Number> pair = new ArrayList<>();
+            pair.add(output);
+            pair.add(way);
             takes.add(pair);
         }
     }
@@ -93,37 +90,36 @@ public final class ChosenRows {
             || one.filter().isDefined() != other.filter().isDefined()) {
             return false;
         }
-        boolean same = one.filter().isEmpty() || ((Expression) one.filter().get()).semanticEquals((Expression) other.filter().get());
+        boolean same = one.filter().isEmpty() || one.filter().get().semanticEquals(other.filter().get());
         return same && (!passesNulls(one) || value(one).semanticEquals(value(other)));
     }
 
     private static boolean passesNulls(AggregateExpression choice) {
         AggregateFunction function = choice.aggregateFunction();
-        return function instanceof First ? ((First) function).ignoreNulls() : ((Last) function).ignoreNulls();
+        return function instanceof First first ? first.ignoreNulls() : ((Last) function).ignoreNulls();
     }
 
     private static Expression value(AggregateExpression choice) {
-        return (Expression) choice.aggregateFunction().children().apply(0);
+        return choice.aggregateFunction().children().apply(0);
     }
 
     /** The references of the rows that an aggregate reads, for its outputs; empty: there are none, or too many. */
-    public List columns(List hidden) {
-        List result = new ArrayList(); // of Chosen
+    public List<ChosenRows.Chosen> columns(List<HiddenColumn> hidden) {
+        List<ChosenRows.Chosen> result = new ArrayList<>();
         for (int way = 0; way < ways.size(); way++) {
-            for (int i = 0; i < hidden.size(); i++) {
-                HiddenColumn column = (HiddenColumn) hidden.get(i);
+            for (HiddenColumn column : hidden) {
                 if (column.role.equals(HiddenColumn.REF)) {
-                    result.add(new Chosen(Rewriter.alias(chosen((AggregateExpression) ways.get(way), column), "chosen"), column.operator, way));
+                    result.add(new Chosen(Rewriter.alias(chosen(ways.get(way), column), "chosen"), column.operator, way));
                 }
             }
         }
-        return result.size() > MOST ? new ArrayList() : result;
+        return result.size() > MOST ? new ArrayList<>() : result;
     }
 
     private static Expression chosen(AggregateExpression choice, HiddenColumn column) {
-        List values = new ArrayList();
+        List<Expression> values = new ArrayList<>();
         values.add(column.attribute);
-        values.add(new Literal(Long.valueOf(NO_RECORD), DataTypes.LongType));
+        values.add(new Literal(NO_RECORD, DataTypes.LongType));
         Expression reference = new Coalesce(Scala.seq(values)); // of a row that an outer join gave no record there
         boolean passes = passesNulls(choice);
         if (passes) {
@@ -135,30 +131,29 @@ public final class ChosenRows {
     }
 
     /** The renewed aggregate, which puts out these columns and a reference to its group, with a tap for them. */
-    public LogicalPlan tapped(LogicalPlan renewed, int operator, Alias reference, List columns, Rewriter rewriter) {
+    public LogicalPlan tapped(LogicalPlan renewed, int operator, Alias reference, List<ChosenRows.Chosen> columns, Rewriter rewriter) {
         Boundary boundary = rewriter.boundary(SegmentSpec.CHOSEN, operator, aggregate);
         boundary.takes = takes;
         boundary.column("key", null, 0);
-        List values = new ArrayList();
+        List<Expression> values = new ArrayList<>();
         values.add(reference.toAttribute());
-        for (int i = 0; i < columns.size(); i++) {
-            Chosen column = (Chosen) columns.get(i);
+        for (Chosen column : columns) {
             boundary.column("ref", "operator", column.operator);
-            ((java.util.Map) boundary.columns.get(boundary.columns.size() - 1)).put("frame", Integer.valueOf(column.way));
+            boundary.columns.get(boundary.columns.size() - 1).put("frame", column.way);
             values.add(column.output.toAttribute());
         }
         return Rewriter.tapped(renewed, values, rewriter.capture.sink(boundary));
     }
 
     /** Adds the columns to an aggregate's outputs. */
-    public static void add(List columns, List outputs) {
-        for (int i = 0; i < columns.size(); i++) {
-            outputs.add(((Chosen) columns.get(i)).output);
+    public static void add(List<ChosenRows.Chosen> columns, List<NamedExpression> outputs) {
+        for (ChosenRows.Chosen column : columns) {
+            outputs.add(column.output);
         }
     }
 
     /** A reference of the row that is chosen in one way. */
-    private static final class Chosen {
+    public static final class Chosen {
         final Alias output;
         final int operator;
         final int way;

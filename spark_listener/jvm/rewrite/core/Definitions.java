@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -18,26 +19,24 @@ import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
  * or once for each use is not known before it does. Definitions are numbered behind the plan that they stand above.
  */
 public final class Definitions {
-    private final Map known = new HashMap(); // Long id -> Rewritten
+    private final Map<Long, Rewritten> known = new HashMap<>(); // Long id -> Rewritten
 
     /** Rewrites the definitions of a node, and goes back to the next number: `size` numbers are left there for its plan. */
-    public List rewrite(WithCTE node, int size, Rewriter rewriter) {
+    public List<CTERelationDef> rewrite(WithCTE node, int size, Rewriter rewriter) {
         int begin = rewriter.number();
         rewriter.jump(begin + size);
-        List result = new ArrayList();
-        List all = Scala.list(node.cteDefs());
-        for (int i = 0; i < all.size(); i++) {
-            CTERelationDef definition = (CTERelationDef) all.get(i);
+        List<CTERelationDef> result = new ArrayList<>();
+        for (CTERelationDef definition : Scala.list(node.cteDefs())) {
             if (!definition.underSubquery()) {
                 throw new Refused("CTERelationDef", "it is used several times and is not deterministic: which run gave which rows is not known");
             }
             rewriter.number();
             Rewritten child = rewriter.rewrite(definition.child());
-            List columns = Scala.list(definition.child().output());
+            List<Attribute> columns = Scala.list(definition.child().output());
             columns.addAll(child.attributes());
             Rewritten whole = new Rewritten(new HiddenProject(Scala.seq(columns), child.plan, definition.child()), child.hidden);
-            known.put(Long.valueOf(definition.id()), whole);
-            result.add(definition.withNewChildren(Scala.seq((Object) whole.plan)));
+            known.put(definition.id(), whole);
+            result.add((CTERelationDef) definition.withNewChildren(Scala.seq(whole.plan)));
         }
         rewriter.jump(begin);
         return result;
@@ -45,7 +44,7 @@ public final class Definitions {
 
     /** What refers to a definition puts out its hidden columns too, as the same attributes: Spark then puts the plan itself there. */
     public Rewritten of(CTERelationRef reference) {
-        Rewritten definition = (Rewritten) known.get(Long.valueOf(reference.cteId()));
+        Rewritten definition = known.get(reference.cteId());
         LogicalPlan renewed = definition == null ? null : Differences.reference(reference, definition.plan.output());
         if (renewed == null || reference.output().size() + definition.hidden.size() != renewed.output().size()
             || !reference.outputSet().subsetOf(renewed.outputSet())) {

@@ -28,7 +28,7 @@ public abstract class Family {
     }
 
     /** Puts what an operator reads and defines into its part of the manifest, which has the operator's name and text already. */
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         OperatorText.plain(node, operator, sources);
     }
 }

@@ -5,6 +5,7 @@ import headwater.rewrite.nodes.TwoLevelAggregate;
 import headwater.shim.Scala;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -22,18 +23,18 @@ public final class GroupOrder extends SparkStrategy {
         this.captures = captures;
     }
 
-    public Seq apply(LogicalPlan plan) {
+    public Seq<SparkPlan> apply(LogicalPlan plan) {
         try {
-            return plan instanceof HiddenAggregate && isOfOursAlone((HiddenAggregate) plan) ? planned(plan) : Scala.empty();
+            return plan instanceof HiddenAggregate hiddenAggregate && isOfOursAlone(hiddenAggregate) ? planned(plan) : Scala.empty();
         } catch (Throwable fault) { // Spark's own strategy plans it
             captures.fault(fault);
-            return scala.collection.immutable.Nil$.MODULE$;
+            return Scala.empty();
         }
     }
 
-    private static Seq planned(LogicalPlan plan) {
-        SparkSession session = (SparkSession) SparkSession.active();
-        List steps = Scala.list(session.sessionState().planner().Aggregation().apply(plan));
+    private static Seq<SparkPlan> planned(LogicalPlan plan) {
+        SparkSession session = SparkSession.active();
+        List<SparkPlan> steps = Scala.list(session.sessionState().planner().Aggregation().apply(plan));
         if (steps.size() != 1 || steps.get(0).getClass() != HashAggregateExec.class) {
             return Scala.empty();
         }
@@ -45,9 +46,8 @@ public final class GroupOrder extends SparkStrategy {
     }
 
     private static boolean hasFunctions(Aggregate aggregate) {
-        List outputs = Scala.list(aggregate.aggregateExpressions());
-        for (int i = 0; i < outputs.size(); i++) {
-            if (holdsFunction((Expression) outputs.get(i))) {
+        for (NamedExpression output : Scala.list(aggregate.aggregateExpressions())) {
+            if (holdsFunction((Expression) output)) {
                 return true;
             }
         }
@@ -55,10 +55,10 @@ public final class GroupOrder extends SparkStrategy {
     }
 
     private static boolean holdsFunction(Expression expression) {
-        List children = Scala.list(expression.children());
+        List<Expression> children = Scala.list(expression.children());
         boolean holds = expression instanceof AggregateExpression;
         for (int i = 0; !holds && i < children.size(); i++) {
-            holds = holdsFunction((Expression) children.get(i));
+            holds = holdsFunction(children.get(i));
         }
         return holds;
     }

@@ -22,25 +22,22 @@ public final class Inputs {
      * The scalar subqueries in a node's expressions, each once. Those that only prune what a join above leaves out anyway (dynamic partition
      * pruning, Bloom filters) are none: they are not lineage.
      */
-    public static List subqueries(LogicalPlan node) {
-        Map found = new LinkedHashMap();
-        List expressions = Scala.list(node.expressions());
-        for (int i = 0; i < expressions.size(); i++) {
-            collect((Expression) expressions.get(i), found);
+    public static List<Expression> subqueries(LogicalPlan node) {
+        Map<Object, Expression> found = new LinkedHashMap<>();
+        for (Expression expression : Scala.list(node.expressions())) {
+            collect(expression, found);
         }
-        return new ArrayList(found.values());
+        return new ArrayList<>(found.values());
     }
 
     /** How many numbers a node and all below it take. */
     public static int size(LogicalPlan node) {
         int result = 1;
-        List subqueries = subqueries(node);
-        for (int i = 0; i < subqueries.size(); i++) {
-            result += 1 + size((LogicalPlan) ((ScalarSubquery) subqueries.get(i)).plan());
+        for (Expression subquery : subqueries(node)) {
+            result += 1 + size(((ScalarSubquery) subquery).plan());
         }
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            result += size((LogicalPlan) children.get(i));
+        for (LogicalPlan child : Scala.list(node.children())) {
+            result += size(child);
         }
         return result;
     }
@@ -50,20 +47,19 @@ public final class Inputs {
         return expression instanceof DynamicPruning || expression instanceof BloomFilterMightContain;
     }
 
-    private static void collect(Expression expression, Map found) {
+    private static void collect(Expression expression, Map<Object, Expression> found) {
         if (prunes(expression)) {
             return;
         }
-        if (expression instanceof ScalarSubquery) {
-            Object id = ((ScalarSubquery) expression).exprId();
+        if (expression instanceof ScalarSubquery scalarSubquery) {
+            Object id = scalarSubquery.exprId();
             if (!found.containsKey(id)) {
                 found.put(id, expression);
             }
             return;
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            collect((Expression) children.get(i), found);
+        for (Expression child : Scala.list(expression.children())) {
+            collect(child, found);
         }
     }
 }

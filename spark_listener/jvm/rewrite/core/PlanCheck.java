@@ -9,8 +9,8 @@ final class PlanCheck {
     private PlanCheck() {}
 
     static void check(LogicalPlan original, LogicalPlan rewritten) {
-        LogicalPlan before = (LogicalPlan) original.children().apply(0);
-        LogicalPlan after = (LogicalPlan) rewritten.children().apply(0);
+        LogicalPlan before = original.children().apply(0);
+        LogicalPlan after = rewritten.children().apply(0);
         if (!before.output().equals(after.output())) {
             throw new IllegalStateException("the output would change from " + before.output() + " to " + after.output());
         }
@@ -18,12 +18,12 @@ final class PlanCheck {
     }
 
     static void complete(LogicalPlan node) {
-        List children = Scala.list(node.children());
+        List<LogicalPlan> children = Scala.list(node.children());
         if (!children.isEmpty() && !node.missingInput().isEmpty()) { // a checkpoint may say an order by columns that it has not
             throw new IllegalStateException(node.nodeName() + " would lack the columns " + node.missingInput());
         }
-        for (int i = 0; i < children.size(); i++) {
-            complete((LogicalPlan) children.get(i));
+        for (LogicalPlan child : children) {
+            complete(child);
         }
     }
 }

@@ -25,7 +25,7 @@ final class PlanTrial {
 
     /** Throws what Spark would throw for the rewritten plan. Refuses the query if Spark cannot plan the program's own plan either. */
     static void run(LogicalPlan own, LogicalPlan rewritten) {
-        SparkSession session = (SparkSession) SparkSession.active();
+        SparkSession session = SparkSession.active();
         try {
             plan(rewritten, session);
             generate(rewritten);
@@ -57,13 +57,11 @@ final class PlanTrial {
         if (node.getClass().getName().startsWith(OURS)) {
             node.withNewChildrenInternal(node.children().toIndexedSeq()); // as adaptive execution does while the query runs
         }
-        List expressions = Scala.list(node.expressions());
-        for (int i = 0; i < expressions.size(); i++) {
-            generate((Expression) expressions.get(i), node);
+        for (Expression expression : Scala.list(node.expressions())) {
+            generate(expression, node);
         }
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            generate((LogicalPlan) children.get(i));
+        for (LogicalPlan child : Scala.list(node.children())) {
+            generate(child);
         }
     }
 
@@ -72,9 +70,8 @@ final class PlanTrial {
             BindReferences.bindReference(expression, node.allAttributes(), true).genCode(new CodegenContext());
             return;
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            generate((Expression) children.get(i), node);
+        for (Expression child : Scala.list(expression.children())) {
+            generate(child, node);
         }
     }
 }

@@ -11,12 +11,12 @@ import org.apache.hadoop.fs.Path;
  * unwritten of data elsewhere nobody could find again, nor what was left unwritten of folders that known jobs overwrite. An application has one set of them.
  */
 public final class ReadableRoots {
-    private static volatile List roots = Arrays.asList(); // of String, scheme://authority/path
-    private static volatile List overwritten = Arrays.asList(); // of String, paths of this machine
+    private static volatile List<String> roots = Arrays.asList(); // scheme://authority/path
+    private static volatile List<Object> overwritten = Arrays.asList(); // of String, paths of this machine
 
     private ReadableRoots() {}
 
-    public static void state(List given, List overwrittenPaths) {
+    public static void state(List<String> given, List<Object> overwrittenPaths) {
         roots = given;
         overwritten = overwrittenPaths;
     }
@@ -27,10 +27,10 @@ public final class ReadableRoots {
         if ("file".equals(uri.getScheme())) {
             return !isOverwritten(uri.getPath() + "/");
         }
-        for (int i = 0; i < roots.size(); i++) {
-            URI root = new Path((String) roots.get(i)).toUri();
-            boolean same = OneSpelling.scheme(root.getScheme()).equals(OneSpelling.scheme(uri.getScheme())) && String.valueOf(root.getAuthority()).equals(String.valueOf(uri.getAuthority()));
-            String folder = root.getPath().endsWith("/") ? root.getPath() : root.getPath() + "/";
+        for (String root : roots) {
+            URI place = new Path(root).toUri();
+            boolean same = OneSpelling.scheme(place.getScheme()).equals(OneSpelling.scheme(uri.getScheme())) && String.valueOf(place.getAuthority()).equals(String.valueOf(uri.getAuthority()));
+            String folder = place.getPath().endsWith("/") ? place.getPath() : place.getPath() + "/";
             if (same && (uri.getPath() + "/").startsWith(folder)) {
                 return true;
             }
@@ -39,9 +39,9 @@ public final class ReadableRoots {
     }
 
     private static boolean isOverwritten(String folder) {
-        for (int i = 0; i < overwritten.size(); i++) {
-            String other = overwritten.get(i) + "/";
-            if (folder.startsWith(other) || other.startsWith(folder)) {
+        for (Object other : overwritten) {
+            String below = other + "/";
+            if (folder.startsWith(below) || below.startsWith(folder)) {
                 return true;
             }
         }

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonFuncExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
@@ -28,7 +29,7 @@ public final class Rewriter {
     private int next;
     private int stoppers;
     public final Definitions definitions = new Definitions();
-    public final Map existences = new HashMap(); // Integer operator of an existence join -> Attribute that says whether there is a match
+    public final Map<Integer, Attribute> existences = new HashMap<>(); // Integer operator of an existence join -> Attribute that says whether there is a match
     private LogicalPlan limited; // the limit below a window that is just being rewritten, and its number
     private int limit;
 
@@ -119,9 +120,8 @@ public final class Rewriter {
 
     /** Refuses expressions that read other relations or that no family understands. */
     public static void check(LogicalPlan node) {
-        List expressions = Scala.list(node.expressions());
-        for (int i = 0; i < expressions.size(); i++) {
-            check(node, (Expression) expressions.get(i));
+        for (Expression expression : Scala.list(node.expressions())) {
+            check(node, expression);
         }
     }
 
@@ -129,28 +129,26 @@ public final class Rewriter {
         if (Inputs.prunes(expression) || isFollowed(expression)) {
             return;
         }
-        if (expression instanceof PlanExpression) {
+        if (expression instanceof PlanExpression<?>) {
             throw new Refused(expression.nodeName(), "records are not followed through this kind of subquery yet");
         }
         if (expression instanceof PythonUDF) {
             throw new Refused(node.nodeName(), "a Python function in this place is not understood");
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            check(node, (Expression) children.get(i));
+        for (Expression child : Scala.list(expression.children())) {
+            check(node, child);
         }
     }
 
     /** A scalar subquery that reads nothing of the row that it stands in. */
     private static boolean isFollowed(Expression expression) {
-        return expression instanceof ScalarSubquery && ((ScalarSubquery) expression).children().isEmpty();
+        return expression instanceof ScalarSubquery scalarSubquery && scalarSubquery.children().isEmpty();
     }
 
     /** Refuses functions in Python of any kind, grouped ones among them. */
     public static void checkNoPython(LogicalPlan node) {
-        List expressions = Scala.list(node.expressions());
-        for (int i = 0; i < expressions.size(); i++) {
-            checkNoPython(node, (Expression) expressions.get(i));
+        for (Expression expression : Scala.list(node.expressions())) {
+            checkNoPython(node, expression);
         }
     }
 
@@ -158,32 +156,29 @@ public final class Rewriter {
         if (expression instanceof PythonFuncExpression) {
             throw new Refused(node.nodeName(), "a Python function in this place is not understood");
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            checkNoPython(node, (Expression) children.get(i));
+        for (Expression child : Scala.list(expression.children())) {
+            checkNoPython(node, child);
         }
     }
 
     /** Refuses the arguments of Python functions that read other relations. */
     public static void checkArguments(LogicalPlan node) {
-        List expressions = Scala.list(node.expressions());
-        for (int i = 0; i < expressions.size(); i++) {
-            checkArguments((Expression) expressions.get(i));
+        for (Expression expression : Scala.list(node.expressions())) {
+            checkArguments(expression);
         }
     }
 
     private static void checkArguments(Expression expression) {
-        if (expression instanceof PlanExpression && !isFollowed(expression)) {
+        if (expression instanceof PlanExpression<?> && !isFollowed(expression)) {
             throw new Refused(expression.nodeName(), "records are not followed through this kind of subquery yet");
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            checkArguments((Expression) children.get(i));
+        for (Expression child : Scala.list(expression.children())) {
+            checkArguments(child);
         }
     }
 
     /** The plan with a tap on top: same output, same order. */
-    public static LogicalPlan tapped(LogicalPlan plan, List values, headwater.tap.TapSink sink) {
+    public static LogicalPlan tapped(LogicalPlan plan, List<Expression> values, headwater.tap.TapSink sink) {
         return new Filter(new Tap(Scala.seq(values), sink), plan);
     }
 
@@ -193,17 +188,13 @@ public final class Rewriter {
     }
 
     /** The columns of a plan without its hidden ones. */
-    public static List visible(Rewritten child) {
-        List result = new ArrayList();
-        List output = Scala.list(child.plan.output());
-        List hidden = child.attributes();
-        for (int i = 0; i < output.size(); i++) {
-            boolean ours = false;
-            for (int j = 0; j < hidden.size(); j++) {
-                ours |= ((Attribute) hidden.get(j)).exprId().equals(((Attribute) output.get(i)).exprId());
-            }
-            if (!ours) {
-                result.add(output.get(i));
+    public static List<NamedExpression> visible(Rewritten child) {
+        List<NamedExpression> result = new ArrayList<>();
+        List<Attribute> output = Scala.list(child.plan.output());
+        List<Attribute> hidden = child.attributes();
+        for (Attribute column : output) {
+            if (hidden.stream().noneMatch(ours -> ours.exprId().equals(column.exprId()))) {
+                result.add(column);
             }
         }
         return result;

@@ -11,21 +11,18 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 /** A rewritten plan and the hidden columns that it puts out beside the original's. */
 public final class Rewritten {
     public final LogicalPlan plan;
-    public final List hidden; // of HiddenColumn
+    public final List<HiddenColumn> hidden;
 
     /** The hidden attributes are looked up in the plan's output: an outer join has made some of them nullable. */
-    public Rewritten(LogicalPlan plan, List hidden) {
+    public Rewritten(LogicalPlan plan, List<HiddenColumn> hidden) {
         this.plan = plan;
-        this.hidden = new ArrayList();
-        Map output = new HashMap();
-        List attributes = Scala.list(plan.output());
-        for (int i = 0; i < attributes.size(); i++) {
-            Attribute attribute = (Attribute) attributes.get(i);
-            output.put(Long.valueOf(attribute.exprId().id()), attribute);
+        this.hidden = new ArrayList<>();
+        Map<Long, Attribute> output = new HashMap<>();
+        for (Attribute attribute : Scala.list(plan.output())) {
+            output.put(attribute.exprId().id(), attribute);
         }
-        for (int i = 0; i < hidden.size(); i++) {
-            HiddenColumn column = (HiddenColumn) hidden.get(i);
-            Attribute current = (Attribute) output.get(Long.valueOf(column.attribute.exprId().id()));
+        for (HiddenColumn column : hidden) {
+            Attribute current = output.get(column.attribute.exprId().id());
             if (current == null) {
                 throw new IllegalStateException(plan.nodeName() + " does not put out the hidden column of operator " + column.operator);
             }
@@ -34,10 +31,10 @@ public final class Rewritten {
     }
 
     /** The attributes of the hidden columns. */
-    public List attributes() {
-        List result = new ArrayList();
-        for (int i = 0; i < hidden.size(); i++) {
-            result.add(((HiddenColumn) hidden.get(i)).attribute);
+    public List<Attribute> attributes() {
+        List<Attribute> result = new ArrayList<>();
+        for (HiddenColumn column : hidden) {
+            result.add(column.attribute);
         }
         return result;
     }

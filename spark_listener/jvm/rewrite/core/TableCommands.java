@@ -37,7 +37,7 @@ final class TableCommands {
         if (own == null || root == null || captures.inStream() || plan.getTagValue(CaptureRule.SEEN).isDefined()) {
             return plan;
         }
-        plan.setTagValue(CaptureRule.SEEN, Boolean.TRUE);
+        plan.setTagValue(CaptureRule.SEEN, true);
         QueryExecution query = SQLExecution.getQueryExecution(Long.parseLong(own));
         LogicalPlan asked = query == null ? null : query.analyzed();
         if (source) {
@@ -66,7 +66,7 @@ final class TableCommands {
                 throw new Refused("Write Delta", "which query is written is not known");
             }
             Object source = captures.source(root);
-            MergeSource.find(plan, source instanceof Capture ? (Capture) source : null, String.valueOf(source));
+            MergeSource.find(plan, source instanceof Capture ownCapture ? ownCapture : null, String.valueOf(source));
             result = rewritten(plan, commit, capture, 0);
             capture.register(captures.context());
             capture.rewritten = true;
@@ -79,13 +79,13 @@ final class TableCommands {
 
     /** The command has written before. */
     private LogicalPlan retried(LogicalPlan plan, TableCommit commit, Capture capture) {
-        TableCommit first = capture.original instanceof TableWrite ? ((TableWrite) capture.original).commit : null;
-        if (commit instanceof Compaction && first instanceof Compaction) {
-            int part = ((Compaction) first).join((Compaction) commit);
+        TableCommit first = capture.original instanceof TableWrite tableWrite ? tableWrite.commit : null;
+        if (commit instanceof Compaction compaction && first instanceof Compaction ownCompaction) {
+            int part = ownCompaction.join(compaction);
             return capture.rewritten ? part(plan, commit, capture, part) : plan;
         }
         if (commit instanceof Compaction) { // after a write, by itself: what it wrote are other files than the table holds now
-            Map problem = Capture.problemOf(
+            Map<String, Object> problem = Capture.problemOf(
                 "OPTIMIZE", "the table was compacted as soon as it was written, and the rows of the new files are not followed", "missing");
             if (!capture.problems.contains(problem)) { // of its first query
                 capture.problems.add(problem);
@@ -118,7 +118,7 @@ final class TableCommands {
         LogicalPlan result = DeltaWrite.rewrite(plan, commit, capture, part);
         PlanCheck.complete(result);
         PlanTrial.run(plan, result);
-        result.setTagValue(CaptureRule.SEEN, Boolean.TRUE);
+        result.setTagValue(CaptureRule.SEEN, true);
         return result;
     }
 
@@ -132,7 +132,7 @@ final class TableCommands {
             capture.release();
             capture.register(captures.context());
             capture.rewritten = true;
-            rewritten.setTagValue(CaptureRule.SEEN, Boolean.TRUE);
+            rewritten.setTagValue(CaptureRule.SEEN, true);
             captures.source(root, capture);
             return rewritten;
         } catch (Refused refused) {

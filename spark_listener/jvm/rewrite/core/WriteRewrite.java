@@ -10,7 +10,9 @@ import headwater.write.RowCheck;
 import headwater.write.TrackedInsert;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
@@ -34,13 +36,13 @@ public final class WriteRewrite {
 
     /** The command of a plan: common table expressions may stand above it. */
     static LogicalPlan command(LogicalPlan plan) {
-        return plan instanceof WithCTE ? ((WithCTE) plan).plan() : plan;
+        return plan instanceof WithCTE withCTE ? withCTE.plan() : plan;
     }
 
     static LogicalPlan rewrite(LogicalPlan plan, Capture capture) {
         LogicalPlan command = command(plan);
-        if (command instanceof InsertIntoHadoopFsRelationCommand) {
-            check((InsertIntoHadoopFsRelationCommand) command);
+        if (command instanceof InsertIntoHadoopFsRelationCommand insert) {
+            check(insert);
         } else {
             TableWrites.check(command);
         }
@@ -50,34 +52,33 @@ public final class WriteRewrite {
             return rewrite(command, boundary, rewriter);
         }
         WithCTE with = (WithCTE) plan;
-        List definitions = rewriter.definitions.rewrite(with, Inputs.size(query(command)), rewriter);
+        List<CTERelationDef> definitions = rewriter.definitions.rewrite(with, Inputs.size(query(command)), rewriter);
         return with.copy(rewrite(command, boundary, rewriter), Scala.seq(definitions));
     }
 
     /** The query whose rows are written. */
     private static LogicalPlan query(LogicalPlan command) {
-        LogicalPlan below = (LogicalPlan) command.children().apply(0);
-        return below instanceof WriteFiles ? ((WriteFiles) below).child() : below;
+        LogicalPlan below = command.children().apply(0);
+        return below instanceof WriteFiles writeFiles ? writeFiles.child() : below;
     }
 
     private static LogicalPlan rewrite(LogicalPlan command, Boundary boundary, Rewriter rewriter) {
         LogicalPlan query = query(command);
         Rewritten child = rewriter.rewrite(query);
-        List values = new ArrayList();
+        List<Expression> values = new ArrayList<>();
         boundary.hidden(child, values);
         if (values.isEmpty()) { // what is written comes from no record, which is its lineage
             values.add(new Literal(null, DataTypes.LongType));
             boundary.column(HiddenColumn.REF, "operator", 1);
         }
         Tap tap = new Tap(Scala.seq(values), rewriter.capture.sink(boundary));
-        if (!(command instanceof InsertIntoHadoopFsRelationCommand)) {
+        if (!(command instanceof InsertIntoHadoopFsRelationCommand insert)) {
             LogicalPlan tapped = new Filter(TableWrites.ofRowsThatStay(command, tap), child.plan);
             return TableWrites.tracked(command, new HiddenProject(query.output(), tapped, query), rewriter.capture);
         }
-        InsertIntoHadoopFsRelationCommand insert = (InsertIntoHadoopFsRelationCommand) command;
         LogicalPlan original = new HiddenProject(query.output(), new Filter(tap, child.plan), query);
         RowCheck check = RecordFormats.written(insert.fileFormat()).rowCheck(insert);
-        return new TrackedInsert(insert, (LogicalPlan) insert.query().withNewChildren(Scala.seq((Object) original)), check);
+        return new TrackedInsert(insert, insert.query().withNewChildren(Scala.seq(original)), check);
     }
 
     private static void check(InsertIntoHadoopFsRelationCommand command) {

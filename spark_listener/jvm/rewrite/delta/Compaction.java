@@ -1,6 +1,7 @@
 package headwater.rewrite.delta;
 
 import headwater.shim.Scala;
+import headwater.shim.Untyped;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -25,30 +26,30 @@ public final class Compaction extends TableCommit {
     private static final int MOST_COMMITS = 1000; // that others may have made meanwhile
 
     private final Object index; // of the files that its first query reads
-    private final List parts = new ArrayList(); // of Set: the paths of the files that each reads, as the log has them
+    private final List<Set<String>> parts = new ArrayList<>(); // the paths of the files that each reads, as the log has them
     private boolean looked;
-    private Map files;
+    private Map<Integer, List<Map<String, Object>>> files;
     private Object version;
 
     private Compaction(Object index) {
         this.index = index;
-        Set paths = new HashSet();
-        List read = Scala.list((Iterable) get(index, "addFiles"));
-        for (int i = 0; i < read.size(); i++) {
-            paths.add(String.valueOf(get(read.get(i), "path")));
+        Set<String> paths = new HashSet<>();
+        List<Object> read = Scala.list((Iterable<?>) get(index, "addFiles"));
+        for (Object file : read) {
+            paths.add(String.valueOf(get(file, "path")));
         }
         parts.add(paths);
     }
 
     /** By the plan of a query of it; null where that is not as it is known. */
     static Compaction of(LogicalPlan plan) {
-        List leaves = Scala.list(plan.collectLeaves());
-        LogicalPlan leaf = leaves.size() == 1 ? (LogicalPlan) leaves.get(0) : null;
-        if (!(leaf instanceof LogicalRelation) || !(((LogicalRelation) leaf).relation() instanceof HadoopFsRelation)) {
+        List<LogicalPlan> leaves = Scala.list(plan.collectLeaves());
+        LogicalPlan leaf = leaves.size() == 1 ? leaves.get(0) : null;
+        if (!(leaf instanceof LogicalRelation relation) || !(relation.relation() instanceof HadoopFsRelation files)) {
             return null;
         }
-        Object index = ((HadoopFsRelation) ((LogicalRelation) leaf).relation()).location();
-        return index.getClass().getSimpleName().equals(READ) && get(index, "addFiles") instanceof Iterable ? new Compaction(index) : null;
+        Object index = files.location();
+        return index.getClass().getSimpleName().equals(READ) && get(index, "addFiles") instanceof Iterable<?> ? new Compaction(index) : null;
     }
 
     /** Another query of the same compaction; gives its number. */
@@ -79,7 +80,7 @@ public final class Compaction extends TableCommit {
         return version;
     }
 
-    public synchronized Map files() {
+    public synchronized Map<Integer, List<Map<String, Object>>> files() {
         look();
         return files;
     }
@@ -89,15 +90,15 @@ public final class Compaction extends TableCommit {
             return;
         }
         looked = true;
-        Map numbers = new HashMap(); // paths that a part reads -> its number
+        Map<Set<String>, Integer> numbers = new HashMap<>(); // paths that a part reads -> its number
         for (int i = 0; i < parts.size(); i++) {
-            numbers.put(parts.get(i), Integer.valueOf(i));
+            numbers.put(parts.get(i), i);
         }
-        Map found = new HashMap();
-        Iterator commits = commits();
+        Map<Integer, List<Map<String, Object>>> found = new HashMap<>();
+        Iterator<Tuple2<?, Iterable<?>>> commits = commits();
         for (int i = 0; commits != null && commits.hasNext() && !numbers.isEmpty() && i < MOST_COMMITS; i++) {
-            Tuple2 commit = (Tuple2) commits.next();
-            if (!look(Scala.list((Iterable) commit._2()), commit._1(), numbers, found)) {
+            Tuple2<?, Iterable<?>> commit = commits.next();
+            if (!look(Scala.list((Iterable<?>) commit._2()), commit._1(), numbers, found)) {
                 return;
             }
         }
@@ -105,9 +106,9 @@ public final class Compaction extends TableCommit {
     }
 
     /** Takes the parts that a commit has. False: a file of one does not tell enough. */
-    private boolean look(List actions, Object number, Map parts, Map found) {
-        List added = new ArrayList();
-        Set removed = new HashSet();
+    private boolean look(List<Object> actions, Object number, Map<Set<String>, Integer> parts, Map<Integer, List<Map<String, Object>>> found) {
+        List<Object> added = new ArrayList<>();
+        Set<String> removed = new HashSet<>();
         for (int i = 0; i <= actions.size(); i++) {
             Object action = i < actions.size() ? actions.get(i) : null;
             boolean adds = action != null && is(action, "AddFile");
@@ -116,13 +117,13 @@ public final class Compaction extends TableCommit {
                 Object part = parts.remove(removed);
                 if (part != null) {
                     version = number;
-                    int first = firstPartition(((Integer) part).intValue());
+                    int first = firstPartition(((Integer) part));
                     if (!add(found, added.iterator(), first, PARTITIONS)) {
                         return false;
                     }
                 }
-                added = new ArrayList();
-                removed = new HashSet();
+                added = new ArrayList<>();
+                removed = new HashSet<>();
             }
             if (adds) {
                 added.add(action);
@@ -134,19 +135,19 @@ public final class Compaction extends TableCommit {
     }
 
     /** What was committed since its files were listed: pairs of a version and its actions; null where this version of Delta does not tell. */
-    private Iterator commits() {
+    private Iterator<Tuple2<?, Iterable<?>>> commits() {
         Object log = log();
         Object listed = get(index, "version");
-        if (log == null || !(listed instanceof Long)) {
+        if (log == null || !(listed instanceof Long number)) {
             return null;
         }
-        Long first = Long.valueOf(((Long) listed).longValue() + 1L);
+        Long first = number + 1L;
         try {
             Method[] methods = log.getClass().getMethods();
-            for (int i = 0; i < methods.length; i++) {
-                Class[] types = methods[i].getParameterTypes();
-                if (methods[i].getName().equals("getChanges") && types.length == 3 && types[0] == long.class && types[2] == boolean.class) {
-                    return (Iterator) methods[i].invoke(log, new Object[] {first, Scala.none(), Boolean.FALSE});
+            for (Method method : methods) {
+                Class<?>[] types = method.getParameterTypes();
+                if (method.getName().equals("getChanges") && types.length == 3 && types[0] == long.class && types[2] == boolean.class) {
+                    return Untyped.value(method.invoke(log, first, Scala.none(), false));
                 }
             }
         } catch (Throwable unreadable) {

@@ -2,6 +2,7 @@ package headwater.rewrite.delta;
 
 import headwater.shim.Scala;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import scala.Option;
 import scala.collection.Iterable;
@@ -11,7 +12,7 @@ public final class DeltaCommit extends TableCommit {
     private static final String TRANSACTION = "org.apache.spark.sql.delta.OptimisticTransaction";
 
     private static volatile ClassLoader asked; // whose answer is known
-    private static volatile Class type; // null: Delta is not there
+    private static volatile Class<?> type; // null: Delta is not there
 
     private final Object transaction;
 
@@ -36,7 +37,7 @@ public final class DeltaCommit extends TableCommit {
     /** The transaction that this thread is in; null if it is in none. */
     static DeltaCommit active() {
         try {
-            Option found = (Option) type.getMethod("getActive", new Class[0]).invoke(null, new Object[0]);
+            Option<?> found = (Option<?>) type.getMethod("getActive").invoke(null);
             return found.isDefined() ? new DeltaCommit(found.get()) : null;
         } catch (Throwable unknown) { // another version of Delta
             return null;
@@ -45,7 +46,7 @@ public final class DeltaCommit extends TableCommit {
 
     public Object catalogTable() {
         Object table = get(transaction, "catalogTable");
-        return table instanceof Option ? Scala.orNull((Option) table) : null;
+        return table instanceof Option<?> option ? Scala.orNull(option) : null;
     }
 
     Object metadata() {
@@ -60,14 +61,14 @@ public final class DeltaCommit extends TableCommit {
         return get(committed(), "committedVersion");
     }
 
-    public Map files() {
+    public Map<Integer, List<Map<String, Object>>> files() {
         Object actions = get(committed(), "committedActions");
-        Map result = new HashMap();
-        return actions instanceof Iterable && add(result, Scala.list((Iterable) actions).iterator(), 0, Integer.MAX_VALUE) ? result : null;
+        Map<Integer, List<Map<String, Object>>> result = new HashMap<>();
+        return actions instanceof Iterable<?> iterable && add(result, Scala.<Object>list(iterable).iterator(), 0, Integer.MAX_VALUE) ? result : null;
     }
 
     private Object committed() {
         Object found = get(transaction, "getCommitted");
-        return found instanceof Option ? Scala.orNull((Option) found) : null;
+        return found instanceof Option<?> option ? Scala.orNull(option) : null;
     }
 }

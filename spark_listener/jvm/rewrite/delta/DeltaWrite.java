@@ -17,7 +17,9 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Empty2Null;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -66,14 +68,14 @@ public final class DeltaWrite {
 
     /** With the sink's tap. `part`: the number of the query, where a command rewrites a table by several. */
     public static LogicalPlan rewrite(LogicalPlan plan, TableCommit commit, Capture capture, int part) {
-        List partition = partition(plan, commit);
+        List<Attribute> partition = partition(plan, commit);
         check(plan, commit, partition);
         Rewriter rewriter = new Rewriter(capture, 1);
         Boundary boundary = part == 0 ? capture.boundary(SegmentSpec.SINK, 0, plan) : capture.again(0);
         boundary.placed = true;
         boundary.firstPartition = Compaction.firstPartition(part);
         Rewritten child = rewriter.rewrite(plan);
-        List values = new ArrayList();
+        List<Expression> values = new ArrayList<>();
         boundary.hidden(child, values);
         if (values.isEmpty()) { // what is written comes from no record, which is its lineage
             values.add(new Literal(null, DataTypes.LongType));
@@ -82,25 +84,24 @@ public final class DeltaWrite {
         if (capture.inParts && capture.boundaries.size() > 1) {
             throw new Refused(NAME, "more than a scan is recorded of a table that is rewritten by several queries");
         }
-        if (!boundary.columns.equals(((Boundary) capture.boundaries.get(0)).columns)) {
+        if (!boundary.columns.equals(capture.boundaries.get(0).columns)) {
             throw new Refused(NAME, "the queries that rewrite the table are not alike");
         }
         LogicalPlan tapped = Rewriter.tapped(sorted(child.plan, partition), values, capture.sink(boundary));
         return new HiddenProject(plan.output(), tapped, plan);
     }
 
-    private static LogicalPlan sorted(LogicalPlan rows, List partition) {
+    private static LogicalPlan sorted(LogicalPlan rows, List<Attribute> partition) {
         if (partition.isEmpty()) {
             return rows;
         }
-        List columns = Scala.list(rows.output());
-        List orders = new ArrayList();
+        List<NamedExpression> columns = Scala.list(rows.output());
+        List<SortOrder> orders = new ArrayList<>();
         boolean texts = false;
-        for (int i = 0; i < partition.size(); i++) {
-            Attribute column = (Attribute) partition.get(i);
+        for (Attribute column : partition) {
             orders.add(new SortOrder(column, Ascending$.MODULE$, Ascending$.MODULE$.defaultNullOrdering(), Scala.empty()));
             for (int j = 0; column.dataType() instanceof StringType && j < columns.size(); j++) {
-                if (columns.get(j) instanceof Attribute && ((Attribute) columns.get(j)).exprId().equals(column.exprId())) {
+                if (columns.get(j) instanceof Attribute attribute && attribute.exprId().equals(column.exprId())) {
                     // an empty text is null in the name of a folder, and Delta's writer makes it so before it sorts
                     columns.set(j, new Alias(
                         new Empty2Null(column), column.name(), column.exprId(), column.qualifier(), Scala.none(), Scala.empty()));
@@ -111,14 +112,14 @@ public final class DeltaWrite {
         return new Sort(Scala.seq(orders), false, texts ? new Project(Scala.seq(columns), rows) : rows, Scala.none());
     }
 
-    private static List partition(LogicalPlan plan, TableCommit commit) {
-        List result = new ArrayList();
-        List names = commit.partitionColumns();
-        List output = Scala.list(plan.output());
-        for (int i = 0; i < names.size(); i++) {
-            for (int j = 0; j < output.size(); j++) {
-                if (((Attribute) output.get(j)).name().equals(names.get(i))) {
-                    result.add(output.get(j));
+    private static List<Attribute> partition(LogicalPlan plan, TableCommit commit) {
+        List<Attribute> result = new ArrayList<>();
+        List<Object> names = commit.partitionColumns();
+        List<Attribute> output = Scala.list(plan.output());
+        for (Object name : names) {
+            for (Attribute column : output) {
+                if (column.name().equals(name)) {
+                    result.add(column);
                 }
             }
         }
@@ -128,10 +129,10 @@ public final class DeltaWrite {
         return result;
     }
 
-    private static void check(LogicalPlan plan, TableCommit commit, List partition) {
+    private static void check(LogicalPlan plan, TableCommit commit, List<Attribute> partition) {
         Refused.untried(NAME, "Delta");
         SQLConf conf = SQLConf.get();
-        Map properties = commit.properties();
+        Map<?, Object> properties = commit.properties();
         if (commit.path() == null) {
             throw new Refused(NAME, "this version of Delta is not understood");
         }
@@ -145,30 +146,28 @@ public final class DeltaWrite {
         if (!"true".equals(conf.getConfString("spark.databricks.delta.stats.collect", "true"))) {
             throw new Refused(NAME, "without statistics (spark.databricks.delta.stats.collect) it is not known how many rows went to which file");
         }
-        List output = Scala.list(plan.output());
-        for (int i = 0; i < output.size(); i++) {
-            String name = ((Attribute) output.get(i)).name();
+        for (Attribute column : Scala.list(plan.output())) {
+            String name = column.name();
             if (name.equals("_change_type") || name.equals("__is_cdc")) {
                 throw new Refused(NAME, "a change feed (delta.enableChangeDataFeed) is written beside the table's rows");
             }
         }
-        for (int i = 0; i < partition.size(); i++) {
-            if (((Attribute) partition.get(i)).dataType() instanceof StringType && isConstrained(commit, properties)) {
+        for (Attribute column : partition) {
+            if (column.dataType() instanceof StringType && isConstrained(commit, properties)) {
                 throw new Refused(NAME, "with constraints and a partition column of text, Delta sorts rows after they were recorded");
             }
         }
     }
 
-    private static boolean isConstrained(TableCommit commit, Map properties) {
-        Iterator names = properties.keySet().iterator();
-        while (names.hasNext()) {
-            if (String.valueOf(names.next()).startsWith("delta.constraints.")) {
+    private static boolean isConstrained(TableCommit commit, Map<?, Object> properties) {
+        for (Object name : properties.keySet()) {
+            if (String.valueOf(name).startsWith("delta.constraints.")) {
                 return true;
             }
         }
         StructField[] fields = commit.schema().fields();
-        for (int i = 0; i < fields.length; i++) {
-            if (!fields[i].nullable() || !fields[i].metadata().equals(org.apache.spark.sql.types.Metadata.empty()) && !isMapped(fields[i])) {
+        for (StructField field : fields) {
+            if (!field.nullable() || !field.metadata().equals(org.apache.spark.sql.types.Metadata.empty()) && !isMapped(field)) {
                 return true; // NOT NULL, an invariant, a length, an expression
             }
         }
@@ -179,7 +178,7 @@ public final class DeltaWrite {
         return field.metadata().contains("delta.columnMapping.physicalName");
     }
 
-    private static String text(Map properties, String name) {
+    private static String text(Map<?, Object> properties, String name) {
         Object found = properties.get(name);
         return found == null ? "false" : String.valueOf(found);
     }

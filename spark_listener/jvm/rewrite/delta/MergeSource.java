@@ -28,9 +28,9 @@ public final class MergeSource {
         }
         StackTraceElement[] calls = new Throwable().getStackTrace();
         boolean checkpoints = false;
-        for (int i = 0; i < calls.length; i++) {
-            String type = calls[i].getClassName();
-            checkpoints |= type.startsWith("org.apache.spark.sql.") && calls[i].getMethodName().indexOf("heckpoint") >= 0;
+        for (StackTraceElement call : calls) {
+            String type = call.getClassName();
+            checkpoints |= type.startsWith("org.apache.spark.sql.") && call.getMethodName().indexOf("heckpoint") >= 0;
             if (type.startsWith(DELTA)) { // the innermost of them
                 return checkpoints && type.indexOf("MaterializeSource") >= 0;
             }
@@ -45,10 +45,9 @@ public final class MergeSource {
 
     /** Makes the checkpointed rows that a plan reads known as those of a capture, or as those that have none, for a reason. */
     public static void find(LogicalPlan plan, Capture made, String reason) {
-        List leaves = Scala.list(plan.collectLeaves());
-        for (int i = 0; i < leaves.size(); i++) {
-            if (leaves.get(i) instanceof LogicalRDD && MATERIALIZED.equals(((LogicalRDD) leaves.get(i)).rdd().name())) {
-                Checkpoints.remember((LogicalRDD) leaves.get(i), made, reason);
+        for (LogicalPlan leaf : Scala.list(plan.collectLeaves())) {
+            if (leaf instanceof LogicalRDD logicalRDD && MATERIALIZED.equals(logicalRDD.rdd().name())) {
+                Checkpoints.remember(logicalRDD, made, reason);
             }
         }
     }

@@ -1,6 +1,7 @@
 package headwater.rewrite.delta;
 
 import headwater.shim.Scala;
+import headwater.shim.Untyped;
 import java.lang.reflect.Method;
 import java.net.URI;
 import java.util.ArrayList;
@@ -36,7 +37,7 @@ public abstract class TableCommit {
      * The files that it added, by the partition of the task that wrote them (Integer), each a Map of path, length, modified, rows, and where the
      * table numbers its rows first and version, in the order in which the task opened them. Null where it has not committed, or does not tell.
      */
-    public abstract Map files();
+    public abstract Map<Integer, List<Map<String, Object>>> files();
 
     /** The catalog's entry of the table; null where it is none's, or none is known. */
     public abstract Object catalogTable();
@@ -48,15 +49,15 @@ public abstract class TableCommit {
     }
 
     /** The table's properties. */
-    public final Map properties() {
+    public final Map<?, Object> properties() {
         Object found = get(metadata(), "configuration");
-        return found instanceof scala.collection.Map ? Scala.map((scala.collection.Map) found) : new HashMap();
+        return found instanceof scala.collection.Map<?, ?> ? Scala.map(Untyped.value(found)) : new HashMap<>();
     }
 
     /** The names of columns in files that are none of the table's: they hold the numbers and versions of rows that were carried over. */
-    public final Collection hidden() {
-        List names = new ArrayList();
-        Map properties = properties();
+    public final Collection<Object> hidden() {
+        List<Object> names = new ArrayList<>();
+        Map<?, Object> properties = properties();
         names.add(properties.get("delta.rowTracking.materializedRowIdColumnName"));
         names.add(properties.get("delta.rowTracking.materializedRowCommitVersionColumnName"));
         return names;
@@ -66,8 +67,8 @@ public abstract class TableCommit {
         return (StructType) get(metadata(), "schema");
     }
 
-    public final List partitionColumns() {
-        return Scala.list((Iterable) get(metadata(), "partitionColumns"));
+    public final List<Object> partitionColumns() {
+        return Scala.list((Iterable<?>) get(metadata(), "partitionColumns"));
     }
 
     /** How columns are mapped: `none`, `name` or `id`. */
@@ -76,21 +77,21 @@ public abstract class TableCommit {
     }
 
     /** Adds the files of the actions to those of each partition, of which `most` are numbered from `first` on. False: one does not tell enough. */
-    final boolean add(Map files, Iterator actions, int first, int most) {
+    final boolean add(Map<Integer, List<Map<String, Object>>> files, Iterator<Object> actions, int first, int most) {
         while (actions.hasNext()) {
             Object action = actions.next();
             if (!is(action, "AddFile") || get(action, "deletionVector") != null) {
                 continue; // what has a vector was there before
             }
-            Map file = file(action);
+            Map<String, Object> file = file(action);
             Matcher name = NAME.matcher(String.valueOf(get(action, "path")));
             if (file == null || !name.find() || Integer.parseInt(name.group(1)) >= most) {
                 return false;
             }
-            Integer partition = Integer.valueOf(first + Integer.parseInt(name.group(1)));
-            List known = (List) files.get(partition);
+            Integer partition = first + Integer.parseInt(name.group(1));
+            List<Map<String, Object>> known = files.get(partition);
             if (known == null) {
-                known = new ArrayList();
+                known = new ArrayList<>();
                 files.put(partition, known);
             }
             known.add(file);
@@ -98,39 +99,39 @@ public abstract class TableCommit {
         return true;
     }
 
-    private Map file(Object added) {
+    private Map<String, Object> file(Object added) {
         Object rows = get(added, "numPhysicalRecords");
         Object path = get(added, "path");
         Object length = get(added, "size");
         Object modified = get(added, "modificationTime");
-        if (!(rows instanceof Option) || ((Option) rows).isEmpty() || path == null || !(length instanceof Long) || !(modified instanceof Long)) {
+        if (!(rows instanceof Option<?> option) || option.isEmpty() || path == null || !(length instanceof Long) || !(modified instanceof Long)) {
             return null;
         }
         Path relative = new Path(URI.create(String.valueOf(path)));
-        Map result = new LinkedHashMap();
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("path", (relative.isAbsolute() ? relative : new Path(path(), relative)).toString());
         result.put("length", length);
         result.put("modified", modified);
-        result.put("rows", ((Option) rows).get());
+        result.put("rows", option.get());
         Object first = get(added, "baseRowId");
         Object version = get(added, "defaultRowCommitVersion");
-        if (first instanceof Option && ((Option) first).isDefined() && version instanceof Option && ((Option) version).isDefined()) {
-            result.put("first", ((Option) first).get());
-            result.put("version", ((Option) version).get());
+        if (first instanceof Option<?> ownOption && ownOption.isDefined() && version instanceof Option<?> theOption && theOption.isDefined()) {
+            result.put("first", ownOption.get());
+            result.put("version", theOption.get());
         }
         return result;
     }
 
     /** The names that columns have in the files, where they are mapped, as options of a manifest. */
-    public static void addNames(Map options, String mapping, StructType schema) {
+    public static void addNames(Map<String, Object> options, String mapping, StructType schema) {
         if (mapping.equals("none") || schema == null) {
             return;
         }
         options.put("columnmapping", mapping);
         StructField[] fields = schema.fields();
-        for (int i = 0; i < fields.length; i++) {
-            if (fields[i].metadata().contains("delta.columnMapping.physicalName")) {
-                options.put("physicalname." + fields[i].name(), fields[i].metadata().getString("delta.columnMapping.physicalName"));
+        for (StructField field : fields) {
+            if (field.metadata().contains("delta.columnMapping.physicalName")) {
+                options.put("physicalname." + field.name(), field.metadata().getString("delta.columnMapping.physicalName"));
             }
         }
     }
@@ -141,11 +142,11 @@ public abstract class TableCommit {
 
     /** What a method without parameters gives; null if there is none, or it fails. */
     static Object get(Object of, String name) {
-        for (Class type = of == null ? null : of.getClass(); type != null; type = type.getSuperclass()) {
+        for (Class<?> type = of == null ? null : of.getClass(); type != null; type = type.getSuperclass()) {
             try {
-                Method method = type.getDeclaredMethod(name, new Class[0]);
+                Method method = type.getDeclaredMethod(name);
                 method.setAccessible(true);
-                return method.invoke(of, new Object[0]);
+                return method.invoke(of);
             } catch (NoSuchMethodException further) { // perhaps above
             } catch (Throwable unreadable) {
                 return null;

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SessionWindow$;
@@ -42,7 +43,7 @@ public final class AggregateFamily extends Family {
         boolean sessions = hasSessions(aggregate);
         if (OuterValues.are(aggregate, rewriter.capture)) {
             rewriter.unfollowed(aggregate.child());
-            return new Rewritten(aggregate, new ArrayList());
+            return new Rewritten(aggregate, new ArrayList<>());
         }
         Recomputable derivable = sessions ? null : rewriter.capture.derived.of(aggregate);
         if (derivable != null) {
@@ -51,28 +52,28 @@ public final class AggregateFamily extends Family {
         if (sessions) {
             rewriter.capture.problem("Aggregate", "which rows of its other keys a session window was put together of is not recorded; all are given", "superset");
         }
-        List keys = known(aggregate);
+        List<Expression> keys = known(aggregate);
         Expression hash = KeyHash.narrowed(KeyHash.of(Scala.seq(keys), "Aggregate", rewriter.capture));
         Expression check = KeyHash.check(keys, "Aggregate");
         Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, Boundary.keyed(hash, aggregate.child()));
         Rewritten child = rewriter.rewrite(aggregate.child());
-        List values = new ArrayList();
+        List<Expression> values = new ArrayList<>();
         values.add(hash);
         boundary.column("key", null, 0);
         boundary.hidden(child, values);
         LogicalPlan tapped = Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
         ChosenRows choices = sessions ? null : ChosenRows.of(aggregate);
-        List chosen = choices == null ? new ArrayList() : choices.columns(child.hidden);
+        List<ChosenRows.Chosen> chosen = choices == null ? new ArrayList<>() : choices.columns(child.hidden);
         // the aggregate has no other use for hidden columns, but would sort or compute them
-        List read = Scala.list(aggregate.child().output());
+        List<Attribute> read = Scala.list(aggregate.child().output());
         if (!chosen.isEmpty()) {
             read.addAll(child.attributes());
         }
         LogicalPlan visible = new HiddenProject(Scala.seq(read), tapped, aggregate.child());
         Alias reference = Rewriter.alias(hash, "group");
-        List outputs = Scala.list(aggregate.aggregateExpressions());
+        List<NamedExpression> outputs = Scala.list(aggregate.aggregateExpressions());
         outputs.add(reference);
-        List hidden = new ArrayList();
+        List<HiddenColumn> hidden = new ArrayList<>();
         hidden.add(new HiddenColumn(reference.toAttribute(), operator));
         ChosenRows.add(chosen, outputs);
         Alias second = check == null ? null : Rewriter.alias(check, "check");
@@ -90,25 +91,24 @@ public final class AggregateFamily extends Family {
         if (second == null && chosen.isEmpty()) {
             return new Rewritten(renewed, hidden);
         }
-        List columns = Scala.list(aggregate.output());
+        List<Attribute> columns = Scala.list(aggregate.output());
         columns.add(reference.toAttribute());
         return new Rewritten(new HiddenProject(Scala.seq(columns), renewed, aggregate), hidden);
     }
 
     /** The keys that a row has below as above: sessions that meet become one while the query runs. */
-    private static List known(Aggregate aggregate) {
-        List result = new ArrayList();
-        List keys = Scala.list(aggregate.groupingExpressions());
-        for (int i = 0; i < keys.size(); i++) {
-            if (!isSession(keys.get(i))) {
-                result.add(keys.get(i));
+    private static List<Expression> known(Aggregate aggregate) {
+        List<Expression> result = new ArrayList<>();
+        for (Expression key : Scala.list(aggregate.groupingExpressions())) {
+            if (!isSession(key)) {
+                result.add(key);
             }
         }
         return result;
     }
 
     private static boolean isSession(Object key) {
-        return key instanceof NamedExpression && ((NamedExpression) key).metadata().contains(SessionWindow$.MODULE$.marker());
+        return key instanceof NamedExpression named && named.metadata().contains(SessionWindow$.MODULE$.marker());
     }
 
     private static boolean hasSessions(Aggregate aggregate) {
@@ -121,7 +121,7 @@ public final class AggregateFamily extends Family {
         Boundary boundary = rewriter.boundary(SegmentSpec.CHECK, operator, Boundary.keyed(reference.child(), aggregate.child()));
         boundary.column("key", null, 0);
         boundary.column("check", null, 0);
-        List values = new ArrayList();
+        List<Expression> values = new ArrayList<>();
         values.add(reference.toAttribute());
         values.add(second.toAttribute());
         return Rewriter.tapped(renewed, values, rewriter.capture.sink(boundary));
@@ -135,16 +135,16 @@ public final class AggregateFamily extends Family {
         return node instanceof Aggregate;
     }
 
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         Aggregate aggregate = (Aggregate) node;
         operator.put("op", "Aggregate");
         expressions.enter(aggregate);
         operator.put("keys", OperatorText.all(Scala.list(aggregate.groupingExpressions()), expressions));
-        List defines = OperatorText.defined(Scala.list(aggregate.aggregateExpressions()), expressions);
+        List<Map<String, Object>> defines = OperatorText.defined(Scala.list(aggregate.aggregateExpressions()), expressions);
         defines.addAll(expressions.distinctRows(aggregate));
         operator.put("defines", defines);
         if (hasSessions(aggregate)) {
-            operator.put("whole", Boolean.TRUE); // which of the rows are of the session is not recorded, so none is chosen
+            operator.put("whole", true); // which of the rows are of the session is not recorded, so none is chosen
         }
     }
 }

@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 /** Anti-joins (NOT EXISTS, NOT IN, EXCEPT): a row is there because nothing matches it. Only the left side has records to follow. */
 public final class AntiJoinFamily extends Family {
     public boolean takes(LogicalPlan node) {
-        return node instanceof Join && ((Join) node).joinType() == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$;
+        return node instanceof Join join && join.joinType() == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$;
     }
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
@@ -26,17 +26,17 @@ public final class AntiJoinFamily extends Family {
     static Rewritten leftOnly(Join join, Rewriter rewriter) {
         Rewriter.check(join);
         Rewritten left = rewriter.rewriteStoppable(join.left());
-        List children = new ArrayList();
+        List<LogicalPlan> children = new ArrayList<>();
         children.add(left.plan);
         children.add(rewriter.capture.repeatedSides().unfollowed(join.right(), rewriter));
-        return new Rewritten((LogicalPlan) join.withNewChildren(Scala.seq(children)), left.hidden);
+        return new Rewritten(join.withNewChildren(Scala.seq(children)), left.hidden);
     }
 
     public String behaviour(LogicalPlan node) {
         return Behaviour.ABSENCE;
     }
 
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         JoinText.describe((Join) node, operator, expressions);
     }
 }

@@ -16,6 +16,7 @@ import headwater.text.LeafSources;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
@@ -28,14 +29,14 @@ public final class CacheFamily extends Family {
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         InMemoryRelation relation = (InMemoryRelation) node;
         Capture cached = Caches.of(relation);
-        List output = Scala.list(relation.output());
+        List<Attribute> output = Scala.list(relation.output());
         if (cached == null || output.size() + 1 != relation.cacheBuilder().cachedPlan().output().size()) {
             throw new Refused(node.nodeName(), Caches.reason(relation));
         }
         rewriter.capture.reads(node, cached);
         HiddenColumn row = HiddenColumn.row(operator);
         output.add(row.attribute);
-        List hidden = new ArrayList();
+        List<HiddenColumn> hidden = new ArrayList<>();
         hidden.add(row);
         return new Rewritten(HiddenCache.of(relation, Scala.seq(output)), hidden);
     }
@@ -44,7 +45,7 @@ public final class CacheFamily extends Family {
         return Behaviour.KEPT;
     }
 
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         Materialized.describe(node, operator);
     }
 }

@@ -16,6 +16,7 @@ import headwater.text.LeafSources;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.LogicalRDD;
 
@@ -33,10 +34,10 @@ public final class CheckpointFamily extends Family {
         }
         rewriter.capture.reads(node, made);
         HiddenColumn row = HiddenColumn.row(operator);
-        List output = Scala.list(relation.output());
+        List<Attribute> output = Scala.list(relation.output());
         output.add(row.attribute);
         LogicalPlan whole = Nodes.rows(relation, output, relation.rdd());
-        List hidden = new ArrayList();
+        List<HiddenColumn> hidden = new ArrayList<>();
         hidden.add(row);
         return new Rewritten(whole, hidden);
     }
@@ -50,7 +51,7 @@ public final class CheckpointFamily extends Family {
         return Checkpoints.of(node) != null;
     }
 
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         Materialized.describe(node, operator);
     }
 }

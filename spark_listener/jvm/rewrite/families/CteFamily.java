@@ -19,11 +19,11 @@ public final class CteFamily extends Family {
     }
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
-        if (node instanceof CTERelationRef) {
-            return rewriter.definitions.of((CTERelationRef) node);
+        if (node instanceof CTERelationRef reference) {
+            return rewriter.definitions.of(reference);
         }
         WithCTE with = (WithCTE) node;
-        List definitions = rewriter.definitions.rewrite(with, Inputs.size(with.plan()), rewriter);
+        List<CTERelationDef> definitions = rewriter.definitions.rewrite(with, Inputs.size(with.plan()), rewriter);
         Rewritten plan = rewriter.rewrite(with.plan());
         rewriter.jump(operator + Inputs.size(node));
         return new Rewritten(with.copy(plan.plan, Scala.seq(definitions)), plan.hidden);

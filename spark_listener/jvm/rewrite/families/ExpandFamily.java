@@ -37,20 +37,20 @@ public final class ExpandFamily extends Family {
         Rewriter.check(node);
         Expand expand = (Expand) node;
         Rewritten child = rewriter.rewrite(expand.child());
-        List projections = Scala.list(expand.projections());
-        List renewed = new ArrayList();
+        List<Seq<Expression>> projections = Scala.list(expand.projections());
+        List<Seq<Expression>> renewed = new ArrayList<>();
         for (int i = 0; i < projections.size(); i++) {
-            List columns = Scala.list((scala.collection.immutable.Seq) projections.get(i));
+            List<Expression> columns = Scala.list(projections.get(i));
             columns.addAll(child.attributes());
             columns.add(new Literal(Long.valueOf(i), DataTypes.LongType));
             renewed.add(Scala.seq(columns));
         }
         Attribute branch = new AttributeReference(
             "_headwater_branch", DataTypes.LongType, false, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
-        List output = Scala.list(expand.output());
+        List<Attribute> output = Scala.list(expand.output());
         output.addAll(child.attributes());
         output.add(branch);
-        List hidden = new ArrayList(child.hidden);
+        List<HiddenColumn> hidden = new ArrayList<>(child.hidden);
         hidden.add(new HiddenColumn(branch, operator, HiddenColumn.BRANCH));
         return new Rewritten(new HiddenExpand(Scala.seq(renewed), Scala.seq(output), child.plan, expand), hidden);
     }
@@ -64,25 +64,25 @@ public final class ExpandFamily extends Family {
     }
 
     /** Each column of an Expand that it does not merely pass on: the function `expand` over what each projection makes of it. */
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
-        List output = Scala.list(node.output());
-        List projections = new ArrayList(); // of lists: Scala's own look for a place from their beginning
-        scala.collection.Iterator each = ((Expand) node).projections().iterator();
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
+        List<Attribute> output = Scala.list(node.output());
+        List<List<Expression>> projections = new ArrayList<>(); // of lists: Scala's own look for a place from their beginning
+        scala.collection.Iterator<Seq<Expression>> each = ((Expand) node).projections().iterator();
         while (each.hasNext()) {
-            projections.add(Scala.list((Seq) each.next()));
+            projections.add(Scala.list(each.next()));
         }
-        List defines = new ArrayList();
+        List<Map<String, Object>> defines = new ArrayList<>();
         operator.put("defines", defines);
         if (!expressions.affords((long) output.size() * projections.size())) {
             return; // the description says that columns were left out
         }
         for (int i = 0; i < output.size(); i++) {
-            Attribute column = (Attribute) output.get(i);
-            List arguments = new ArrayList();
+            Attribute column = output.get(i);
+            List<Map<String, Object>> arguments = new ArrayList<>();
             boolean passes = true;
-            for (int j = 0; j < projections.size(); j++) {
-                Expression made = (Expression) ((List) projections.get(j)).get(i);
-                passes &= made instanceof Attribute && ((Attribute) made).exprId().equals(column.exprId());
+            for (List<Expression> projection : projections) {
+                Expression made = projection.get(i);
+                passes &= made instanceof Attribute attribute && attribute.exprId().equals(column.exprId());
                 arguments.add(expressions.of(made));
             }
             if (!passes) {

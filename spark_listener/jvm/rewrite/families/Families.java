@@ -14,9 +14,9 @@ public final class Families implements FamilyList {
     };
 
     public Family of(LogicalPlan node) {
-        for (int i = 0; i < ALL.length; i++) {
-            if (ALL[i].takes(node)) {
-                return ALL[i];
+        for (Family family : ALL) {
+            if (family.takes(node)) {
+                return family;
             }
         }
         return null;
@@ -24,9 +24,9 @@ public final class Families implements FamilyList {
 
     /** The family that describes a node; null where none does. Every plan is described, also one that is not rewritten. */
     public static Family describing(LogicalPlan node) {
-        for (int i = 0; i < ALL.length; i++) {
-            if (ALL[i].describes(node)) {
-                return ALL[i];
+        for (Family family : ALL) {
+            if (family.describes(node)) {
+                return family;
             }
         }
         return null;

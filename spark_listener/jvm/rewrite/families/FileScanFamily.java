@@ -14,6 +14,7 @@ import headwater.source.SourceFiles;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -24,7 +25,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 /** Scans of files by readers of the second kind (`spark.sql.sources.useV1SourceList`): they are read by those of the first kind. */
 public final class FileScanFamily extends Family {
     public boolean takes(LogicalPlan node) {
-        return node instanceof DataSourceV2ScanRelation && FileScans.is((DataSourceV2ScanRelation) node);
+        return node instanceof DataSourceV2ScanRelation scan && FileScans.is(scan);
     }
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
@@ -35,17 +36,17 @@ public final class FileScanFamily extends Family {
         SourceFiles files = rewriter.capture.source(relation, RecordFormats.unit(relation));
         NumberedScan numbered = NumberedScan.of(scan, relation, format, files, rewriter.capture.reports, true);
         LogicalPlan plan = numbered.plan;
-        List filters = FileScans.partitionFilters(leaf);
+        List<Expression> filters = FileScans.partitionFilters(leaf);
         if (!filters.isEmpty()) {
-            Expression all = (Expression) filters.get(0);
+            Expression all = filters.get(0);
             for (int i = 1; i < filters.size(); i++) {
-                all = new And(all, (Expression) filters.get(i));
+                all = new And(all, filters.get(i));
             }
             plan = new Filter(all, plan);
         }
-        List columns = Scala.list(leaf.output());
+        List<Attribute> columns = Scala.list(leaf.output());
         columns.add(numbered.reference);
-        List hidden = new ArrayList();
+        List<HiddenColumn> hidden = new ArrayList<>();
         hidden.add(new HiddenColumn(numbered.reference, operator));
         return new Rewritten(new HiddenProject(Scala.seq(columns), plan, leaf), hidden);
     }

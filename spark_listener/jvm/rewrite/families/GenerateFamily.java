@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -31,7 +32,7 @@ public final class GenerateFamily extends Family {
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Rewriter.check(node);
         Generate generate = (Generate) node;
-        String generator = ((Object) generate.generator()).getClass().getName();
+        String generator = generate.generator().getClass().getName();
         if (!generator.startsWith(SPARKS_OWN)) {
             // a table function of somebody else (Hive's) may keep state from row to row, and give rows when all have been read
             throw new Refused("Generate", "whether " + generator + " makes its rows of one row each is not known");
@@ -42,18 +43,18 @@ public final class GenerateFamily extends Family {
     }
 
     /** The child's columns that are not put out, by their places among those of the rewritten child. */
-    private static scala.collection.immutable.Seq unrequired(Generate generate, Rewritten child) {
-        List before = Scala.list(generate.child().output());
-        List places = Scala.list(generate.unrequiredChildIndex());
-        Set dropped = new HashSet();
-        for (int i = 0; i < places.size(); i++) {
-            dropped.add(((Attribute) before.get(((Integer) places.get(i)).intValue())).exprId());
+    private static scala.collection.immutable.Seq<Object> unrequired(Generate generate, Rewritten child) {
+        List<Attribute> before = Scala.list(generate.child().output());
+        List<Object> places = Scala.list(generate.unrequiredChildIndex());
+        Set<ExprId> dropped = new HashSet<>();
+        for (Object place : places) {
+            dropped.add(before.get(((Integer) place)).exprId());
         }
-        List after = Scala.list(child.plan.output());
-        List result = new ArrayList();
+        List<Attribute> after = Scala.list(child.plan.output());
+        List<Integer> result = new ArrayList<>();
         for (int i = 0; i < after.size(); i++) {
-            if (dropped.contains(((Attribute) after.get(i)).exprId())) {
-                result.add(Integer.valueOf(i));
+            if (dropped.contains(after.get(i).exprId())) {
+                result.add(i);
             }
         }
         return Scala.seq(result);
@@ -67,12 +68,11 @@ public final class GenerateFamily extends Family {
         return node instanceof Generate;
     }
 
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         Generate generate = (Generate) node;
-        List defines = new ArrayList();
-        List output = Scala.list(generate.generatorOutput());
-        for (int i = 0; i < output.size(); i++) {
-            Map definition = OperatorText.named((Attribute) output.get(i));
+        List<Map<String, Object>> defines = new ArrayList<>();
+        for (Attribute column : Scala.list(generate.generatorOutput())) {
+            Map<String, Object> definition = OperatorText.named(column);
             definition.put("expr", expressions.outermost((Expression) generate.generator()));
             defines.add(definition);
         }

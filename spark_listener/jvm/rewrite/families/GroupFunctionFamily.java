@@ -28,6 +28,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.FlatMapCoGroupsInArrow;
 import org.apache.spark.sql.catalyst.plans.logical.FlatMapCoGroupsInPandas;
 import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsInArrow;
@@ -64,41 +65,41 @@ public final class GroupFunctionFamily extends Family {
         Expression function = function(node);
         String kinds = kinds(node);
         Expression enclosed = EnclosedFunctions.of(function, node.nodeName(), kinds);
-        List inputs = Scala.list(node.children());
-        List hashes = new ArrayList(); // of Expression, a side
-        List checks = new ArrayList(); // likewise; null: the hash is the key itself
+        List<LogicalPlan> inputs = Scala.list(node.children());
+        List<Expression> hashes = new ArrayList<>(); // a side
+        List<Expression> checks = new ArrayList<>(); // likewise; null: the hash is the key itself
         for (int i = 0; i < inputs.size(); i++) {
             hashes.add(KeyHash.narrowed(KeyHash.ofSide(keys(node, i), node.nodeName(), rewriter.capture)));
             checks.add(KeyHash.checkOfSide(keys(node, i), node.nodeName()));
         }
-        LogicalPlan original = isOfTwo(node) ? node : Boundary.keyed((Expression) hashes.get(0), (LogicalPlan) inputs.get(0));
+        LogicalPlan original = isOfTwo(node) ? node : Boundary.keyed(hashes.get(0), inputs.get(0));
         Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, original);
         boundary.column("key", null, 0);
         if (checks.get(0) != null) {
             boundary.column("check", null, 0);
         }
-        List children = new ArrayList(); // of Rewritten
-        for (int i = 0; i < inputs.size(); i++) {
-            Rewritten child = rewriter.rewrite((LogicalPlan) inputs.get(i));
-            boundary.hidden(child, new ArrayList());
+        List<Rewritten> children = new ArrayList<>();
+        for (LogicalPlan input : inputs) {
+            Rewritten child = rewriter.rewrite(input);
+            boundary.hidden(child, new ArrayList<>());
             children.add(child);
         }
-        Map renewed = new IdentityHashMap();
+        Map<Object, Object> renewed = new IdentityHashMap<>();
         for (int i = 0; i < inputs.size(); i++) {
-            renewed.put(inputs.get(i), side(node, i, (Expression) hashes.get(i), (Expression) checks.get(i), kinds == null, children, boundary, rewriter));
+            renewed.put(inputs.get(i), side(node, i, hashes.get(i), checks.get(i), kinds == null, children, boundary, rewriter));
         }
         Attribute given = new AttributeReference(
             EnclosedFunctions.HIDDEN, DataTypes.LongType, true, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
-        List output = Scala.list(node.output());
+        List<Attribute> output = Scala.list(node.output());
         output.add(given);
         renewed.put(function, enclosed);
         renewed.put(node.output(), Scala.seq(output));
-        LogicalPlan renewedNode = (LogicalPlan) Nodes.renewed(node, renewed);
+        LogicalPlan renewedNode = Nodes.renewed(node, renewed);
         TaskFault lacking = new TaskFault(node.nodeName(), "of some rows the Python worker did not say which group they are of", rewriter.capture.reports);
-        Alias reference = Rewriter.alias(new GivenReference(Scala.seq((Object) given), lacking), "group");
-        List columns = Scala.list(node.output());
+        Alias reference = Rewriter.alias(new GivenReference(Scala.seq(given), lacking), "group");
+        List<NamedExpression> columns = Scala.list(node.output());
         columns.add(reference);
-        List hidden = new ArrayList();
+        List<HiddenColumn> hidden = new ArrayList<>();
         hidden.add(new HiddenColumn(reference.toAttribute(), operator));
         return new Rewritten(new HiddenProject(Scala.seq(columns), renewedNode, node), hidden);
     }
@@ -107,9 +108,9 @@ public final class GroupFunctionFamily extends Family {
     private static String kinds(LogicalPlan node) {
         String result = null;
         for (int i = 0; i < node.children().size(); i++) {
-            List keys = keys(node, i);
+            List<Expression> keys = keys(node, i);
             String kinds = KeyHash.kinds(keys);
-            boolean bare = ((LogicalPlan) node.children().apply(i)).output().size() == keys.size(); // PySpark takes a frame without columns for
+            boolean bare = node.children().apply(i).output().size() == keys.size(); // PySpark takes a frame without columns for
             if (kinds == null || bare || (result != null && !result.equals(kinds))) { // one without rows, and looks for the key in the other
                 return null;
             }
@@ -123,12 +124,12 @@ public final class GroupFunctionFamily extends Family {
 
     /** An input, tapped: its own columns and, if it is `sent` to the worker, the hash of the row's key. */
     private static LogicalPlan side(
-            LogicalPlan node, int side, Expression hash, Expression check, boolean sent, List children, Boundary boundary, Rewriter rewriter) {
-        LogicalPlan input = (LogicalPlan) node.children().apply(side);
-        Rewritten child = (Rewritten) children.get(side);
-        List columns = Scala.list(child.plan.output());
-        List seen = Scala.list(input.output());
-        List values = new ArrayList();
+            LogicalPlan node, int side, Expression hash, Expression check, boolean sent, List<Rewritten> children, Boundary boundary, Rewriter rewriter) {
+        LogicalPlan input = node.children().apply(side);
+        Rewritten child = children.get(side);
+        List<NamedExpression> columns = Scala.list(child.plan.output());
+        List<Attribute> seen = Scala.list(input.output());
+        List<Expression> values = new ArrayList<>();
         if (sent) {
             Alias key = Rewriter.alias(hash, "group");
             columns.add(key);
@@ -141,9 +142,8 @@ public final class GroupFunctionFamily extends Family {
             values.add(check);
         }
         for (int i = 0; i < children.size(); i++) {
-            List references = ((Rewritten) children.get(i)).attributes();
-            for (int j = 0; j < references.size(); j++) {
-                values.add(i == side ? references.get(j) : new Literal(null, DataTypes.LongType));
+            for (Attribute reference : children.get(i).attributes()) {
+                values.add(i == side ? reference : new Literal(null, DataTypes.LongType));
             }
         }
         Boundary own = boundary;
@@ -159,23 +159,23 @@ public final class GroupFunctionFamily extends Family {
 
     private static Expression function(LogicalPlan node) {
         if (isOfTwo(node)) {
-            return node instanceof FlatMapCoGroupsInPandas
-                ? ((FlatMapCoGroupsInPandas) node).functionExpr() : ((FlatMapCoGroupsInArrow) node).functionExpr();
+            return node instanceof FlatMapCoGroupsInPandas flatMapCoGroupsInPandas
+                ? flatMapCoGroupsInPandas.functionExpr() : ((FlatMapCoGroupsInArrow) node).functionExpr();
         }
-        return node instanceof FlatMapGroupsInPandas
-            ? ((FlatMapGroupsInPandas) node).functionExpr() : ((FlatMapGroupsInArrow) node).functionExpr();
+        return node instanceof FlatMapGroupsInPandas flatMapGroupsInPandas
+            ? flatMapGroupsInPandas.functionExpr() : ((FlatMapGroupsInArrow) node).functionExpr();
     }
 
     /** What the rows of a side are grouped by. */
-    private static List keys(LogicalPlan node, int side) {
-        Seq keys;
-        if (node instanceof FlatMapCoGroupsInPandas) {
-            keys = side == 0 ? ((FlatMapCoGroupsInPandas) node).leftAttributes() : ((FlatMapCoGroupsInPandas) node).rightAttributes();
-        } else if (node instanceof FlatMapCoGroupsInArrow) {
-            keys = side == 0 ? ((FlatMapCoGroupsInArrow) node).leftAttributes() : ((FlatMapCoGroupsInArrow) node).rightAttributes();
+    private static List<Expression> keys(LogicalPlan node, int side) {
+        Seq<Attribute> keys;
+        if (node instanceof FlatMapCoGroupsInPandas flatMapCoGroupsInPandas) {
+            keys = side == 0 ? flatMapCoGroupsInPandas.leftAttributes() : flatMapCoGroupsInPandas.rightAttributes();
+        } else if (node instanceof FlatMapCoGroupsInArrow flatMapCoGroupsInArrow) {
+            keys = side == 0 ? flatMapCoGroupsInArrow.leftAttributes() : flatMapCoGroupsInArrow.rightAttributes();
         } else {
-            keys = node instanceof FlatMapGroupsInPandas
-                ? ((FlatMapGroupsInPandas) node).groupingAttributes() : ((FlatMapGroupsInArrow) node).groupingAttributes();
+            keys = node instanceof FlatMapGroupsInPandas flatMapGroupsInPandas
+                ? flatMapGroupsInPandas.groupingAttributes() : ((FlatMapGroupsInArrow) node).groupingAttributes();
         }
         return Scala.list(keys);
     }
@@ -185,29 +185,29 @@ public final class GroupFunctionFamily extends Family {
     }
 
     /** Every column is made of all columns of all rows, as far as anybody but the function knows. */
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
-        List keys = new ArrayList();
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
+        List<Map<String, Object>> keys = new ArrayList<>();
         for (int i = 0; i < node.children().size(); i++) {
             keys.addAll(OperatorText.all(keys(node, i), expressions));
         }
         operator.put("keys", keys);
-        Map applied = new LinkedHashMap(expressions.outermost(function(node)));
-        applied.put("aggregate", Boolean.TRUE);
-        List defines = new ArrayList();
-        List output = Scala.list(node.output());
-        boolean wide = (long) output.size() * ((List) applied.get("args")).size() > MOST_ARGUMENTS;
+        Map<String, Object> applied = new LinkedHashMap<>(expressions.outermost(function(node)));
+        applied.put("aggregate", true);
+        List<Map<String, Object>> defines = new ArrayList<>();
+        List<Attribute> output = Scala.list(node.output());
+        boolean wide = (long) output.size() * ((List<?>) applied.get("args")).size() > MOST_ARGUMENTS;
         for (int i = 0; i < output.size(); i++) {
-            Map definition = OperatorText.named((Attribute) output.get(i));
-            Map expression = new LinkedHashMap(applied);
+            Map<String, Object> definition = OperatorText.named(output.get(i));
+            Map<String, Object> expression = new LinkedHashMap<>(applied);
             expression.put("type", definition.get("type"));
             if (wide && i > 0) { // what is read the first one says
-                expression.put("args", new ArrayList());
-                expression.put("truncated", Boolean.TRUE);
+                expression.put("args", new ArrayList<>());
+                expression.put("truncated", true);
             }
             definition.put("expr", expression);
             defines.add(definition);
         }
         operator.put("defines", defines);
-        operator.put("whole", Boolean.TRUE);
+        operator.put("whole", true);
     }
 }

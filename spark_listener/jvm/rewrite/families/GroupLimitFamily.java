@@ -34,8 +34,8 @@ public final class GroupLimitFamily extends Family {
 
     /** Whether a window's input is limited so, and by the window's own partitions. Without partitions Spark takes a sort and a plain limit. */
     static boolean limits(Window window, Capture capture) {
-        if (window.child() instanceof WindowGroupLimit) {
-            return Scala.list(((WindowGroupLimit) window.child()).partitionSpec()).equals(Scala.list(window.partitionSpec()));
+        if (window.child() instanceof WindowGroupLimit windowGroupLimit) {
+            return Scala.list(windowGroupLimit.partitionSpec()).equals(Scala.list(window.partitionSpec()));
         }
         Sort sort = sortOf(window.child());
         if (sort == null || !window.partitionSpec().isEmpty() || !Scala.list(sort.order()).equals(Scala.list(window.orderSpec()))) {
@@ -49,11 +49,11 @@ public final class GroupLimitFamily extends Family {
 
     /** The sort below a limit; null where there is none. */
     private static Sort sortOf(LogicalPlan limit) {
-        if (!(limit instanceof GlobalLimit) || !(((GlobalLimit) limit).child() instanceof LocalLimit)) {
+        if (!(limit instanceof GlobalLimit globalLimit) || !(globalLimit.child() instanceof LocalLimit localLimit)) {
             return null;
         }
-        LogicalPlan below = ((LocalLimit) ((GlobalLimit) limit).child()).child();
-        return below instanceof Sort ? (Sort) below : null;
+        LogicalPlan below = localLimit.child();
+        return below instanceof Sort sort ? sort : null;
     }
 
     /** What a sort gets: recorded, if the sort belongs to a limit of ranks. */
@@ -62,17 +62,17 @@ public final class GroupLimitFamily extends Family {
         if (limit == null || sortOf(limit) != sort) {
             return child.plan;
         }
-        return tapped(child, new ArrayList(), rewriter.boundary(SegmentSpec.GROUP, rewriter.limitOperator(), limit), rewriter);
+        return tapped(child, new ArrayList<>(), rewriter.boundary(SegmentSpec.GROUP, rewriter.limitOperator(), limit), rewriter);
     }
 
     private static boolean hasLimitBelowWindow(LogicalPlan node, boolean below) {
         if (below && (node instanceof GlobalLimit || node instanceof Tail)) {
             return true;
         }
-        List children = Scala.list(node.children());
+        List<LogicalPlan> children = Scala.list(node.children());
         children.addAll(Scala.list(node.subqueries()));
-        for (int i = 0; i < children.size(); i++) {
-            if (hasLimitBelowWindow((LogicalPlan) children.get(i), below || node instanceof Window)) {
+        for (LogicalPlan child : children) {
+            if (hasLimitBelowWindow(child, below || node instanceof Window)) {
                 return true;
             }
         }
@@ -80,13 +80,13 @@ public final class GroupLimitFamily extends Family {
     }
 
     /** By what the rows of a partition are found again that a limit dropped. */
-    static Expression hash(List keys, Capture capture) {
+    static Expression hash(List<Expression> keys, Capture capture) {
         return KeyHash.narrowed(KeyHash.of(Scala.seq(keys), NAME, capture));
     }
 
     /** Records what a limit of ranks gets: below, the rows `child` of the operator `node`. */
-    private static LogicalPlan tapped(Rewritten child, List keys, Boundary boundary, Rewriter rewriter) {
-        List values = new ArrayList();
+    private static LogicalPlan tapped(Rewritten child, List<Expression> keys, Boundary boundary, Rewriter rewriter) {
+        List<Expression> values = new ArrayList<>();
         values.add(hash(keys, rewriter.capture));
         boundary.column("key", null, 0);
         Expression check = KeyHash.check(keys, NAME);
@@ -110,7 +110,7 @@ public final class GroupLimitFamily extends Family {
         Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, node);
         Rewritten child = rewriter.rewrite(limit.child());
         LogicalPlan tapped = tapped(child, Scala.list(limit.partitionSpec()), boundary, rewriter);
-        return new Rewritten((LogicalPlan) node.withNewChildren(Scala.seq((Object) tapped)), child.hidden);
+        return new Rewritten(node.withNewChildren(Scala.seq(tapped)), child.hidden);
     }
 
     public String behaviour(LogicalPlan node) {

@@ -1,6 +1,7 @@
 package headwater.rewrite.families;
 
 import headwater.rewrite.core.Family;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
@@ -30,19 +31,19 @@ public final class JoinFamily extends Family {
         }
         Rewritten left = rewriter.rewriteStoppable(join.left());
         Rewritten right = rewriter.rewriteStoppable(join.right());
-        List hidden = new ArrayList(left.hidden);
+        List<HiddenColumn> hidden = new ArrayList<>(left.hidden);
         hidden.addAll(right.hidden);
-        List children = new ArrayList();
+        List<LogicalPlan> children = new ArrayList<>();
         children.add(left.plan);
         children.add(right.plan);
-        return new Rewritten((LogicalPlan) join.withNewChildren(Scala.seq(children)), hidden);
+        return new Rewritten(join.withNewChildren(Scala.seq(children)), hidden);
     }
 
     public String behaviour(LogicalPlan node) {
         return JoinKinds.putsOutBoth((Join) node) ? Behaviour.JOIN : null;
     }
 
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         JoinText.describe((Join) node, operator, expressions);
     }
 }

@@ -15,33 +15,33 @@ import org.apache.spark.sql.catalyst.plans.logical.Join;
 final class JoinText {
     private JoinText() {}
 
-    static void describe(Join join, Map operator, ExpressionText expressions) {
+    static void describe(Join join, Map<String, Object> operator, ExpressionText expressions) {
         operator.put("how", SemiJoinKeys.how(join.joinType()));
-        List optional = optional(join.joinType());
+        List<Integer> optional = optional(join.joinType());
         if (!optional.isEmpty()) {
             operator.put("optional", optional);
         }
-        if (join.joinType() instanceof ExistenceJoin) {
-            List exists = new ArrayList(); // the column that says whether a row has a match
-            exists.add(OperatorText.named(((ExistenceJoin) join.joinType()).exists()));
+        if (join.joinType() instanceof ExistenceJoin existenceJoin) {
+            List<Map<String, Object>> exists = new ArrayList<>(); // the column that says whether a row has a match
+            exists.add(OperatorText.named(existenceJoin.exists()));
             operator.put("columns", exists);
         }
         operator.put("reads", OperatorText.reads(join));
         if (join.condition().isDefined()) {
-            operator.put("condition", expressions.outermost((Expression) join.condition().get()));
+            operator.put("condition", expressions.outermost(join.condition().get()));
         }
     }
 
     /** The places of the inputs of which a row of the join may have none. */
-    private static List optional(JoinType type) {
+    private static List<Integer> optional(JoinType type) {
         boolean full = type == org.apache.spark.sql.catalyst.plans.FullOuter$.MODULE$;
-        List result = new ArrayList();
+        List<Integer> result = new ArrayList<>();
         if (full || type == org.apache.spark.sql.catalyst.plans.RightOuter$.MODULE$) {
-            result.add(Integer.valueOf(0));
+            result.add(0);
         }
         if (full || type == org.apache.spark.sql.catalyst.plans.LeftOuter$.MODULE$
             || type == org.apache.spark.sql.catalyst.plans.LeftSingle$.MODULE$ || type instanceof ExistenceJoin) {
-            result.add(Integer.valueOf(1));
+            result.add(1);
         }
         return result;
     }

@@ -11,6 +11,8 @@ import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
@@ -20,7 +22,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  */
 public final class KeyedFamily extends Family {
     public boolean takes(LogicalPlan node) {
-        return node instanceof LogicalRelation && KeyedSource.of(((LogicalRelation) node).relation()) != null;
+        return node instanceof LogicalRelation relation && KeyedSource.of(relation.relation()) != null;
     }
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
@@ -28,9 +30,9 @@ public final class KeyedFamily extends Family {
         Keyed keyed = KeyedSource.of(scan.relation()).keyed(scan, operator, rewriter);
         rewriter.capture.keyed(scan, keyed.described);
         Alias reference = Rewriter.alias(keyed.reference, "row");
-        List columns = Scala.list(scan.output());
+        List<NamedExpression> columns = Scala.list(scan.output());
         columns.add(reference);
-        List hidden = new ArrayList();
+        List<HiddenColumn> hidden = new ArrayList<>();
         hidden.add(new HiddenColumn(reference.toAttribute(), operator));
         return new Rewritten(new HiddenProject(Scala.seq(columns), scan, scan), hidden);
     }

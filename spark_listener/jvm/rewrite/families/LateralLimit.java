@@ -8,6 +8,7 @@ import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.RowNumber;
@@ -37,7 +38,7 @@ final class LateralLimit {
 
     /** Whether a window may be that. */
     static boolean maybe(Window window, Capture capture) {
-        List columns = Scala.list(window.windowExpressions());
+        List<NamedExpression> columns = Scala.list(window.windowExpressions());
         if (columns.size() != 1 || !isRowNumber((Expression) columns.get(0))) {
             return false;
         }
@@ -45,7 +46,7 @@ final class LateralLimit {
         if (written == null) {
             return isJoined(capture.original, false, window); // only a join could have put it there
         }
-        return limitsForEachRow(written) && !defines(written, (NamedExpression) columns.get(0));
+        return limitsForEachRow(written) && !defines(written, columns.get(0));
     }
 
     /** The window with its input's references: a row that it lets pass is a row of its input. */
@@ -60,33 +61,33 @@ final class LateralLimit {
         LogicalPlan below = node;
         while (below instanceof WindowGroupLimit || below instanceof Filter || below instanceof Project) {
             if (below instanceof WindowGroupLimit) {
-                capture.passing.put(below, Boolean.TRUE);
+                capture.passing.put(below, true);
             }
-            below = (LogicalPlan) below.children().apply(0);
+            below = below.children().apply(0);
         }
     }
 
     /** A node of one input that passes its rows. */
     static Rewritten passed(LogicalPlan node, Rewritten child) {
-        return new Rewritten((LogicalPlan) node.withNewChildren(Scala.seq((Object) child.plan)), child.hidden);
+        return new Rewritten(node.withNewChildren(Scala.seq(child.plan)), child.hidden);
     }
 
     private static NamedExpression columnOf(Window window) {
-        return (NamedExpression) window.windowExpressions().apply(0);
+        return window.windowExpressions().apply(0);
     }
 
     /** Whether a plan has a window of its own with a row number of this name. */
     private static boolean numbersRows(LogicalPlan node, String name) {
-        List columns = node instanceof Window ? Scala.list(((Window) node).windowExpressions()) : new ArrayList();
-        for (int i = 0; i < columns.size(); i++) {
-            if (isRowNumber((Expression) columns.get(i)) && ((NamedExpression) columns.get(i)).name().equals(name)) {
+        List<NamedExpression> columns = node instanceof Window window ? Scala.list(window.windowExpressions()) : new ArrayList<>();
+        for (NamedExpression column : columns) {
+            if (isRowNumber((Expression) column) && column.name().equals(name)) {
                 return true;
             }
         }
-        List inner = Scala.list(node.children());
+        List<LogicalPlan> inner = Scala.list(node.children());
         inner.addAll(Scala.list(node.subqueries()));
-        for (int i = 0; i < inner.size(); i++) {
-            if (numbersRows((LogicalPlan) inner.get(i), name)) {
+        for (LogicalPlan plan : inner) {
+            if (numbersRows(plan, name)) {
                 return true;
             }
         }
@@ -95,12 +96,11 @@ final class LateralLimit {
 
     /** Whether a window stands below a join. */
     private static boolean isJoined(LogicalPlan node, boolean below, Window window) {
-        if (below && node instanceof Window && ((Window) node).windowExpressions().equals(window.windowExpressions())) {
+        if (below && node instanceof Window ownWindow && ownWindow.windowExpressions().equals(window.windowExpressions())) {
             return true;
         }
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (isJoined((LogicalPlan) children.get(i), below || node instanceof Join, window)) {
+        for (LogicalPlan child : Scala.list(node.children())) {
+            if (isJoined(child, below || node instanceof Join, window)) {
                 return true;
             }
         }
@@ -108,21 +108,19 @@ final class LateralLimit {
     }
 
     private static boolean isRowNumber(Expression column) {
-        Expression bare = column instanceof Alias ? ((Alias) column).child() : column;
-        return bare instanceof WindowExpression && ((WindowExpression) bare).windowFunction() instanceof RowNumber;
+        Expression bare = column instanceof Alias alias ? alias.child() : column;
+        return bare instanceof WindowExpression windowExpression && windowExpression.windowFunction() instanceof RowNumber;
     }
 
     /** Whether a subquery that reads columns of the query around it has a limit, or an offset. */
     private static boolean limitsForEachRow(LogicalPlan node) {
-        List expressions = Scala.list(node.expressions());
-        for (int i = 0; i < expressions.size(); i++) {
-            if (limitsForEachRow((Expression) expressions.get(i))) {
+        for (Expression expression : Scala.list(node.expressions())) {
+            if (limitsForEachRow(expression)) {
                 return true;
             }
         }
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (limitsForEachRow((LogicalPlan) children.get(i))) {
+        for (LogicalPlan child : Scala.list(node.children())) {
+            if (limitsForEachRow(child)) {
                 return true;
             }
         }
@@ -130,16 +128,14 @@ final class LateralLimit {
     }
 
     private static boolean limitsForEachRow(Expression expression) {
-        if (expression instanceof SubqueryExpression) {
-            SubqueryExpression subquery = (SubqueryExpression) expression;
-            LogicalPlan plan = (LogicalPlan) subquery.plan();
+        if (expression instanceof SubqueryExpression subquery) {
+            LogicalPlan plan = subquery.plan();
             if ((!Differences.outerAttributes(subquery).isEmpty() && hasLimit(plan)) || limitsForEachRow(plan)) {
                 return true;
             }
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (limitsForEachRow((Expression) children.get(i))) {
+        for (Expression child : Scala.list(expression.children())) {
+            if (limitsForEachRow(child)) {
                 return true;
             }
         }
@@ -150,9 +146,8 @@ final class LateralLimit {
         if (node instanceof GlobalLimit || node instanceof Offset) {
             return true;
         }
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (hasLimit((LogicalPlan) children.get(i))) {
+        for (LogicalPlan child : Scala.list(node.children())) {
+            if (hasLimit(child)) {
                 return true;
             }
         }
@@ -160,16 +155,15 @@ final class LateralLimit {
     }
 
     static boolean defines(LogicalPlan node, NamedExpression column) {
-        List output = Scala.list(node.output());
-        for (int i = 0; i < output.size(); i++) {
-            if (((NamedExpression) output.get(i)).exprId().equals(column.exprId())) {
+        for (Attribute attribute : Scala.list(node.output())) {
+            if (attribute.exprId().equals(column.exprId())) {
                 return true;
             }
         }
-        List inner = Scala.list(node.children());
+        List<LogicalPlan> inner = Scala.list(node.children());
         inner.addAll(Scala.list(node.subqueries()));
-        for (int i = 0; i < inner.size(); i++) {
-            if (defines((LogicalPlan) inner.get(i), column)) {
+        for (LogicalPlan plan : inner) {
+            if (defines(plan, column)) {
                 return true;
             }
         }

@@ -13,11 +13,11 @@ import org.apache.spark.sql.catalyst.plans.logical.Range;
 /** Leaves whose rows come from no record: a range, the one row of a query without FROM, a relation that the optimiser found to be empty. */
 public final class LeafFamily extends Family {
     public boolean takes(LogicalPlan node) {
-        return node instanceof Range || node instanceof OneRowRelation || (node instanceof LocalRelation && ((LocalRelation) node).data().isEmpty());
+        return node instanceof Range || node instanceof OneRowRelation || (node instanceof LocalRelation localRelation && localRelation.data().isEmpty());
     }
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
-        return new Rewritten(node, new ArrayList());
+        return new Rewritten(node, new ArrayList<>());
     }
 
     public String behaviour(LogicalPlan node) {

@@ -32,10 +32,10 @@ public final class LimitFamily extends Family {
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Rewriter.check(node);
-        LogicalPlan below = (LogicalPlan) node.children().apply(0);
+        LogicalPlan below = node.children().apply(0);
         boolean stops = limits(node) && stopsEarly(below);
         Rewritten child = stops ? rewriter.rewriteStoppable(below) : rewriter.rewrite(below);
-        return new Rewritten((LogicalPlan) node.withNewChildren(Scala.seq((Object) child.plan)), child.hidden);
+        return new Rewritten(node.withNewChildren(Scala.seq(child.plan)), child.hidden);
     }
 
     /** Whether a window below may be left with rows unread: nothing between takes in all of its input before it gives its first row. */
@@ -43,13 +43,12 @@ public final class LimitFamily extends Family {
         if (node instanceof Window) {
             return true;
         }
-        boolean shuffles = node instanceof RepartitionOperation && ((RepartitionOperation) node).shuffle();
+        boolean shuffles = node instanceof RepartitionOperation repartitionOperation && repartitionOperation.shuffle();
         if (node instanceof Sort || shuffles || node instanceof RebalancePartitions) {
             return false;
         }
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (stopsEarly((LogicalPlan) children.get(i))) {
+        for (LogicalPlan child : Scala.list(node.children())) {
+            if (stopsEarly(child)) {
                 return true;
             }
         }

@@ -12,6 +12,7 @@ import headwater.text.Behaviour;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
@@ -20,7 +21,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 /** Relations whose rows stand in the plan (VALUES, createDataFrame of Arrow data): each row carries its ordinal in the relation as written. */
 public final class LocalFamily extends Family {
     public boolean takes(LogicalPlan node) {
-        return node instanceof LocalRelation && !((LocalRelation) node).data().isEmpty();
+        return node instanceof LocalRelation localRelation && !localRelation.data().isEmpty();
     }
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
@@ -33,16 +34,16 @@ public final class LocalFamily extends Family {
             throw new Refused("LocalRelation", "which of its rows the optimizer kept cannot be told");
         }
         rewriter.capture.inMemory(relation, "relation " + kept.relation, 0);
-        List rows = Scala.list(relation.data());
-        List numbered = new ArrayList();
+        List<InternalRow> rows = Scala.list(relation.data());
+        List<JoinedRow> numbered = new ArrayList<>();
         for (int i = 0; i < rows.size(); i++) {
-            InternalRow reference = new GenericInternalRow(new Object[] {Long.valueOf(kept.ordinals[i])});
-            numbered.add(new JoinedRow((InternalRow) rows.get(i), reference));
+            InternalRow reference = new GenericInternalRow(new Object[] {kept.ordinals[i]});
+            numbered.add(new JoinedRow(rows.get(i), reference));
         }
         HiddenColumn row = HiddenColumn.row(operator);
-        List output = Scala.list(relation.output());
+        List<Attribute> output = Scala.list(relation.output());
         output.add(row.attribute);
-        List hidden = new ArrayList();
+        List<HiddenColumn> hidden = new ArrayList<>();
         hidden.add(row);
         LogicalPlan renewed = new HiddenLocalRelation(Scala.seq(output), Scala.seq(numbered), false, relation.stream(), relation);
         return new Rewritten(renewed, hidden);

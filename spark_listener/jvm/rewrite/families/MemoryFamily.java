@@ -14,6 +14,8 @@ import java.util.Map;
 import org.apache.spark.Dependency;
 import org.apache.spark.rdd.ParallelCollectionRDD;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.SQLExecutionRDD;
@@ -34,30 +36,30 @@ public final class MemoryFamily extends Family {
         if (relation.isStreaming()) {
             throw new Refused("LogicalRDD", "streams are not captured yet");
         }
-        check(relation.rdd(), new IdentityHashMap());
+        check(relation.rdd(), new IdentityHashMap<>());
         rewriter.capture.inMemory(relation, "rdd " + relation.rdd().id(), relation.rdd().getNumPartitions());
         HiddenColumn row = HiddenColumn.row(operator);
-        List output = Scala.list(relation.output());
+        List<Attribute> output = Scala.list(relation.output());
         output.add(row.attribute);
         LogicalPlan numbered = Nodes.rows(relation, output, rewriter.capture.numbered(relation.rdd()));
-        List hidden = new ArrayList();
+        List<HiddenColumn> hidden = new ArrayList<>();
         hidden.add(row);
         return new Rewritten(numbered, hidden);
     }
 
-    private static void check(RDD rdd, Map seen) {
+    private static void check(RDD<?> rdd, Map<RDD<?>, RDD<?>> seen) {
         if (seen.put(rdd, rdd) != null) {
             return;
         }
         if (rdd instanceof SQLExecutionRDD || seen.size() > MOST) {
             throw new Refused("LogicalRDD", "records are not followed through an RDD of a DataFrame");
         }
-        List dependencies = Scala.list(rdd.dependencies());
-        if (dependencies.isEmpty() && !(rdd instanceof ParallelCollectionRDD)) {
+        List<Dependency<?>> dependencies = Scala.list(rdd.dependencies());
+        if (dependencies.isEmpty() && !(rdd instanceof ParallelCollectionRDD<?>)) {
             throw new Refused("LogicalRDD", "records are not followed through an RDD that reads " + rdd.getClass().getSimpleName());
         }
-        for (int i = 0; i < dependencies.size(); i++) {
-            check(((Dependency) dependencies.get(i)).rdd(), seen);
+        for (Dependency<?> dependency : dependencies) {
+            check(dependency.rdd(), seen);
         }
     }
 }

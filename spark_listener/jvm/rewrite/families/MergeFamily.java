@@ -34,37 +34,34 @@ public final class MergeFamily extends Family {
         Rewriter.check(node);
         MergeRows merge = (MergeRows) node;
         Rewritten child = rewriter.rewrite(merge.child());
-        List output = Scala.list(merge.output());
-        List hidden = new ArrayList();
-        for (int i = 0; i < child.hidden.size(); i++) {
-            HiddenColumn passed = HiddenColumn.nullable((HiddenColumn) child.hidden.get(i));
+        List<Attribute> output = Scala.list(merge.output());
+        List<HiddenColumn> hidden = new ArrayList<>();
+        for (HiddenColumn column : child.hidden) {
+            HiddenColumn passed = HiddenColumn.nullable(column);
             output.add(passed.attribute);
             hidden.add(passed);
         }
         MergedSides sides = new MergedSides(merge, operator);
-        Map parts = new IdentityHashMap();
+        Map<Object, Object> parts = new IdentityHashMap<>();
         parts.put(merge.matchedInstructions(), widened(merge.matchedInstructions(), child, sides));
         parts.put(merge.notMatchedInstructions(), widened(merge.notMatchedInstructions(), child, sides));
         parts.put(merge.notMatchedBySourceInstructions(), widened(merge.notMatchedBySourceInstructions(), child, sides));
         parts.put(merge.output(), Scala.seq(output));
         parts.put(merge.child(), child.plan);
-        return new Rewritten((LogicalPlan) Nodes.renewed(merge, parts), hidden);
+        return new Rewritten(Nodes.<LogicalPlan>renewed(merge, parts), hidden);
     }
 
-    private static Seq widened(Seq instructions, Rewritten child, MergedSides sides) {
-        List result = new ArrayList();
-        List all = Scala.list(instructions);
-        for (int i = 0; i < all.size(); i++) {
-            MergeRows.Instruction clause = (MergeRows.Instruction) all.get(i);
-            List references = sides.references(clause, child);
-            Map parts = new IdentityHashMap();
-            List made = Scala.list(clause.outputs());
-            for (int j = 0; j < made.size(); j++) {
-                List columns = Scala.list((Seq) made.get(j));
+    private static Seq<Object> widened(Seq<MergeRows.Instruction> instructions, Rewritten child, MergedSides sides) {
+        List<Object> result = new ArrayList<>();
+        for (MergeRows.Instruction clause : Scala.list(instructions)) {
+            List<Expression> references = sides.references(clause, child);
+            Map<Object, Object> parts = new IdentityHashMap<>();
+            for (Seq<Expression> seq : Scala.list(clause.outputs())) {
+                List<Expression> columns = Scala.list(seq);
                 columns.addAll(references);
-                parts.put(made.get(j), Scala.seq(columns));
+                parts.put(seq, Scala.seq(columns));
             }
-            result.add(parts.isEmpty() ? clause : Nodes.renewed((TreeNode) clause, parts));
+            result.add(parts.isEmpty() ? clause : Nodes.renewed((TreeNode<?>) clause, parts));
         }
         return Scala.seq(result);
     }
@@ -78,27 +75,27 @@ public final class MergeFamily extends Family {
     }
 
     /** Each column: the function `merge` over what each clause makes of it (Spark adds one that carries rows over). */
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         MergeRows merge = (MergeRows) node;
-        List clauses = new ArrayList(Scala.list(merge.matchedInstructions()));
+        List<MergeRows.Instruction> clauses = new ArrayList<>(Scala.list(merge.matchedInstructions()));
         clauses.addAll(Scala.list(merge.notMatchedInstructions()));
         clauses.addAll(Scala.list(merge.notMatchedBySourceInstructions()));
-        List made = new ArrayList(); // of Seq: one a row that a clause makes
-        for (int i = 0; i < clauses.size(); i++) {
-            made.addAll(Scala.list(((MergeRows.Instruction) clauses.get(i)).outputs()));
+        List<Seq<Expression>> made = new ArrayList<>(); // one a row that a clause makes
+        for (MergeRows.Instruction clause : clauses) {
+            made.addAll(Scala.list(clause.outputs()));
         }
-        List output = Scala.list(node.output());
-        List defines = new ArrayList();
+        List<Attribute> output = Scala.list(node.output());
+        List<Map<String, Object>> defines = new ArrayList<>();
         for (int i = 0; i < output.size(); i++) {
-            List arguments = new ArrayList();
-            for (int j = 0; j < made.size(); j++) {
-                arguments.add(expressions.of((Expression) ((Seq) made.get(j)).apply(i)));
+            List<Map<String, Object>> arguments = new ArrayList<>();
+            for (Seq<Expression> seq : made) {
+                arguments.add(expressions.of(seq.apply(i)));
             }
-            defines.add(OperatorText.choice("merge", (Attribute) output.get(i), arguments));
+            defines.add(OperatorText.choice("merge", output.get(i), arguments));
         }
-        List conditions = new ArrayList();
-        for (int i = 0; i < clauses.size(); i++) {
-            conditions.add(expressions.of(((MergeRows.Instruction) clauses.get(i)).condition()));
+        List<Map<String, Object>> conditions = new ArrayList<>();
+        for (MergeRows.Instruction clause : clauses) {
+            conditions.add(expressions.of(clause.condition()));
         }
         operator.put("conditions", conditions);
         operator.put("reads", OperatorText.reads(node)); // they decide which clause takes a row

@@ -29,16 +29,15 @@ final class MergedSides {
     }
 
     /** The references of a row that a clause makes: those of the joined row; of one that it carries over, those of the table's row alone. */
-    List references(MergeRows.Instruction clause, Rewritten child) {
+    List<Expression> references(MergeRows.Instruction clause, Rewritten child) {
         if (!carriesOver(clause)) {
-            return child.attributes();
+            return new ArrayList<>(child.attributes());
         }
         int[] table = table(clause);
-        List result = new ArrayList();
-        for (int i = 0; i < child.hidden.size(); i++) {
-            HiddenColumn column = (HiddenColumn) child.hidden.get(i);
+        List<Expression> result = new ArrayList<>();
+        for (HiddenColumn column : child.hidden) {
             boolean own = column.operator >= table[0] && column.operator < table[1];
-            result.add(own ? (Expression) column.attribute : new Literal(null, DataTypes.LongType));
+            result.add(own ? column.attribute : new Literal(null, DataTypes.LongType));
         }
         return result;
     }
@@ -60,7 +59,7 @@ final class MergedSides {
                 throw new Refused("MergeRows", "which rows are the table's cannot be told");
             }
             at = below(node, at);
-            node = (LogicalPlan) node.children().apply(0);
+            node = node.children().apply(0);
         }
         Join join = (Join) node;
         int left = below(join, at);
@@ -75,9 +74,8 @@ final class MergedSides {
     /** The number of the first operator below one. */
     private static int below(LogicalPlan node, int at) {
         int own = Inputs.size(node);
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            own -= Inputs.size((LogicalPlan) children.get(i));
+        for (LogicalPlan child : Scala.list(node.children())) {
+            own -= Inputs.size(child);
         }
         return at + own;
     }
@@ -85,11 +83,9 @@ final class MergedSides {
     /** Whether a plan puts out a column that a clause carries over. */
     private static boolean holds(LogicalPlan side, MergeRows.Instruction clause) {
         AttributeSet output = side.outputSet();
-        List rows = Scala.list(clause.outputs());
-        for (int i = 0; i < rows.size(); i++) {
-            List columns = Scala.list((Seq) rows.get(i));
-            for (int j = 0; j < columns.size(); j++) {
-                if (columns.get(j) instanceof Attribute && output.contains((Attribute) columns.get(j))) {
+        for (Seq<Expression> row : Scala.list(clause.outputs())) {
+            for (Expression column : Scala.list(row)) {
+                if (column instanceof Attribute attribute && output.contains(attribute)) {
                     return true;
                 }
             }

@@ -22,7 +22,7 @@ public final class ObservedFamily extends Family {
         throw new Refused(node.nodeName(), "records are not followed through this operator yet");
     }
 
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         CollectMetrics observed = (CollectMetrics) node;
         operator.put("reads", OperatorText.reads(node));
         operator.put("observes", observed.name());

@@ -8,6 +8,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
@@ -54,7 +55,7 @@ final class OuterValues {
      * told by what the query as written groups: not these.
      */
     private static boolean areTheirOwn(Aggregate aggregate, Capture capture) {
-        List columns = Scala.list(aggregate.aggregateExpressions());
+        List<NamedExpression> columns = Scala.list(aggregate.aggregateExpressions());
         if (columns.isEmpty() || !Scala.list(aggregate.groupingExpressions()).containsAll(columns)
             || !isJoined(capture.original, false, aggregate)) {
             return false;
@@ -72,9 +73,9 @@ final class OuterValues {
 
     /** Whether a projection gives all its columns new names. */
     private static boolean renames(LogicalPlan node) {
-        List columns = node instanceof Project ? Scala.list(((Project) node).projectList()) : new ArrayList();
-        for (int i = 0; i < columns.size(); i++) {
-            if (!(columns.get(i) instanceof Alias)) {
+        List<NamedExpression> columns = node instanceof Project project ? Scala.list(project.projectList()) : new ArrayList<>();
+        for (NamedExpression column : columns) {
+            if (!(column instanceof Alias)) {
                 return false;
             }
         }
@@ -82,10 +83,10 @@ final class OuterValues {
     }
 
     /** Whether subqueries read all these columns from the query around them. */
-    private static boolean areOuter(List columns, LogicalPlan written) {
-        Set outer = outerOf(written);
-        for (int i = 0; i < columns.size(); i++) {
-            if (!outer.contains(((NamedExpression) columns.get(i)).exprId())) {
+    private static boolean areOuter(List<NamedExpression> columns, LogicalPlan written) {
+        Set<Object> outer = outerOf(written);
+        for (NamedExpression column : columns) {
+            if (!outer.contains(column.exprId())) {
                 return false;
             }
         }
@@ -93,49 +94,42 @@ final class OuterValues {
     }
 
     /** The columns that subqueries read of the query around them. */
-    private static Set outerOf(LogicalPlan written) {
-        Set outer = new HashSet();
+    private static Set<Object> outerOf(LogicalPlan written) {
+        Set<Object> outer = new HashSet<>();
         addOuter(written, outer);
         return outer;
     }
 
-    private static void addOuter(LogicalPlan node, Set outer) {
-        List expressions = Scala.list(node.expressions());
-        for (int i = 0; i < expressions.size(); i++) {
-            addOuter((Expression) expressions.get(i), outer);
+    private static void addOuter(LogicalPlan node, Set<Object> outer) {
+        for (Expression expression : Scala.list(node.expressions())) {
+            addOuter(expression, outer);
         }
-        List inner = inner(node);
-        for (int i = 0; i < inner.size(); i++) {
-            addOuter((LogicalPlan) inner.get(i), outer);
+        for (LogicalPlan plan : inner(node)) {
+            addOuter(plan, outer);
         }
     }
 
-    private static void addOuter(Expression expression, Set outer) {
-        List read = expression instanceof SubqueryExpression ? Differences.outerAttributes((SubqueryExpression) expression) : new ArrayList();
-        for (int i = 0; i < read.size(); i++) {
-            outer.add(read.get(i) instanceof NamedExpression ? (Object) ((NamedExpression) read.get(i)).exprId() : read.get(i));
+    private static void addOuter(Expression expression, Set<Object> outer) {
+        List<Expression> read = expression instanceof SubqueryExpression subqueryExpression ? Differences.outerAttributes(subqueryExpression) : new ArrayList<>();
+        for (Expression each : read) {
+            outer.add(each instanceof NamedExpression named ? (Object) named.exprId() : each);
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            addOuter((Expression) children.get(i), outer);
+        for (Expression child : Scala.list(expression.children())) {
+            addOuter(child, outer);
         }
     }
 
     /** Whether the query as written makes groups, or distinct rows, of one of these columns. */
-    private static boolean isGrouped(List columns, LogicalPlan node) {
+    private static boolean isGrouped(List<NamedExpression> columns, LogicalPlan node) {
         if (node instanceof Aggregate || node instanceof Distinct || node instanceof Deduplicate || node instanceof SetOperation) {
-            List output = Scala.list(node.output());
-            for (int i = 0; i < output.size(); i++) {
-                for (int j = 0; j < columns.size(); j++) {
-                    if (((NamedExpression) output.get(i)).exprId().equals(((NamedExpression) columns.get(j)).exprId())) {
-                        return true;
-                    }
+            for (Attribute column : Scala.list(node.output())) {
+                if (columns.stream().anyMatch(key -> key.exprId().equals(column.exprId()))) {
+                    return true;
                 }
             }
         }
-        List inner = inner(node);
-        for (int i = 0; i < inner.size(); i++) {
-            if (isGrouped(columns, (LogicalPlan) inner.get(i))) {
+        for (LogicalPlan plan : inner(node)) {
+            if (isGrouped(columns, plan)) {
                 return true;
             }
         }
@@ -143,15 +137,15 @@ final class OuterValues {
     }
 
     private static NamedExpression firstOf(Aggregate aggregate) {
-        return (NamedExpression) aggregate.aggregateExpressions().apply(0);
+        return aggregate.aggregateExpressions().apply(0);
     }
 
     /** Whether all columns are keys under other names. */
     private static boolean isDistinctOfRenamed(Aggregate aggregate) {
-        List keys = Scala.list(aggregate.groupingExpressions());
-        List columns = Scala.list(aggregate.aggregateExpressions());
-        for (int i = 0; i < columns.size(); i++) {
-            if (!(columns.get(i) instanceof Alias) || !keys.contains(((Alias) columns.get(i)).child())) {
+        List<Expression> keys = Scala.list(aggregate.groupingExpressions());
+        List<NamedExpression> columns = Scala.list(aggregate.aggregateExpressions());
+        for (NamedExpression column : columns) {
+            if (!(column instanceof Alias alias) || !keys.contains(alias.child())) {
                 return false;
             }
         }
@@ -162,17 +156,16 @@ final class OuterValues {
         if (node instanceof WithCTE) {
             return true;
         }
-        List inner = inner(node);
-        for (int i = 0; i < inner.size(); i++) {
-            if (defines((LogicalPlan) inner.get(i))) {
+        for (LogicalPlan plan : inner(node)) {
+            if (defines(plan)) {
                 return true;
             }
         }
         return false;
     }
 
-    private static List inner(LogicalPlan node) {
-        List inner = Scala.list(node.children());
+    private static List<LogicalPlan> inner(LogicalPlan node) {
+        List<LogicalPlan> inner = Scala.list(node.children());
         inner.addAll(Scala.list(node.subqueries()));
         return inner;
     }
@@ -181,9 +174,8 @@ final class OuterValues {
         if (below && node == aggregate) {
             return true;
         }
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (isJoined((LogicalPlan) children.get(i), below || node instanceof Join, aggregate)) {
+        for (LogicalPlan child : Scala.list(node.children())) {
+            if (isJoined(child, below || node instanceof Join, aggregate)) {
                 return true;
             }
         }

@@ -27,15 +27,15 @@ public final class PassFamily extends Family {
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Rewriter.check(node);
-        Rewritten child = rewriter.rewrite((LogicalPlan) node.children().apply(0));
-        if (node instanceof Filter) {
-            Filter renewed = new Filter(DynamicPruning.rewrite(((Filter) node).condition(), rewriter), child.plan);
-            return ExistenceFilter.marked((Filter) node, new Rewritten(renewed, child.hidden), rewriter);
+        Rewritten child = rewriter.rewrite(node.children().apply(0));
+        if (node instanceof Filter filter) {
+            Filter renewed = new Filter(DynamicPruning.rewrite(filter.condition(), rewriter), child.plan);
+            return ExistenceFilter.marked(filter, new Rewritten(renewed, child.hidden), rewriter);
         }
         if (RoundRobin.deals(node) && !child.hidden.isEmpty()) {
             return new Rewritten(RoundRobin.rewrite((Repartition) node, child), child.hidden);
         }
-        LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) GroupLimitFamily.sorted(node, child, rewriter)));
+        LogicalPlan renewed = node.withNewChildren(Scala.seq(GroupLimitFamily.sorted(node, child, rewriter)));
         return new Rewritten(renewed, child.hidden);
     }
 
@@ -43,10 +43,10 @@ public final class PassFamily extends Family {
         return node instanceof Filter ? Behaviour.FILTER : Behaviour.PASSES;
     }
 
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
-        if (node instanceof Filter) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
+        if (node instanceof Filter filter) {
             operator.put("reads", OperatorText.reads(node));
-            operator.put("condition", expressions.outermost(((Filter) node).condition()));
+            operator.put("condition", expressions.outermost(filter.condition()));
             return;
         }
         if (node instanceof Repartition || node instanceof RepartitionByExpression) {

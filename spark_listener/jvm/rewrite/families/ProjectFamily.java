@@ -11,6 +11,7 @@ import headwater.text.LeafSources;
 import headwater.text.OperatorText;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 
@@ -24,7 +25,7 @@ public final class ProjectFamily extends Family {
         Rewriter.check(node);
         Project project = (Project) node;
         Rewritten child = rewriter.rewrite(project.child());
-        List columns = Scala.list(project.projectList());
+        List<NamedExpression> columns = Scala.list(project.projectList());
         columns.addAll(child.attributes());
         return new Rewritten(new HiddenProject(Scala.seq(columns), child.plan, node), child.hidden);
     }
@@ -37,7 +38,7 @@ public final class ProjectFamily extends Family {
         return node instanceof Project;
     }
 
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         operator.put("op", "Project");
         operator.put("defines", OperatorText.defined(Scala.list(((Project) node).projectList()), expressions));
     }

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.plans.logical.ArrowEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.BatchEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -26,29 +27,29 @@ public final class PythonFamily extends Family {
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Rewriter.checkArguments(node);
-        Rewritten child = rewriter.rewrite((LogicalPlan) node.children().apply(0));
-        return new Rewritten((LogicalPlan) node.withNewChildren(Scala.seq((Object) child.plan)), child.hidden);
+        Rewritten child = rewriter.rewrite(node.children().apply(0));
+        return new Rewritten(node.withNewChildren(Scala.seq(child.plan)), child.hidden);
     }
 
     public String behaviour(LogicalPlan node) {
         return Behaviour.DEFINES;
     }
 
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
-        if (node instanceof BatchEvalPython) {
-            functions(((BatchEvalPython) node).udfs(), ((BatchEvalPython) node).resultAttrs(), operator, expressions);
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
+        if (node instanceof BatchEvalPython batchEvalPython) {
+            functions(batchEvalPython.udfs(), batchEvalPython.resultAttrs(), operator, expressions);
         } else {
             functions(((ArrowEvalPython) node).udfs(), ((ArrowEvalPython) node).resultAttrs(), operator, expressions);
         }
     }
 
-    private static void functions(Seq udfs, Seq results, Map operator, ExpressionText expressions) {
+    private static void functions(Seq<PythonUDF> udfs, Seq<Attribute> results, Map<String, Object> operator, ExpressionText expressions) {
         operator.put("op", "PythonUDF");
-        List functions = Scala.list(udfs);
-        List attributes = Scala.list(results);
-        List defines = new ArrayList();
+        List<PythonUDF> functions = Scala.list(udfs);
+        List<Attribute> attributes = Scala.list(results);
+        List<Map<String, Object>> defines = new ArrayList<>();
         for (int i = 0; i < functions.size(); i++) {
-            Map definition = OperatorText.named((Attribute) attributes.get(i));
+            Map<String, Object> definition = OperatorText.named(attributes.get(i));
             definition.put("expr", expressions.outermost((Expression) functions.get(i)));
             defines.add(definition);
         }

@@ -24,7 +24,7 @@ import org.apache.spark.sql.execution.LogicalRDD;
  * which adds it to the manifest (`recorded`).
  */
 public final class RecordedFamily extends Family {
-    private static final Long RECORD = Long.valueOf(1L << 50); // the one column of a record, as in rdd_records/program.py
+    private static final Long RECORD = 1L << 50; // the one column of a record, as in rdd_records/program.py
 
     public boolean takes(LogicalPlan node) {
         return RecordedRows.of(node) != null;
@@ -32,11 +32,11 @@ public final class RecordedFamily extends Family {
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         LogicalRDD relation = (LogicalRDD) node;
-        List operators = RecordedRows.of(node).operators;
-        List output = Scala.list(relation.output());
-        List hidden = new ArrayList();
-        for (int i = 0; i < operators.size(); i++) {
-            HiddenColumn row = HiddenColumn.row(((Integer) operators.get(i)).intValue());
+        List<Integer> operators = RecordedRows.of(node).operators;
+        List<Attribute> output = Scala.list(relation.output());
+        List<HiddenColumn> hidden = new ArrayList<>();
+        for (int number : operators) {
+            HiddenColumn row = HiddenColumn.row(number);
             output.add(row.attribute);
             hidden.add(row);
         }
@@ -47,25 +47,24 @@ public final class RecordedFamily extends Family {
         return Behaviour.DEFINES;
     }
 
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         operator.put("op", "RDD");
         operator.put("text", "RDD " + node.output().mkString("[", ", ", "]"));
-        operator.put("recorded", Integer.valueOf(RecordedRows.of(node).top));
+        operator.put("recorded", RecordedRows.of(node).top);
         operator.put("columns", OperatorText.columns(node));
-        List defines = new ArrayList();
-        List output = Scala.list(node.output());
-        for (int i = 0; i < output.size(); i++) {
-            Map record = new LinkedHashMap();
+        List<Map<String, Object>> defines = new ArrayList<>();
+        for (Attribute column : Scala.list(node.output())) {
+            Map<String, Object> record = new LinkedHashMap<>();
             record.put("fn", "attr");
             record.put("attr", RECORD);
             record.put("name", "value");
-            List arguments = new ArrayList();
+            List<Map<String, Object>> arguments = new ArrayList<>();
             arguments.add(record);
-            Map expression = new LinkedHashMap();
+            Map<String, Object> expression = new LinkedHashMap<>();
             expression.put("fn", "user_function");
             expression.put("name", "createDataFrame");
             expression.put("args", arguments);
-            Map definition = OperatorText.named((Attribute) output.get(i));
+            Map<String, Object> definition = OperatorText.named(column);
             definition.put("expr", expression);
             defines.add(definition);
         }

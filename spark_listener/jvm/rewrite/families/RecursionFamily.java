@@ -31,7 +31,7 @@ public final class RecursionFamily extends Family {
         throw new Refused(node.nodeName(), "records are not followed through this operator yet");
     }
 
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         boolean isLoop = is(node, LOOP);
         operator.put("loop", Accessors.get(node, isLoop ? "id" : "loopId"));
         if (!isLoop) {

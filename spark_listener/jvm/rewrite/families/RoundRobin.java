@@ -12,7 +12,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Repartition;
@@ -31,25 +33,25 @@ final class RoundRobin {
 
     /** Whether Spark would deal rows by what is in them. */
     static boolean deals(LogicalPlan node) {
-        Repartition repartition = node instanceof Repartition ? (Repartition) node : null;
+        Repartition repartition = node instanceof Repartition ownRepartition ? ownRepartition : null;
         return repartition != null && repartition.shuffle() && repartition.numPartitions() > 1 && SQLConf.get().sortBeforeRepartition();
     }
 
     static LogicalPlan rewrite(Repartition node, Rewritten child) {
-        Seq visible = node.child().output();
-        List order = new ArrayList();
-        order.add(ascending(new RowHash(visible)));
-        order.add(ascending(new RowBytes(visible)));
+        Seq<Attribute> visible = node.child().output();
+        List<SortOrder> order = new ArrayList<>();
+        order.add(ascending(new RowHash(Scala.widened(visible))));
+        order.add(ascending(new RowBytes(Scala.widened(visible))));
         LogicalPlan sorted = new Sort(Scala.seq(order), false, child.plan, Scala.none());
         Alias partition = Rewriter.alias(new RoundRobinPartition(node.numPartitions()), "partition");
-        List columns = Scala.list(visible);
+        List<Attribute> columns = Scala.list(visible);
         columns.addAll(child.attributes());
-        List dealt = new ArrayList(columns);
+        List<NamedExpression> dealt = new ArrayList<>(columns);
         dealt.add(partition);
         LogicalPlan numbered = new HiddenProject(Scala.seq(dealt), sorted, node.child());
         Expression place = Differences.byNumber(partition.toAttribute());
         LogicalPlan placed = new RepartitionByExpression(
-            Scala.seq((Object) place), numbered, Scala.some(Integer.valueOf(node.numPartitions())), Scala.none());
+            Scala.seq(place), numbered, Scala.some(Integer.valueOf(node.numPartitions())), Scala.none());
         return new HiddenProject(Scala.seq(columns), placed, node);
     }
 

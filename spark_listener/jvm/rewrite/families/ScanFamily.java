@@ -24,15 +24,14 @@ public final class ScanFamily extends Family {
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         LogicalRelation scan = (LogicalRelation) node;
-        if (!(scan.relation() instanceof HadoopFsRelation)) {
+        if (!(scan.relation() instanceof HadoopFsRelation relation)) {
             throw new Refused(scan.relation().getClass().getSimpleName(), "records of this kind of source are not numbered");
         }
-        HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
         RecordFormat format = ScanCheck.check(scan, relation);
         ScanCheck.checkFilters(scan, relation, rewriter.capture.original);
         SourceFiles files = rewriter.capture.source(relation, RecordFormats.unit(relation));
         NumberedScan numbered = NumberedScan.of(scan, relation, format, files, rewriter.capture.reports, true);
-        List hidden = new ArrayList();
+        List<HiddenColumn> hidden = new ArrayList<>();
         hidden.add(new HiddenColumn(numbered.reference, operator));
         return new Rewritten(numbered.plan, hidden);
     }

@@ -24,6 +24,7 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
 import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -39,10 +40,10 @@ import org.apache.spark.sql.types.DataTypes;
  */
 public final class SemiJoinFamily extends Family {
     public boolean takes(LogicalPlan node) {
-        if (!(node instanceof Join)) {
+        if (!(node instanceof Join join)) {
             return false;
         }
-        JoinType type = ((Join) node).joinType();
+        JoinType type = join.joinType();
         return type == org.apache.spark.sql.catalyst.plans.LeftSemi$.MODULE$ || type instanceof ExistenceJoin;
     }
 
@@ -60,17 +61,17 @@ public final class SemiJoinFamily extends Family {
         Rewritten left = rewriter.rewriteStoppable(join.left());
         Boundary matches = rewriter.boundary(SegmentSpec.MATCH, operator, Boundary.keyed(keys.right, join.right()));
         Recomputable derivable = rewriter.capture.derived.of(join, keys);
-        List children = new ArrayList();
+        List<LogicalPlan> children = new ArrayList<>();
         children.add(left.plan);
         children.add(derivable == null ? tapped(keys, join.right(), matches, rewriter) : RecomputedInput.matches(join, keys, matches, derivable, rewriter));
         Join renewed = (Join) join.withNewChildren(Scala.seq(children));
 
-        List columns = Scala.list(renewed.output());
-        List hidden = new ArrayList();
+        List<NamedExpression> columns = Scala.list(renewed.output());
+        List<HiddenColumn> hidden = new ArrayList<>();
         Alias reference;
         Expression key = keys.left;
-        if (join.joinType() instanceof ExistenceJoin) { // without a match a row refers to none, nor to one whose key has the same hash
-            key = new If(((ExistenceJoin) join.joinType()).exists(), key, new Literal(null, DataTypes.LongType));
+        if (join.joinType() instanceof ExistenceJoin existenceJoin) { // without a match a row refers to none, nor to one whose key has the same hash
+            key = new If(existenceJoin.exists(), key, new Literal(null, DataTypes.LongType));
         }
         if (keys.condition == null) {
             reference = Rewriter.alias(key, "match");
@@ -78,12 +79,12 @@ public final class SemiJoinFamily extends Family {
         } else {
             Boundary kept = rewriter.boundary(SegmentSpec.SEMI, operator, node);
             kept.compared = keys.condition.compared;
-            List values = values(key, null, keys.condition.left, left, kept);
+            List<Expression> values = values(key, null, keys.condition.left, left, kept);
             reference = Rewriter.alias(new RowReference(Scala.seq(values), rewriter.capture.sink(kept)), "semi");
             columns.removeAll(left.attributes());
         }
-        if (join.joinType() instanceof ExistenceJoin) {
-            rewriter.existences.put(Integer.valueOf(operator), ((ExistenceJoin) join.joinType()).exists());
+        if (join.joinType() instanceof ExistenceJoin existenceJoin) {
+            rewriter.existences.put(operator, existenceJoin.exists());
         }
         columns.add(reference);
         hidden.add(new HiddenColumn(reference.toAttribute(), operator));
@@ -93,20 +94,19 @@ public final class SemiJoinFamily extends Family {
     /** The right side with its tap, and without its hidden columns: nobody above needs them. */
     private static LogicalPlan tapped(SemiJoinKeys keys, LogicalPlan original, Boundary boundary, Rewriter rewriter) {
         Rewritten right = rewriter.rewriteStoppable(original);
-        List values = values(keys.right, keys.check, keys.condition == null ? new ArrayList() : keys.condition.right, right, boundary);
+        List<Expression> values = values(keys.right, keys.check, keys.condition == null ? new ArrayList<>() : keys.condition.right, right, boundary);
         return new HiddenProject(original.output(), Rewriter.tapped(right.plan, values, rewriter.capture.sink(boundary)), original);
     }
 
-    private static List values(Expression key, Expression check, List compared, Rewritten side, Boundary boundary) {
-        List result = new ArrayList();
+    private static List<Expression> values(Expression key, Expression check, List<ComparedValue> compared, Rewritten side, Boundary boundary) {
+        List<Expression> result = new ArrayList<>();
         result.add(key);
         boundary.column("key", null, 0);
         if (check != null) {
             result.add(check);
             boundary.column("check", null, 0);
         }
-        for (int i = 0; i < compared.size(); i++) {
-            ComparedValue value = (ComparedValue) compared.get(i);
+        for (ComparedValue value : compared) {
             result.add(value.encoded());
             boundary.column("value", "attr", value.placeholder.exprId().id());
         }
@@ -122,7 +122,7 @@ public final class SemiJoinFamily extends Family {
         return Behaviour.MATCH;
     }
 
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         JoinText.describe((Join) node, operator, expressions);
     }
 }

@@ -12,6 +12,7 @@ import headwater.source.iceberg.NumberedTableScan;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 
@@ -28,9 +29,9 @@ public final class TableScanFamily extends Family {
         Configuration conf = TableScans.conf();
         NumberedTableScan scan = NumberedTableScan.of(relation.scan(), files, rewriter.capture.reports, conf);
         HiddenColumn reference = HiddenColumn.row(operator);
-        List output = Scala.list(relation.output());
+        List<Attribute> output = Scala.list(relation.output());
         output.add(reference.attribute);
-        List hidden = new ArrayList();
+        List<HiddenColumn> hidden = new ArrayList<>();
         hidden.add(reference);
         return new Rewritten(Nodes.tableScan(relation, scan, Scala.seq(output)), hidden);
     }

@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SparkPartitionID;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPythonUDTF;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -41,20 +42,20 @@ public final class TaskFunctionFamily extends Family {
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Rewriter.checkArguments(node);
-        LogicalPlan input = (LogicalPlan) node.children().apply(0);
+        LogicalPlan input = node.children().apply(0);
         Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, node);
         Rewritten child = rewriter.rewrite(input);
-        List values = new ArrayList();
+        List<Expression> values = new ArrayList<>();
         values.add(partition());
         boundary.column("key", null, 0);
         boundary.hidden(child, values);
         LogicalPlan tapped = Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
         LogicalPlan bare = new HiddenProject(input.output(), tapped, input);
-        LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) bare));
+        LogicalPlan renewed = node.withNewChildren(Scala.seq(bare));
         Alias reference = Rewriter.alias(partition(), "task");
-        List columns = Scala.list(node.output());
+        List<NamedExpression> columns = Scala.list(node.output());
         columns.add(reference);
-        List hidden = new ArrayList();
+        List<HiddenColumn> hidden = new ArrayList<>();
         hidden.add(new HiddenColumn(reference.toAttribute(), operator));
         rewriter.capture.problem(
             node.nodeName(), "which rows of its task an output row was made of only the function knows; all of them are given", "superset");
@@ -70,18 +71,18 @@ public final class TaskFunctionFamily extends Family {
     }
 
     /** A table function is given its arguments; what it makes of them only its code knows. */
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
-        if (!(node instanceof BaseEvalPythonUDTF)) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
+        if (!(node instanceof BaseEvalPythonUDTF baseEvalPythonUDTF)) {
             OperatorText.plain(node, operator, sources);
             return;
         }
         operator.put("reads", OperatorText.reads(node));
-        List made = Scala.list(((BaseEvalPythonUDTF) node).resultAttrs());
-        List defines = new ArrayList();
-        for (int i = 0; i < made.size(); i++) {
-            Map definition = OperatorText.named((Attribute) made.get(i));
-            Map expression = expressions.outermost((Expression) ((BaseEvalPythonUDTF) node).udtf());
-            expression.put("opaque", Boolean.TRUE);
+        List<Attribute> made = Scala.list(baseEvalPythonUDTF.resultAttrs());
+        List<Map<String, Object>> defines = new ArrayList<>();
+        for (Attribute column : made) {
+            Map<String, Object> definition = OperatorText.named(column);
+            Map<String, Object> expression = expressions.outermost((Expression) baseEvalPythonUDTF.udtf());
+            expression.put("opaque", true);
             definition.put("expr", expression);
             defines.add(definition);
         }

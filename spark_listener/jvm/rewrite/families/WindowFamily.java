@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.DenseRank;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.Rank;
 import org.apache.spark.sql.catalyst.expressions.PythonFuncExpression;
 import org.apache.spark.sql.catalyst.expressions.RowNumber;
@@ -66,13 +67,13 @@ public final class WindowFamily extends Family {
         }
         Rewritten child = rewriter.rewrite(window.child());
 
-        List values = new ArrayList();
+        List<Expression> values = new ArrayList<>();
         values.add(hash);
         boundary.column("key", null, 0);
-        List expressions = Scala.list(window.windowExpressions());
-        List frames = WindowFrames.of(window);
+        List<NamedExpression> expressions = Scala.list(window.windowExpressions());
+        List<SpecifiedWindowFrame> frames = WindowFrames.of(window);
         for (int i = 0; i < frames.size(); i++) {
-            SpecifiedWindowFrame frame = (SpecifiedWindowFrame) frames.get(i);
+            SpecifiedWindowFrame frame = frames.get(i);
             if (frame.frameType() != org.apache.spark.sql.catalyst.expressions.RangeFrame$.MODULE$) {
                 continue;
             }
@@ -105,15 +106,15 @@ public final class WindowFamily extends Family {
         }
         LogicalPlan counting = counting(window, expressions, child.plan);
         Alias reference = Rewriter.alias(new RowReference(Scala.seq(values), rewriter.capture.sink(boundary)), "window");
-        List columns = Scala.list(node.output());
+        List<NamedExpression> columns = Scala.list(node.output());
         columns.add(reference);
-        List hidden = new ArrayList();
+        List<HiddenColumn> hidden = new ArrayList<>();
         hidden.add(new HiddenColumn(reference.toAttribute(), operator));
         return new Rewritten(new HiddenProject(Scala.seq(columns), counting, node), hidden);
     }
 
     /** The window with the columns that count. Spark plans a window of Python functions apart, and ours are not: they stand in one of their own above it. */
-    private static LogicalPlan counting(Window window, List expressions, LogicalPlan child) {
+    private static LogicalPlan counting(Window window, List<NamedExpression> expressions, LogicalPlan child) {
         int own = window.windowExpressions().size();
         if (own == expressions.size() || !hasPython((Expression) expressions.get(0))) {
             return Nodes.window(window, Scala.seq(expressions), child);
@@ -123,10 +124,10 @@ public final class WindowFamily extends Family {
     }
 
     private static boolean hasPython(Expression expression) {
-        List children = Scala.list(expression.children());
+        List<Expression> children = Scala.list(expression.children());
         boolean found = expression instanceof PythonFuncExpression;
-        for (int i = 0; i < children.size(); i++) {
-            found |= hasPython((Expression) children.get(i));
+        for (Expression child : children) {
+            found |= hasPython(child);
         }
         return found;
     }
@@ -134,25 +135,24 @@ public final class WindowFamily extends Family {
     /** A column of the window that is a rank with ties; null where there is none, or where a limit of row numbers below cuts peers apart. */
     private static Attribute rank(Window window, boolean limited) {
         Attribute found = null;
-        List columns = Scala.list(window.windowExpressions());
-        for (int i = 0; i < columns.size(); i++) {
-            Expression function = columns.get(i) instanceof Alias ? ((Alias) columns.get(i)).child() : null;
-            function = function instanceof WindowExpression ? ((WindowExpression) function).windowFunction() : null;
+        for (NamedExpression column : Scala.list(window.windowExpressions())) {
+            Expression function = column instanceof Alias alias ? alias.child() : null;
+            function = function instanceof WindowExpression windowExpression ? windowExpression.windowFunction() : null;
             if (limited && function instanceof RowNumber) {
                 return null;
             }
             if (function instanceof Rank || function instanceof DenseRank) {
-                found = ((Alias) columns.get(i)).toAttribute();
+                found = ((Alias) column).toAttribute();
             }
         }
         return found;
     }
 
     /** Adds a hidden window column with the number of rows in a frame; gives its attribute. */
-    private static Attribute counted(Window window, SpecifiedWindowFrame frame, List expressions) {
-        Expression one = new Literal(Integer.valueOf(1), DataTypes.IntegerType);
+    private static Attribute counted(Window window, SpecifiedWindowFrame frame, List<NamedExpression> expressions) {
+        Expression one = new Literal(1, DataTypes.IntegerType);
         AggregateExpression count = new AggregateExpression(
-            new Count(Scala.seq((Object) one)), Complete$.MODULE$, false, Scala.none(),
+            new Count(Scala.seq(one)), Complete$.MODULE$, false, Scala.none(),
             org.apache.spark.sql.catalyst.expressions.NamedExpression$.MODULE$.newExprId());
         WindowSpecDefinition specification = new WindowSpecDefinition(window.partitionSpec(), window.orderSpec(), frame);
         Alias alias = Rewriter.alias(new WindowExpression(count, specification), "frame");
@@ -168,7 +168,7 @@ public final class WindowFamily extends Family {
         return node instanceof Window;
     }
 
-    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+    public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         WindowText.describe((Window) node, operator, expressions);
     }
 }

@@ -4,6 +4,7 @@ import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
@@ -12,11 +13,10 @@ import org.apache.spark.sql.catalyst.plans.logical.Window;
 public final class WindowFrames {
     private WindowFrames() {}
 
-    public static List of(Window window) {
-        List result = new ArrayList();
-        List expressions = Scala.list(window.windowExpressions());
-        for (int i = 0; i < expressions.size(); i++) {
-            SpecifiedWindowFrame frame = frameOf((Expression) expressions.get(i));
+    public static List<SpecifiedWindowFrame> of(Window window) {
+        List<SpecifiedWindowFrame> result = new ArrayList<>();
+        for (NamedExpression expression : Scala.list(window.windowExpressions())) {
+            SpecifiedWindowFrame frame = frameOf((Expression) expression);
             if (frame != null && !result.contains(frame)) {
                 result.add(frame);
             }
@@ -26,13 +26,12 @@ public final class WindowFrames {
 
     /** The frame of the (first) window expression in an expression; null where there is none. */
     public static SpecifiedWindowFrame frameOf(Expression expression) {
-        if (expression instanceof WindowExpression) {
-            Object frame = ((WindowExpression) expression).windowSpec().frameSpecification();
-            return frame instanceof SpecifiedWindowFrame ? (SpecifiedWindowFrame) frame : null;
+        if (expression instanceof WindowExpression windowExpression) {
+            Object frame = windowExpression.windowSpec().frameSpecification();
+            return frame instanceof SpecifiedWindowFrame specifiedWindowFrame ? specifiedWindowFrame : null;
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            SpecifiedWindowFrame frame = frameOf((Expression) children.get(i));
+        for (Expression child : Scala.list(expression.children())) {
+            SpecifiedWindowFrame frame = frameOf(child);
             if (frame != null) {
                 return frame;
             }

@@ -17,43 +17,39 @@ import org.apache.spark.sql.catalyst.plans.logical.Window;
 final class WindowText {
     private WindowText() {}
 
-    static void describe(Window window, Map operator, ExpressionText expressions) {
+    static void describe(Window window, Map<String, Object> operator, ExpressionText expressions) {
         operator.put("op", "Window");
         operator.put("partition", OperatorText.all(Scala.list(window.partitionSpec()), expressions));
-        List order = new ArrayList();
-        List sorts = Scala.list(window.orderSpec());
-        for (int i = 0; i < sorts.size(); i++) {
-            SortOrder sort = (SortOrder) sorts.get(i);
-            Map key = new LinkedHashMap();
+        List<Map<String, Object>> order = new ArrayList<>();
+        for (SortOrder sort : Scala.list(window.orderSpec())) {
+            Map<String, Object> key = new LinkedHashMap<>();
             key.put("expr", expressions.outermost(sort.child()));
-            key.put("descending", Boolean.valueOf(sort.direction() == org.apache.spark.sql.catalyst.expressions.Descending$.MODULE$));
-            key.put("nulls_last", Boolean.valueOf(sort.nullOrdering() == org.apache.spark.sql.catalyst.expressions.NullsLast$.MODULE$));
+            key.put("descending", sort.direction() == org.apache.spark.sql.catalyst.expressions.Descending$.MODULE$);
+            key.put("nulls_last", sort.nullOrdering() == org.apache.spark.sql.catalyst.expressions.NullsLast$.MODULE$);
             order.add(key);
         }
         operator.put("order", order);
-        List known = WindowFrames.of(window);
-        List defines = new ArrayList();
-        List columns = Scala.list(window.windowExpressions());
-        for (int i = 0; i < columns.size(); i++) {
-            NamedExpression column = (NamedExpression) columns.get(i);
-            Map definition = OperatorText.named(column.toAttribute());
+        List<SpecifiedWindowFrame> known = WindowFrames.of(window);
+        List<Map<String, Object>> defines = new ArrayList<>();
+        for (NamedExpression column : Scala.list(window.windowExpressions())) {
+            Map<String, Object> definition = OperatorText.named(column.toAttribute());
             definition.put("expr", expressions.outermost((Expression) column));
             int frame = known.indexOf(WindowFrames.frameOf((Expression) column));
             if (frame >= 0) {
-                definition.put("frame", Integer.valueOf(frame));
+                definition.put("frame", frame);
             }
             defines.add(definition);
         }
         operator.put("defines", defines);
-        List frames = new ArrayList();
-        for (int i = 0; i < known.size(); i++) {
-            frames.add(frame((SpecifiedWindowFrame) known.get(i)));
+        List<Map<String, Object>> frames = new ArrayList<>();
+        for (SpecifiedWindowFrame frame : known) {
+            frames.add(frame(frame));
         }
         operator.put("frames", frames);
     }
 
-    private static Map frame(SpecifiedWindowFrame frame) {
-        Map result = new LinkedHashMap();
+    private static Map<String, Object> frame(SpecifiedWindowFrame frame) {
+        Map<String, Object> result = new LinkedHashMap<>();
         boolean rows = frame.frameType() == org.apache.spark.sql.catalyst.expressions.RowFrame$.MODULE$;
         result.put("unit", rows ? "rows" : "range");
         result.put("start", bound(frame.lower(), rows));
@@ -68,7 +64,7 @@ final class WindowText {
             return null;
         }
         if (bound == org.apache.spark.sql.catalyst.expressions.CurrentRow$.MODULE$) {
-            return Integer.valueOf(0);
+            return 0;
         }
         if (rows && bound.foldable()) {
             return bound.eval(null);

@@ -30,26 +30,24 @@ public final class EnclosedFunctions {
     private static final int TUPLE = 't'; // since the mark that the beginning has
     private static final int CALL = 'R';
     private static final int STOP = '.';
-    private static volatile Map beginnings = new HashMap(); // Integer eval type -> byte[]: a pickle up to its last three arguments
+    private static volatile Map<Object, byte[]> beginnings = new HashMap<>(); // Integer eval type -> byte[]: a pickle up to its last three arguments
     private static volatile String python = ""; // the version whose bytecode these hold
 
     private EnclosedFunctions() {}
 
     /** What the driver's Python puts around functions, for all that is rewritten from now on. */
-    public static void state(Map pickles, String version) {
+    public static void state(Map<Object, byte[]> pickles, String version) {
         beginnings = pickles;
         python = version;
     }
 
     /** The same function, enclosed. `kinds`: what the reference of a group is made of there; null: of a hidden column. */
     public static PythonUDF of(Expression expression, String operator, String kinds) {
-        if (!(expression instanceof PythonUDF) || !(((PythonUDF) expression).func() instanceof SimplePythonFunction)) {
+        if (!(expression instanceof PythonUDF function) || !(function.func() instanceof SimplePythonFunction known)) {
             throw new Refused(operator, "its function is not one of PySpark's");
         }
-        PythonUDF function = (PythonUDF) expression;
-        SimplePythonFunction known = (SimplePythonFunction) function.func();
-        byte[] beginning = (byte[]) beginnings.get(Integer.valueOf(function.evalType()));
-        if (beginning == null || !(function.dataType() instanceof StructType)) {
+        byte[] beginning = beginnings.get(function.evalType());
+        if (beginning == null || !(function.dataType() instanceof StructType struct)) {
             throw new Refused(operator, "functions of its kind, " + function.evalType() + ", are not followed");
         }
         if (!known.pythonVer().equals(python)) {
@@ -61,12 +59,12 @@ public final class EnclosedFunctions {
         SimplePythonFunction enclosed = new SimplePythonFunction(
             pickled(beginning, kinds, known.command()), known.envVars(), known.pythonIncludes(), known.pythonExec(), known.pythonVer(),
             known.broadcastVars(), known.accumulator());
-        StructType type = ((StructType) function.dataType()).add(HIDDEN, DataTypes.LongType, true);
+        StructType type = struct.add(HIDDEN, DataTypes.LongType, true);
         return function.copy(
             function.name(), enclosed, type, function.children(), function.evalType(), function.udfDeterministic(), function.resultId());
     }
 
-    private static byte[] pickled(byte[] beginning, String kinds, Seq command) {
+    private static byte[] pickled(byte[] beginning, String kinds, Seq<Object> command) {
         int length = command.length();
         ByteArrayOutputStream result = new ByteArrayOutputStream(beginning.length + length + 16);
         result.write(beginning, 0, beginning.length);
@@ -84,7 +82,7 @@ public final class EnclosedFunctions {
         for (int i = 0; i < 8; i++) {
             result.write((int) ((long) length >>> 8 * i)); // its low byte
         }
-        scala.collection.Iterator bytes = command.iterator();
+        scala.collection.Iterator<Object> bytes = command.iterator();
         while (bytes.hasNext()) {
             result.write(((Byte) bytes.next()).byteValue());
         }

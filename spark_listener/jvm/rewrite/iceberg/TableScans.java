@@ -18,7 +18,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 /** Which scans of Iceberg tables have records that can be told by data file and position. */
 public final class TableScans {
     private static final String PACKAGE = "org.apache.iceberg.spark.source.";
-    private static final List KNOWN = Arrays.asList("SparkBatchQueryScan", "SparkIncrementalAppendScan", "SparkCopyOnWriteScan", "SparkStagedScan");
+    private static final List<?> KNOWN = Arrays.asList("SparkBatchQueryScan", "SparkIncrementalAppendScan", "SparkCopyOnWriteScan", "SparkStagedScan");
 
     private TableScans() {}
 
@@ -42,17 +42,15 @@ public final class TableScans {
         if (obstacle != null) {
             throw new Refused(name, obstacle);
         }
-        List output = Scala.list(relation.output());
-        for (int i = 0; i < output.size(); i++) {
-            String column = ((AttributeReference) output.get(i)).name();
+        for (AttributeReference reference : Scala.list(relation.output())) {
+            String column = reference.name();
             if (column.startsWith("_headwater_")) {
                 throw new Refused(name, "a column is called " + column);
             }
         }
-        List tasks = TableFiles.tasks(scan);
-        for (int i = 0; i < tasks.size(); i++) {
-            Object file = Accessors.get(tasks.get(i), "file");
-            if (file == null || !Boolean.TRUE.equals(Accessors.get(tasks.get(i), "isFileScanTask")) || isOfMetadata(tasks.get(i))) {
+        for (Object task : TableFiles.tasks(scan)) {
+            Object file = Accessors.get(task, "file");
+            if (file == null || !Boolean.TRUE.equals(Accessors.get(task, "isFileScanTask")) || isOfMetadata(task)) {
                 throw new Refused(name, "it reads something else than data files, as tables of metadata do");
             }
             if (!"PARQUET".equals(DataFiles.format(file))) {
@@ -71,8 +69,8 @@ public final class TableScans {
     }
 
     /** What makes two scans read the same source: the table, and the snapshot of it, or those between which it was appended to. */
-    public static List key(DataSourceV2ScanRelation relation) {
-        List key = new ArrayList();
+    public static List<Object> key(DataSourceV2ScanRelation relation) {
+        List<Object> key = new ArrayList<>();
         Object table = Accessors.get(relation.scan(), "table");
         key.add("iceberg");
         key.add(String.valueOf(Accessors.get(table, "location")));

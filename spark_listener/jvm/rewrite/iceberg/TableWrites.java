@@ -59,7 +59,7 @@ public final class TableWrites {
         if (!(command instanceof WriteDelta)) {
             return tap;
         }
-        Literal deleted = new Literal(Integer.valueOf(RowDeltaUtils.DELETE_OPERATION()), DataTypes.IntegerType);
+        Literal deleted = new Literal(RowDeltaUtils.DELETE_OPERATION(), DataTypes.IntegerType);
         return new Or(new EqualTo(operation(command), deleted), tap); // the right side is not asked where the left holds
     }
 
@@ -73,15 +73,14 @@ public final class TableWrites {
 
     private static Object table(LogicalPlan command) {
         Object table = ((DataSourceV2Relation) ((V2WriteCommand) command).table()).table();
-        return table instanceof RowLevelOperationTable ? ((RowLevelOperationTable) table).table() : table;
+        return table instanceof RowLevelOperationTable rowLevelOperationTable ? rowLevelOperationTable.table() : table;
     }
 
     /** The column that says what is to happen to a row; null where there is none. */
     private static Attribute operation(LogicalPlan command) {
-        List output = Scala.list(((V2WriteCommand) command).query().output());
-        for (int i = 0; i < output.size(); i++) {
-            if (((Attribute) output.get(i)).name().equals(RowDeltaUtils.OPERATION_COLUMN())) {
-                return (Attribute) output.get(i);
+        for (Attribute column : Scala.list(((V2WriteCommand) command).query().output())) {
+            if (column.name().equals(RowDeltaUtils.OPERATION_COLUMN())) {
+                return column;
             }
         }
         return null;
@@ -89,6 +88,6 @@ public final class TableWrites {
 
     private static Write write(LogicalPlan command) {
         Object write = Accessors.get(command, "write");
-        return write instanceof scala.Option ? (Write) Scala.orNull((scala.Option) write) : null;
+        return write instanceof scala.Option<?> option ? (Write) Scala.orNull(option) : null;
     }
 }

@@ -13,7 +13,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.types.DataTypes;
@@ -36,9 +38,9 @@ public final class CacheRewrite {
             return true;
         }
         StackTraceElement[] calls = new Throwable().getStackTrace();
-        for (int i = 0; i < calls.length; i++) {
-            String method = calls[i].getMethodName();
-            if (MANAGER.equals(calls[i].getClassName()) && caches(method)) {
+        for (StackTraceElement call : calls) {
+            String method = call.getMethodName();
+            if (MANAGER.equals(call.getClassName()) && caches(method)) {
                 return !isRewritten(plan);
             }
         }
@@ -50,8 +52,8 @@ public final class CacheRewrite {
     }
 
     private static boolean isRewritten(LogicalPlan plan) {
-        List columns = Scala.list(plan.output());
-        return !columns.isEmpty() && ((Attribute) columns.get(columns.size() - 1)).name().startsWith(HiddenColumn.PREFIX);
+        List<Attribute> columns = Scala.list(plan.output());
+        return !columns.isEmpty() && columns.get(columns.size() - 1).name().startsWith(HiddenColumn.PREFIX);
     }
 
     public static LogicalPlan rewrite(LogicalPlan plan, Capture capture) {
@@ -59,14 +61,14 @@ public final class CacheRewrite {
         Boundary boundary = capture.boundary(SegmentSpec.ROWS, 0, plan);
         // What finds no room in the cache is made for its reader, who may stop before its end.
         Rewritten child = rewriter.rewriteStoppable(plan);
-        List values = new ArrayList();
+        List<Expression> values = new ArrayList<>();
         boundary.hidden(child, values);
         if (values.isEmpty()) { // its rows come from no record
             values.add(new Literal(null, DataTypes.LongType));
             boundary.column(HiddenColumn.REF, "operator", 1);
         }
         Alias reference = Rewriter.alias(new RowReference(Scala.seq(values), capture.sink(boundary)), Caches.column(capture));
-        List columns = Scala.list(plan.output());
+        List<NamedExpression> columns = Scala.list(plan.output());
         columns.add(reference);
         return new HiddenProject(Scala.seq(columns), child.plan, plan);
     }

@@ -22,8 +22,8 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 public final class Caches {
     private static final String COLUMN = "cached_";
     private static final int MOST = 1000; // plans, and as many refusals
-    private static final Map KNOWN = new ConcurrentHashMap(); // String name of a hidden column -> WeakReference of a Capture
-    private static final Map REFUSED = new ConcurrentHashMap(); // List of expression ids that a cached plan puts out -> String reason
+    private static final Map<String, WeakReference<Capture>> KNOWN = new ConcurrentHashMap<>(); // String name of a hidden column -> WeakReference of a Capture
+    private static final Map<List<Long>, String> REFUSED = new ConcurrentHashMap<>(); // List of expression ids that a cached plan puts out -> String reason
 
     private Caches() {}
 
@@ -40,11 +40,11 @@ public final class Caches {
         if (KNOWN.size() >= MOST) {
             return false;
         }
-        KNOWN.put(HiddenColumn.PREFIX + column(capture), new WeakReference(capture));
+        KNOWN.put(HiddenColumn.PREFIX + column(capture), new WeakReference<>(capture));
         return true;
     }
 
-    public static void refuse(QueryPlan plan, String reason) {
+    public static void refuse(QueryPlan<?> plan, String reason) {
         if (REFUSED.size() < MOST) {
             REFUSED.put(ids(plan), reason);
         }
@@ -58,14 +58,14 @@ public final class Caches {
 
     /** The capture of what a relation reads; null if there is none. */
     public static Capture of(InMemoryRelation relation) {
-        WeakReference known = (WeakReference) KNOWN.get(last(relation));
-        return known == null ? null : (Capture) known.get();
+        WeakReference<Capture> known = KNOWN.get(last(relation));
+        return known == null ? null : known.get();
     }
 
     /** The name of the last column that is cached. */
     private static String last(InMemoryRelation relation) {
-        List columns = Scala.list(relation.cacheBuilder().cachedPlan().output());
-        return columns.isEmpty() ? "" : ((Attribute) columns.get(columns.size() - 1)).name();
+        List<Attribute> columns = Scala.list(relation.cacheBuilder().cachedPlan().output());
+        return columns.isEmpty() ? "" : columns.get(columns.size() - 1).name();
     }
 
     /** The plan with caches whose size is said without their hidden columns: also of a query that nobody captures. */
@@ -74,20 +74,19 @@ public final class Caches {
     }
 
     private static LogicalPlan resized(LogicalPlan node) {
-        if (node instanceof InMemoryRelation) {
-            InMemoryRelation relation = (InMemoryRelation) node;
+        if (node instanceof InMemoryRelation relation) {
             boolean hides = !(relation instanceof HiddenCache) && last(relation).startsWith(HiddenColumn.PREFIX + COLUMN);
             return hides ? HiddenCache.of(relation, relation.output()) : node;
         }
-        List children = Scala.list(node.children());
+        List<LogicalPlan> children = Scala.list(node.children());
         boolean changed = false;
         for (int i = 0; i < children.size(); i++) {
-            LogicalPlan child = (LogicalPlan) children.get(i);
+            LogicalPlan child = children.get(i);
             LogicalPlan renewed = resized(child);
             changed |= renewed != child;
             children.set(i, renewed);
         }
-        return changed ? (LogicalPlan) node.withNewChildren(Scala.seq(children)) : node;
+        return changed ? node.withNewChildren(Scala.seq(children)) : node;
     }
 
     /** Forgets what was cached by the application whose segments lie there. */
@@ -99,20 +98,19 @@ public final class Caches {
 
     /** Those whose plans are gone, and those whose folders lie in one (null: none). */
     private static void forget(String segments) {
-        Iterator captures = KNOWN.values().iterator();
+        Iterator<WeakReference<Capture>> captures = KNOWN.values().iterator();
         while (captures.hasNext()) {
-            Capture capture = (Capture) ((WeakReference) captures.next()).get();
+            Capture capture = captures.next().get();
             if (capture == null || (segments != null && capture.folder.startsWith(segments))) {
                 captures.remove();
             }
         }
     }
 
-    private static List ids(QueryPlan plan) {
-        List result = new ArrayList();
-        List columns = Scala.list(plan.output());
-        for (int i = 0; i < columns.size(); i++) {
-            result.add(Long.valueOf(((Attribute) columns.get(i)).exprId().id()));
+    private static List<Long> ids(QueryPlan<?> plan) {
+        List<Long> result = new ArrayList<>();
+        for (Attribute column : Scala.list(plan.output())) {
+            result.add(column.exprId().id());
         }
         return result;
     }

@@ -18,14 +18,14 @@ import org.apache.spark.sql.execution.SparkPlan;
  * knows, and a captured query the reference too.
  */
 public final class Checkpoint extends TappedFrame {
-    private Dataset frame; // null: the program's own
+    private Dataset<?> frame; // null: the program's own
 
     private Checkpoint(LogicalPlan written) {
         super(written);
     }
 
     /** Of a frame. Nothing has run when this returns. Never throws. */
-    public static Checkpoint of(Dataset frame) {
+    public static Checkpoint of(Dataset<?> frame) {
         Checkpoint checkpoint = new Checkpoint(Frames.plan(frame));
         QueryExecution tapped = checkpoint.planned(frame);
         if (tapped != null) {
@@ -43,15 +43,15 @@ public final class Checkpoint extends TappedFrame {
     }
 
     /** What is to be checkpointed; null: the program's own frame. */
-    public Dataset frame() {
+    public Dataset<?> frame() {
         return frame;
     }
 
     /** The program got this frame. */
-    public void made(Dataset result) {
-        List leaves = Scala.list(Frames.plan(result).collectLeaves());
-        if (leaves.size() == 1 && leaves.get(0) instanceof LogicalRDD) {
-            Checkpoints.remember((LogicalRDD) leaves.get(0), capture, reason == null ? "it was checkpointed without capture" : reason);
+    public void made(Dataset<?> result) {
+        List<LogicalPlan> leaves = Scala.list(Frames.plan(result).collectLeaves());
+        if (leaves.size() == 1 && leaves.get(0) instanceof LogicalRDD logicalRDD) {
+            Checkpoints.remember(logicalRDD, capture, reason == null ? "it was checkpointed without capture" : reason);
         }
     }
 

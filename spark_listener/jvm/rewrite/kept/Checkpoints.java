@@ -3,6 +3,7 @@ package headwater.rewrite.kept;
 import headwater.rewrite.core.Capture;
 import headwater.shim.Nodes;
 import headwater.shim.Scala;
+import headwater.shim.Untyped;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -19,7 +20,7 @@ import scala.reflect.ClassTag$;
  * forgotten with the rows. It must not keep alive the rows that it was itself made of: programs checkpoint in loops so that these can go.
  */
 public final class Checkpoints {
-    private static final Map KNOWN = new WeakHashMap(); // RDD -> Capture, or String: why there is none
+    private static final Map<RDD<InternalRow>, Object> KNOWN = new WeakHashMap<>(); // RDD -> Capture, or String: why there is none
 
     private Checkpoints() {}
 
@@ -30,11 +31,11 @@ public final class Checkpoints {
     }
 
     private static Object known(LogicalPlan leaf) {
-        if (!(leaf instanceof LogicalRDD)) {
+        if (!(leaf instanceof LogicalRDD logicalRDD)) {
             return null;
         }
         synchronized (KNOWN) {
-            return KNOWN.get(((LogicalRDD) leaf).rdd());
+            return KNOWN.get(logicalRDD.rdd());
         }
     }
 
@@ -46,7 +47,7 @@ public final class Checkpoints {
     /** The capture of what a leaf reads; null if there is none. */
     public static Capture of(LogicalPlan leaf) {
         Object known = known(leaf);
-        return known instanceof Capture ? (Capture) known : null;
+        return known instanceof Capture capture ? capture : null;
     }
 
     /** Why the plan of what a leaf reads is not captured. */
@@ -58,10 +59,10 @@ public final class Checkpoints {
     /** Forgets those whose segments lie in a folder. */
     static void close(String segments) {
         synchronized (KNOWN) {
-            Iterator all = KNOWN.values().iterator();
+            Iterator<Object> all = KNOWN.values().iterator();
             while (all.hasNext()) {
                 Object known = all.next();
-                if (known instanceof Capture && ((Capture) known).folder.startsWith(segments)) {
+                if (known instanceof Capture capture && capture.folder.startsWith(segments)) {
                     all.remove();
                 }
             }
@@ -72,7 +73,7 @@ public final class Checkpoints {
      * A plan that says the same, without the rows of the checkpoints that it reads. For looking at; never for running. `renewed` has what each
      * node became: a plan and its parts, asked one after the other, stay what they are to each other.
      */
-    public static LogicalPlan withoutRows(LogicalPlan node, IdentityHashMap renewed) {
+    public static LogicalPlan withoutRows(LogicalPlan node, IdentityHashMap<Object, Object> renewed) {
         LogicalPlan known = (LogicalPlan) renewed.get(node);
         if (known == null) {
             known = of(node) != null ? emptied((LogicalRDD) node, renewed) : parts(node, renewed);
@@ -81,19 +82,19 @@ public final class Checkpoints {
         return known;
     }
 
-    private static LogicalPlan parts(LogicalPlan node, IdentityHashMap renewed) {
-        List children = Scala.list(node.children());
+    private static LogicalPlan parts(LogicalPlan node, IdentityHashMap<Object, Object> renewed) {
+        List<LogicalPlan> children = Scala.list(node.children());
         boolean changed = false;
         for (int i = 0; i < children.size(); i++) {
-            LogicalPlan child = (LogicalPlan) children.get(i);
+            LogicalPlan child = children.get(i);
             children.set(i, withoutRows(child, renewed));
             changed |= children.get(i) != child;
         }
-        return changed ? (LogicalPlan) node.withNewChildren(Scala.seq(children)) : node;
+        return changed ? node.withNewChildren(Scala.seq(children)) : node;
     }
 
-    private static LogicalPlan emptied(LogicalRDD relation, IdentityHashMap renewed) {
-        RDD empty = (RDD) renewed.get(relation.rdd()); // leaves of the same rows stay leaves of the same rows
+    private static LogicalPlan emptied(LogicalRDD relation, IdentityHashMap<Object, Object> renewed) {
+        RDD<InternalRow> empty = Untyped.value(renewed.get(relation.rdd())); // leaves of the same rows stay leaves of the same rows
         if (empty == null) {
             empty = relation.rdd().sparkContext().emptyRDD(ClassTag$.MODULE$.apply(InternalRow.class));
             renewed.put(relation.rdd(), empty);

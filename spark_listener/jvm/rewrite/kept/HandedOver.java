@@ -12,9 +12,12 @@ import headwater.source.RowsForPython;
 import headwater.text.OperatorText;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.types.DataTypes;
@@ -25,15 +28,15 @@ import org.apache.spark.sql.types.StructType;
  * Operators are numbered as in the plan's description, whose root is 0, those of a recording in Python as they are there.
  */
 public final class HandedOver extends TappedFrame {
-    private final List operators = new ArrayList(); // of Integer: what the references of a row are to
-    private JavaRDD rows; // null: the program's own
+    private final List<Integer> operators = new ArrayList<>(); // what the references of a row are to
+    private JavaRDD<byte[]> rows; // null: the program's own
 
     private HandedOver(LogicalPlan written) {
         super(written);
     }
 
     /** Of a frame. Its shuffles may have run when this returns, as Spark runs them when it is asked for a frame's RDD. Never throws. */
-    public static HandedOver of(Dataset frame) {
+    public static HandedOver of(Dataset<?> frame) {
         HandedOver handed = new HandedOver(Frames.plan(frame));
         QueryExecution tapped = handed.planned(frame);
         if (tapped != null) {
@@ -51,19 +54,19 @@ public final class HandedOver extends TappedFrame {
     public LogicalPlan rewrite(LogicalPlan plan, Capture capture) {
         // The program may stop reading a partition before its end.
         Rewritten child = new Rewriter(capture, 1).rewriteStoppable(plan);
-        List columns = Scala.list(plan.output());
+        List<NamedExpression> columns = Scala.list(plan.output());
         operators.clear();
         for (int i = 0; i < child.hidden.size(); i++) {
-            HiddenColumn column = (HiddenColumn) child.hidden.get(i);
+            HiddenColumn column = child.hidden.get(i);
             if (!column.role.equals(HiddenColumn.REF)) {
                 throw new Refused(plan.nodeName(), "an RDD cannot be told by which branch of the query a row was made");
             }
             columns.add(column.attribute);
-            operators.add(Integer.valueOf(number(column.operator)));
+            operators.add(number(column.operator));
         }
         if (operators.isEmpty()) { // its rows come from no record
             columns.add(Rewriter.alias(new Literal(null, DataTypes.LongType), "none"));
-            operators.add(Integer.valueOf(0));
+            operators.add(0);
         }
         return new HiddenProject(Scala.seq(columns), child.plan, plan);
     }
@@ -78,16 +81,16 @@ public final class HandedOver extends TappedFrame {
     }
 
     /** Pairs of a row and its references, as bytes of Python's; null: the program's own rows are to be given, for a `reason`. */
-    public JavaRDD rows() {
+    public JavaRDD<byte[]> rows() {
         return rows;
     }
 
-    public List operators() {
+    public List<Integer> operators() {
         return operators;
     }
 
     /** The columns of a row, as a description names them. */
-    public List columns() {
+    public List<Map<String, Object>> columns() {
         return OperatorText.columns(capture.original);
     }
 

@@ -16,20 +16,20 @@ public final class Materialized {
 
     /** The capture of the plan that made the rows; null if there is none. */
     public static Capture of(LogicalPlan leaf) {
-        return leaf instanceof InMemoryRelation ? Caches.of((InMemoryRelation) leaf) : Checkpoints.of(leaf);
+        return leaf instanceof InMemoryRelation inMemoryRelation ? Caches.of(inMemoryRelation) : Checkpoints.of(leaf);
     }
 
     /** The plan that made the rows, as far as it is known: as it was written, or the capture's. Null: it is not. */
     public static LogicalPlan written(LogicalPlan leaf) {
-        if (leaf instanceof InMemoryRelation) {
-            return ((InMemoryRelation) leaf).cacheBuilder().logicalPlan();
+        if (leaf instanceof InMemoryRelation inMemoryRelation) {
+            return inMemoryRelation.cacheBuilder().logicalPlan();
         }
         Capture capture = Checkpoints.of(leaf);
         return capture == null ? null : capture.writtenIfKnown();
     }
 
     /** Names the rows that a leaf reads. Spark's own text would be that of the whole plan below. */
-    public static void describe(LogicalPlan leaf, Map operator) {
+    public static void describe(LogicalPlan leaf, Map<String, Object> operator) {
         operator.put("op", name(leaf));
         operator.put("text", name(leaf) + " " + leaf.output().mkString("[", ", ", "]"));
     }

@@ -9,6 +9,8 @@ import java.util.Map;
 import java.util.WeakHashMap;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.LogicalRDD;
 
@@ -18,12 +20,12 @@ import org.apache.spark.sql.execution.LogicalRDD;
  */
 public final class RecordedRows {
     private static final int FIRST = 1000000; // as in spark_listener/recording.py
-    private static final Map KNOWN = new WeakHashMap(); // RDD -> RecordedRows
+    private static final Map<RDD<InternalRow>, RecordedRows> KNOWN = new WeakHashMap<>();
 
     public final int top; // the operator that made the rows
-    public final List operators; // of Integer: what the references of a row are to
+    public final List<Integer> operators; // what the references of a row are to
 
-    private RecordedRows(int top, List operators) {
+    private RecordedRows(int top, List<Integer> operators) {
         this.top = top;
         this.operators = operators;
     }
@@ -34,26 +36,25 @@ public final class RecordedRows {
     }
 
     /** The frame of other rows in the place of its own: `pairs` of a row and its references. Null where it is not a frame of an RDD. */
-    public static Dataset frame(Dataset plain, RDD pairs, int top, List operators) {
+    public static Dataset<Row> frame(Dataset<?> plain, RDD<Object> pairs, int top, List<Integer> operators) {
         LogicalPlan plan = Frames.plan(plain);
-        if (!(plan instanceof LogicalRDD)) {
+        if (!(plan instanceof LogicalRDD relation)) {
             return null;
         }
-        LogicalRDD relation = (LogicalRDD) plan;
-        RDD rows = RowsFromPython.of(pairs, relation.schema(), operators.size());
+        RDD<InternalRow> rows = RowsFromPython.of(pairs, relation.schema(), operators.size());
         synchronized (KNOWN) {
-            KNOWN.put(rows, new RecordedRows(top, new ArrayList(operators)));
+            KNOWN.put(rows, new RecordedRows(top, new ArrayList<>(operators)));
         }
         return Frames.of(plain.sparkSession(), Nodes.rows(relation, headwater.shim.Scala.list(relation.output()), rows));
     }
 
     /** What is known of the rows that a leaf reads; null: they are none of a recording. */
     public static RecordedRows of(LogicalPlan leaf) {
-        if (!(leaf instanceof LogicalRDD)) {
+        if (!(leaf instanceof LogicalRDD logicalRDD)) {
             return null;
         }
         synchronized (KNOWN) {
-            return (RecordedRows) KNOWN.get(((LogicalRDD) leaf).rdd());
+            return KNOWN.get(logicalRDD.rdd());
         }
     }
 }

@@ -19,7 +19,7 @@ import scala.Option;
  * each row beside its columns.
  */
 public abstract class TappedFrame {
-    private static final ThreadLocal UNDER_WAY = new ThreadLocal(); // the TappedFrame whose plan this thread optimises
+    private static final ThreadLocal<TappedFrame> UNDER_WAY = new ThreadLocal<>(); // the TappedFrame whose plan this thread optimises
 
     protected final LogicalPlan written;
     protected LogicalPlan optimized; // without taps
@@ -38,7 +38,7 @@ public abstract class TappedFrame {
     protected abstract String done();
 
     /** Plans the frame with taps. Nothing has run when this returns; null where records are not captured, for a `reason`. Never throws. */
-    protected final QueryExecution planned(Dataset frame) {
+    protected final QueryExecution planned(Dataset<?> frame) {
         if (frame.isStreaming()) {
             reason = "streams are not captured yet";
         } else if (frame.queryExecution().tracker().phases().contains("optimization")) {
@@ -72,23 +72,23 @@ public abstract class TappedFrame {
 
     /** The one whose plan this thread optimises; null: none. A rule of somebody else may have a plan of its own optimised meanwhile. */
     public static TappedFrame underWay(LogicalPlan plan) {
-        TappedFrame frame = (TappedFrame) UNDER_WAY.get();
+        TappedFrame frame = UNDER_WAY.get();
         return frame == null || !frame.isPlanned() || !sameColumns(frame.written, plan) ? null : frame;
     }
 
     private boolean isPlanned() {
-        Option now = QueryPlanningTracker.get();
+        Option<QueryPlanningTracker> now = QueryPlanningTracker.get();
         return now.isDefined() && now.get() == tracker;
     }
 
     /** By name and type: an alias that only repeats its column's name is optimised away, and the column has another number then. */
     private static boolean sameColumns(LogicalPlan written, LogicalPlan optimized) {
-        List before = Scala.list(written.output());
-        List after = Scala.list(optimized.output());
+        List<Attribute> before = Scala.list(written.output());
+        List<Attribute> after = Scala.list(optimized.output());
         boolean same = before.size() == after.size();
         for (int i = 0; same && i < before.size(); i++) {
-            Attribute one = (Attribute) before.get(i);
-            Attribute other = (Attribute) after.get(i);
+            Attribute one = before.get(i);
+            Attribute other = after.get(i);
             same = one.name().equals(other.name()) && DataType.equalsIgnoreNullability(one.dataType(), other.dataType());
         }
         return same;

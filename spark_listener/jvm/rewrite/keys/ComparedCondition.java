@@ -22,8 +22,8 @@ import org.apache.spark.sql.types.Metadata;
  * floating point) equality is told by hash.
  */
 public final class ComparedCondition {
-    public final List left = new ArrayList(); // of ComparedValue
-    public final List right = new ArrayList();
+    public final List<ComparedValue> left = new ArrayList<>();
+    public final List<ComparedValue> right = new ArrayList<>();
     public final Expression compared; // over their placeholders
     private final Join join;
 
@@ -41,54 +41,53 @@ public final class ComparedCondition {
     }
 
     private Expression taken(Expression part) {
-        List side = sideOf(part);
+        List<ComparedValue> side = sideOf(part);
         if (side != null && ComparedValue.fits(part.dataType())) {
             return placed(part, part.dataType(), side);
         }
-        List children = Scala.list(part.children());
+        List<Expression> children = Scala.list(part.children());
         if (part instanceof EqualTo || part instanceof EqualNullSafe) {
-            Expression one = (Expression) children.get(0);
-            Expression other = (Expression) children.get(1);
+            Expression one = children.get(0);
+            Expression other = children.get(1);
             if (sideOf(one) != null && sideOf(other) != null && !ComparedValue.fits(one.dataType())) {
-                List hashes = new ArrayList();
+                List<Expression> hashes = new ArrayList<>();
                 hashes.add(placed(hash(one), DataTypes.LongType, sideOf(one)));
                 hashes.add(placed(hash(other), DataTypes.LongType, sideOf(other)));
-                return (Expression) part.withNewChildren(Scala.seq(hashes));
+                return part.withNewChildren(Scala.seq(hashes));
             }
         }
         if (children.isEmpty() && !part.references().isEmpty()) {
             throw new Refused(join.nodeName(), part.sql() + " is a value of the type " + part.dataType().catalogString());
         }
-        List renewed = new ArrayList();
-        for (int i = 0; i < children.size(); i++) {
-            renewed.add(taken((Expression) children.get(i)));
+        List<Expression> renewed = new ArrayList<>();
+        for (Expression child : children) {
+            renewed.add(taken(child));
         }
-        return children.isEmpty() ? part : (Expression) part.withNewChildren(Scala.seq(renewed));
+        return children.isEmpty() ? part : part.withNewChildren(Scala.seq(renewed));
     }
 
     /** The values of the one side that an expression reads; null if it reads none or both, or may differ when it is computed again. */
-    private List sideOf(Expression part) {
+    private List<ComparedValue> sideOf(Expression part) {
         if (part.references().isEmpty() || !part.deterministic() || readsPlan(part)) {
             return null;
         }
-        if (part.references().subsetOf(((LogicalPlan) join.left()).outputSet())) {
+        if (part.references().subsetOf(join.left().outputSet())) {
             return left;
         }
-        return part.references().subsetOf(((LogicalPlan) join.right()).outputSet()) ? right : null;
+        return part.references().subsetOf(join.right().outputSet()) ? right : null;
     }
 
     private static boolean readsPlan(Expression part) {
-        List children = Scala.list(part.children());
-        boolean result = part instanceof PlanExpression;
-        for (int i = 0; i < children.size(); i++) {
-            result |= readsPlan((Expression) children.get(i));
+        List<Expression> children = Scala.list(part.children());
+        boolean result = part instanceof PlanExpression<?>;
+        for (Expression child : children) {
+            result |= readsPlan(child);
         }
         return result;
     }
 
-    private static Expression placed(Expression value, DataType type, List side) {
-        for (int i = 0; i < side.size(); i++) {
-            ComparedValue known = (ComparedValue) side.get(i);
+    private static Expression placed(Expression value, DataType type, List<ComparedValue> side) {
+        for (ComparedValue known : side) {
             if (known.value.semanticEquals(value)) {
                 return known.placeholder;
             }
@@ -100,7 +99,7 @@ public final class ComparedCondition {
     }
 
     private static Expression hash(Expression value) {
-        List keys = new ArrayList();
+        List<Expression> keys = new ArrayList<>();
         keys.add(value);
         return KeyHash.ofJoin(keys, "Join", null);
     }

@@ -33,7 +33,7 @@ public final class ComparedValue {
     public static boolean fits(DataType type) {
         return type == DataTypes.LongType || type == DataTypes.IntegerType || type == DataTypes.ShortType || type == DataTypes.ByteType
             || type == DataTypes.BooleanType || type == DataTypes.DateType || type == DataTypes.TimestampType
-            || type == DataTypes.TimestampNTZType || (type instanceof DecimalType && ((DecimalType) type).precision() <= 18);
+            || type == DataTypes.TimestampNTZType || (type instanceof DecimalType decimalType && decimalType.precision() <= 18);
     }
 
     public Expression encoded() {
@@ -51,10 +51,10 @@ public final class ComparedValue {
     }
 
     /** What is null among values, a bit for each. */
-    public static Expression nulls(List values) {
+    public static Expression nulls(List<ComparedValue> values) {
         Expression result = number(0L);
         for (int i = 0; i < values.size(); i++) {
-            Expression value = ((ComparedValue) values.get(i)).value;
+            Expression value = values.get(i).value;
             if (value.nullable()) {
                 result = new BitwiseOr(result, new If(new IsNull(value), number(1L << i), number(0L)));
             }
@@ -63,6 +63,6 @@ public final class ComparedValue {
     }
 
     private static Expression number(long value) {
-        return new Literal(Long.valueOf(value), DataTypes.LongType);
+        return new Literal(value, DataTypes.LongType);
     }
 }

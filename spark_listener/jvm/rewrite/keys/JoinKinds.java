@@ -23,7 +23,7 @@ public final class JoinKinds {
 
     /** Whether the query asks of a join's right side only that nothing there matches. */
     public static boolean isAbsence(Join join, Capture capture) {
-        return join.joinType() == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$ || (join.joinType() instanceof ExistenceJoin
-            && ExistenceUse.isAbsence(((ExistenceJoin) join.joinType()).exists(), capture.original));
+        return join.joinType() == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$ || (join.joinType() instanceof ExistenceJoin existenceJoin
+            && ExistenceUse.isAbsence(existenceJoin.exists(), capture.original));
     }
 }

@@ -40,13 +40,13 @@ public final class KeyHash {
 
     private KeyHash() {}
 
-    public static Expression of(Seq keys, String operator, Capture capture) {
-        List all = Scala.list(keys);
+    public static Expression of(Seq<Expression> keys, String operator, Capture capture) {
+        List<Expression> all = Scala.list(keys);
         if (all.isEmpty()) {
-            return new Literal(Long.valueOf(0L), DataTypes.LongType); // one group
+            return new Literal(0L, DataTypes.LongType); // one group
         }
-        if (all.size() == 1 && isNumber(((Expression) all.get(0)).dataType())) {
-            return number((Expression) all.get(0), operator, capture);
+        if (all.size() == 1 && isNumber(all.get(0).dataType())) {
+            return number(all.get(0), operator, capture);
         }
         return new XxHash64(Scala.seq(hashed(all, operator, false)), SEED);
     }
@@ -55,21 +55,21 @@ public final class KeyHash {
      * A second hash of the keys: where it differs and the first does not, two keys have one hash, and what is said of either must say so. Null
      * where the first one is the key itself, of which there are no two.
      */
-    public static Expression check(List keys, String operator) {
-        if (keys.isEmpty() || (keys.size() == 1 && isNumber(((Expression) keys.get(0)).dataType()))) {
+    public static Expression check(List<Expression> keys, String operator) {
+        if (keys.isEmpty() || (keys.size() == 1 && isNumber(keys.get(0).dataType()))) {
             return null;
         }
         return new XxHash64(Scala.seq(hashed(keys, operator, false)), CHECK_SEED);
     }
 
     /** As `of`, alike for equal keys of several relations, whichever of them may have nulls. */
-    public static Expression ofSide(List keys, String operator, Capture capture) {
-        boolean hashes = keys.size() > 1 || (keys.size() == 1 && !isNumber(((Expression) keys.get(0)).dataType()));
+    public static Expression ofSide(List<Expression> keys, String operator, Capture capture) {
+        boolean hashes = keys.size() > 1 || (keys.size() == 1 && !isNumber(keys.get(0).dataType()));
         return hashes ? new XxHash64(Scala.seq(hashed(keys, operator, true)), SEED) : of(Scala.seq(keys), operator, capture);
     }
 
     /** As `check`, likewise. */
-    public static Expression checkOfSide(List keys, String operator) {
+    public static Expression checkOfSide(List<Expression> keys, String operator) {
         return check(keys, operator) == null ? null : new XxHash64(Scala.seq(hashed(keys, operator, true)), CHECK_SEED);
     }
 
@@ -80,15 +80,14 @@ public final class KeyHash {
     }
 
     /** `always`: flags of what is null stand also for keys that never are. */
-    private static List hashed(List keys, String operator, boolean always) {
-        List result = new ArrayList();
-        for (int i = 0; i < keys.size(); i++) {
-            Expression key = (Expression) keys.get(i);
+    private static List<Expression> hashed(List<Expression> keys, String operator, boolean always) {
+        List<Expression> result = new ArrayList<>();
+        for (Expression key : keys) {
             check(key, operator);
             result.add(isNested(key.dataType()) ? NestedHash.of(key) : NormalizeFloatingNumbers$.MODULE$.normalize(key));
         }
         for (int i = 0; keys.size() > 1 && i < keys.size(); i++) {
-            Expression key = (Expression) keys.get(i);
+            Expression key = keys.get(i);
             if ((always || key.nullable()) && !isNested(key.dataType())) {
                 result.add(new IsNull(key));
             }
@@ -100,22 +99,21 @@ public final class KeyHash {
      * The hash of the keys of one side of a join, null where a key is null: such a row has no match. (Keys that are compared by `<=>`
      * come in a form that is never null.) Both sides' hashes of equal keys are equal, whichever side may be null.
      */
-    static Expression ofJoin(List keys, String operator, Capture capture) {
+    static Expression ofJoin(List<Expression> keys, String operator, Capture capture) {
         if (keys.isEmpty()) {
-            return new Literal(Long.valueOf(0L), DataTypes.LongType); // every row may match
+            return new Literal(0L, DataTypes.LongType); // every row may match
         }
-        List hashed = new ArrayList();
+        List<Expression> hashed = new ArrayList<>();
         Expression absent = null;
-        for (int i = 0; i < keys.size(); i++) {
-            Expression key = (Expression) keys.get(i);
+        for (Expression key : keys) {
             check(key, operator);
             hashed.add(NormalizeFloatingNumbers$.MODULE$.normalize(key));
             if (key.nullable()) {
                 absent = absent == null ? new IsNull(key) : new Or(absent, new IsNull(key));
             }
         }
-        boolean number = keys.size() == 1 && isNumber(((Expression) keys.get(0)).dataType());
-        Expression hash = number ? number((Expression) keys.get(0), operator, capture) : new XxHash64(Scala.seq(hashed), SEED);
+        boolean number = keys.size() == 1 && isNumber(keys.get(0).dataType());
+        Expression hash = number ? number(keys.get(0), operator, capture) : new XxHash64(Scala.seq(hashed), SEED);
         return absent == null ? hash : new If(absent, new Literal(null, DataTypes.LongType), hash);
     }
 
@@ -125,19 +123,19 @@ public final class KeyHash {
      */
     private static Expression number(Expression key, String operator, Capture capture) {
         if (key.dataType() == DataTypes.LongType && capture != null) {
-            return new KeyNumber(Scala.seq((Object) key), new AmbiguousKeys(operator, capture.reports));
+            return new KeyNumber(Scala.seq(key), new AmbiguousKeys(operator, capture.reports));
         }
         Expression wide = key.dataType() == DataTypes.LongType ? key : Cast$.MODULE$.apply(key, DataTypes.LongType, false);
-        List values = new ArrayList();
+        List<Expression> values = new ArrayList<>();
         values.add(wide);
-        values.add(new Literal(Long.valueOf(AmbiguousKeys.NULL), DataTypes.LongType));
+        values.add(new Literal(AmbiguousKeys.NULL, DataTypes.LongType));
         Expression present = key.nullable() ? new Coalesce(Scala.seq(values)) : wide;
-        return new BitwiseXor(present, new Literal(Long.valueOf(AmbiguousKeys.MIXED), DataTypes.LongType));
+        return new BitwiseXor(present, new Literal(AmbiguousKeys.MIXED, DataTypes.LongType));
     }
 
     /** What a key is, where it is a whole number that was made wider to be compared: its hash is the same. */
     public static Expression widened(Expression key) {
-        Expression child = key instanceof Cast ? ((Cast) key).child() : null;
+        Expression child = key instanceof Cast cast ? cast.child() : null;
         boolean wider = child != null && isNumber(key.dataType()) && isNumber(child.dataType())
             && child.dataType().defaultSize() <= key.dataType().defaultSize();
         return wider ? child : key;
@@ -152,13 +150,13 @@ public final class KeyHash {
      * Of what the hash of keys is made, a letter for each, as python_functions/key_hash.py has them; null where a worker would not make the same of
      * what it is shown: of floating-point numbers, decimals, times and what is nested.
      */
-    public static String kinds(List keys) {
+    public static String kinds(List<Expression> keys) {
         if (!SQLConf.get().getConfString(NARROWED, "").isEmpty() || keys.size() > MOST_KINDS) {
             return null;
         }
         StringBuilder result = new StringBuilder();
         for (int i = 0; i < keys.size(); i++) {
-            DataType type = ((Expression) keys.get(i)).dataType();
+            DataType type = keys.get(i).dataType();
             String kind = type == DataTypes.LongType ? "l" : isNumber(type) ? "i" : type == DataTypes.BooleanType ? "b"
                 : type == DataTypes.DateType ? "d" : type == DataTypes.StringType ? "s" : null;
             if (kind == null) {

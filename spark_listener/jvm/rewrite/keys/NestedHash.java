@@ -23,17 +23,16 @@ final class NestedHash {
     private NestedHash() {}
 
     static Expression of(Expression value) {
-        List parts = new ArrayList();
+        List<Expression> parts = new ArrayList<>();
         DataType type = value.dataType();
-        if (type instanceof StructType) {
-            for (int i = 0; i < ((StructType) type).length(); i++) {
+        if (type instanceof StructType struct) {
+            for (int i = 0; i < struct.length(); i++) {
                 parts.add(of(new GetStructField(value, i, Scala.none())));
             }
-        } else if (type instanceof ArrayType) {
-            ArrayType array = (ArrayType) type;
+        } else if (type instanceof ArrayType array) {
             NamedLambdaVariable element = new NamedLambdaVariable(
-                "x", array.elementType(), array.containsNull(), NamedExpression$.MODULE$.newExprId(), new AtomicReference());
-            parts.add(new ArrayTransform(value, new LambdaFunction(of(element), Scala.seq((Object) element), false)));
+                "x", array.elementType(), array.containsNull(), NamedExpression$.MODULE$.newExprId(), new AtomicReference<>());
+            parts.add(new ArrayTransform(value, new LambdaFunction(of(element), Scala.seq(element), false)));
         } else {
             parts.add(NormalizeFloatingNumbers$.MODULE$.normalize(value));
         }
@@ -44,14 +43,14 @@ final class NestedHash {
     }
 
     static boolean holdsMap(DataType type) {
-        if (type instanceof ArrayType) {
-            return holdsMap(((ArrayType) type).elementType());
+        if (type instanceof ArrayType array) {
+            return holdsMap(array.elementType());
         }
-        if (!(type instanceof StructType)) {
+        if (!(type instanceof StructType struct)) {
             return type instanceof MapType;
         }
-        for (int i = 0; i < ((StructType) type).length(); i++) {
-            if (holdsMap(((StructType) type).apply(i).dataType())) {
+        for (int i = 0; i < struct.length(); i++) {
+            if (holdsMap(struct.apply(i).dataType())) {
                 return true;
             }
         }

@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.Contains;
 import org.apache.spark.sql.catalyst.expressions.EndsWith;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GreaterThan;
 import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
@@ -26,6 +27,7 @@ import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Like;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.StartsWith;
@@ -43,15 +45,14 @@ import org.apache.spark.sql.types.DecimalType;
 public final class SameValues {
     private static final Pattern DATE = Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}|null"); // of four digits' years alone
 
-    private final Map defined = new HashMap(); // ExprId -> Expression, of projections
-    private final Map scanned = new HashMap(); // ExprId -> Integer, the scan that has the column
+    private final Map<ExprId, Expression> defined = new HashMap<>(); // ExprId -> Expression, of projections
+    private final Map<ExprId, Integer> scanned = new HashMap<>(); // ExprId -> Integer, the scan that has the column
 
     /** What a projection computes may be read above it. */
     public void define(Project project) {
-        List columns = Scala.list(project.projectList());
-        for (int i = 0; i < columns.size(); i++) {
-            if (columns.get(i) instanceof Alias) {
-                defined.put(((Alias) columns.get(i)).exprId(), ((Alias) columns.get(i)).child());
+        for (NamedExpression column : Scala.list(project.projectList())) {
+            if (column instanceof Alias alias) {
+                defined.put(alias.exprId(), alias.child());
             }
         }
     }
@@ -59,33 +60,32 @@ public final class SameValues {
     /**
      * The columns of a scan may be read above it. False where another scan has columns of the same numbers: a column is told by its number alone.
      */
-    public boolean define(List columns, int scan) {
+    public boolean define(List<Attribute> columns, int scan) {
         boolean own = true;
-        for (int i = 0; i < columns.size(); i++) {
-            own &= scanned.put(((Attribute) columns.get(i)).exprId(), Integer.valueOf(scan)) == null;
+        for (Attribute column : columns) {
+            own &= scanned.put(column.exprId(), scan) == null;
         }
         return own;
     }
 
     /** The scans whose columns an expression reads. */
-    public Set scansOf(Expression expression) {
-        Set columns = new HashSet();
+    public Set<Integer> scansOf(Expression expression) {
+        Set<Expression> columns = new HashSet<>();
         same(expression, columns);
-        Set result = new HashSet();
-        java.util.Iterator all = columns.iterator();
-        while (all.hasNext()) {
-            result.add(scanned.get(((Attribute) all.next()).exprId()));
+        Set<Integer> result = new HashSet<>();
+        for (Expression column : columns) {
+            result.add(scanned.get(((Attribute) column).exprId()));
         }
         return result;
     }
 
     /** Whether an expression means the same to whoever traces. Adds the columns of scans that it reads. */
-    public boolean same(Expression expression, Set columns) {
-        if (expression instanceof Alias) {
-            return same(((Alias) expression).child(), columns);
+    public boolean same(Expression expression, Set<Expression> columns) {
+        if (expression instanceof Alias alias) {
+            return same(alias.child(), columns);
         }
         if (expression instanceof AttributeReference) {
-            Expression definition = (Expression) defined.get(((Attribute) expression).exprId());
+            Expression definition = defined.get(((Attribute) expression).exprId());
             if (definition != null) {
                 return same(definition, columns);
             }
@@ -99,10 +99,9 @@ public final class SameValues {
         if (!known(expression)) {
             return false;
         }
-        List children = Scala.list(expression.children());
+        List<Expression> children = Scala.list(expression.children());
         DataType type = null;
-        for (int i = 0; i < children.size(); i++) {
-            Expression child = (Expression) children.get(i);
+        for (Expression child : children) {
             if (!same(child, columns) || (type != null && !type.equals(child.dataType()))) {
                 return false; // operands of two types would be widened, and not in the same way everywhere
             }
@@ -120,7 +119,7 @@ public final class SameValues {
 
     /** A pattern that nothing in it escapes. */
     private static boolean isLike(Expression e) {
-        Like like = e instanceof Like ? (Like) e : null;
+        Like like = e instanceof Like ownLike ? ownLike : null;
         return like != null && like.right() instanceof Literal && like.right().toString().indexOf(like.escapeChar()) < 0;
     }
 

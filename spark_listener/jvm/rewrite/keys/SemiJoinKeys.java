@@ -10,8 +10,11 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
 import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
 import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.JoinHint;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.Option;
 import scala.Tuple8;
+import scala.collection.immutable.Seq;
 
 /**
  * By what a semi-join finds its matches: the hash of equal keys on both sides, as Spark itself tells keys, and what is left of the
@@ -21,12 +24,12 @@ public final class SemiJoinKeys {
     public final Expression left;
     public final Expression right;
     public final Expression check; // a second hash of the right side's keys; null: the first is the key itself
-    public final List leftKeys; // of Expression: the keys themselves
-    public final List rightKeys;
+    public final List<Expression> leftKeys; // the keys themselves
+    public final List<Expression> rightKeys;
     public final ComparedCondition condition; // beyond the keys; null: there is none
 
     private SemiJoinKeys(
-            Expression left, Expression right, Expression check, List leftKeys, List rightKeys, ComparedCondition condition) {
+            Expression left, Expression right, Expression check, List<Expression> leftKeys, List<Expression> rightKeys, ComparedCondition condition) {
         this.left = left;
         this.right = right;
         this.check = check;
@@ -41,10 +44,10 @@ public final class SemiJoinKeys {
      */
     public static SemiJoinKeys of(Join join, Capture capture) {
         String name = "Join " + how(join.joinType());
-        Tuple8 found = (Tuple8) Scala.orNull(ExtractEquiJoinKeys$.MODULE$.unapply(join));
-        List left = found == null ? new ArrayList() : Scala.list((scala.collection.Iterable) found._2());
-        List right = found == null ? new ArrayList() : Scala.list((scala.collection.Iterable) found._3());
-        Expression rest = (Expression) Scala.orNull(found == null ? join.condition() : (Option) found._4());
+        Tuple8<JoinType, Seq<Expression>, Seq<Expression>, Option<Expression>, Option<Expression>, LogicalPlan, LogicalPlan, JoinHint> found = Scala.orNull(ExtractEquiJoinKeys$.MODULE$.unapply(join));
+        List<Expression> left = found == null ? new ArrayList<>() : Scala.list((scala.collection.Iterable<Expression>) found._2());
+        List<Expression> right = found == null ? new ArrayList<>() : Scala.list((scala.collection.Iterable<Expression>) found._3());
+        Expression rest = Scala.orNull(found == null ? join.condition() : found._4());
         ComparedCondition condition = null;
         if (rest != null) {
             try {
@@ -63,19 +66,19 @@ public final class SemiJoinKeys {
     }
 
     /** What of the right side is compared beyond the keys: expressions over its columns. */
-    public List rightValues() {
-        return condition == null ? new ArrayList() : values(condition.right);
+    public List<Expression> rightValues() {
+        return condition == null ? new ArrayList<>() : values(condition.right);
     }
 
     /** The same of the left side. */
-    public List leftValues() {
-        return condition == null ? new ArrayList() : values(condition.left);
+    public List<Expression> leftValues() {
+        return condition == null ? new ArrayList<>() : values(condition.left);
     }
 
-    private static List values(List compared) {
-        List result = new ArrayList();
-        for (int i = 0; i < compared.size(); i++) {
-            result.add(((ComparedValue) compared.get(i)).value);
+    private static List<Expression> values(List<ComparedValue> compared) {
+        List<Expression> result = new ArrayList<>();
+        for (ComparedValue value : compared) {
+            result.add(value.value);
         }
         return result;
     }

@@ -1,7 +1,10 @@
 package headwater.rewrite.nodes;
 
 import headwater.shim.Scala;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.AggregateHint;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import scala.Option;
@@ -11,7 +14,7 @@ import scala.collection.immutable.Seq;
 public final class HiddenAggregate extends Aggregate implements HiddenNode {
     private final Aggregate original;
 
-    public HiddenAggregate(Seq keys, Seq outputs, LogicalPlan child, Option hint, Aggregate original) {
+    public HiddenAggregate(Seq<Expression> keys, Seq<NamedExpression> outputs, LogicalPlan child, Option<AggregateHint> hint, Aggregate original) {
         super(keys, outputs, child, hint);
         this.original = original;
     }
@@ -32,8 +35,8 @@ public final class HiddenAggregate extends Aggregate implements HiddenNode {
         return new HiddenAggregate(groupingExpressions(), aggregateExpressions(), child, hint(), original);
     }
 
-    public Seq otherCopyArgs() {
-        return Scala.seq((Object) original); // TreeNode copies by calling the constructor with these after the product's elements
+    public Seq<Object> otherCopyArgs() {
+        return Scala.seq(original); // TreeNode copies by calling the constructor with these after the product's elements
     }
 
     public String nodeName() {

@@ -1,5 +1,7 @@
 package headwater.rewrite.nodes;
 
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.execution.columnar.CachedRDDBuilder;
@@ -8,11 +10,11 @@ import scala.collection.immutable.Seq;
 
 /** Cached rows with a reference beside each, whose size is said without these: it decides whether a join with the cache is broadcast. */
 public final class HiddenCache extends InMemoryRelation {
-    public HiddenCache(Seq output, CachedRDDBuilder builder, Seq ordering) {
+    public HiddenCache(Seq<Attribute> output, CachedRDDBuilder builder, Seq<SortOrder> ordering) {
         super(output, builder, ordering);
     }
 
-    public static HiddenCache of(InMemoryRelation relation, Seq output) {
+    public static HiddenCache of(InMemoryRelation relation, Seq<Attribute> output) {
         InMemoryRelation shown = relation.withOutput(output); // which knows how the ordering follows
         HiddenCache result = new HiddenCache(shown.output(), shown.cacheBuilder(), shown.outputOrdering());
         result.statsOfPlanToCache_$eq(shown.statsOfPlanToCache());
@@ -24,7 +26,7 @@ public final class HiddenCache extends InMemoryRelation {
         return cacheBuilder().isCachedColumnBuffersLoaded() ? VisibleStatistics.without(counted, 1L) : counted;
     }
 
-    public InMemoryRelation withOutput(Seq output) {
+    public InMemoryRelation withOutput(Seq<Attribute> output) {
         InMemoryRelation plain = new InMemoryRelation(output(), cacheBuilder(), outputOrdering());
         plain.statsOfPlanToCache_$eq(statsOfPlanToCache());
         return of(plain, output);

@@ -1,6 +1,8 @@
 package headwater.rewrite.nodes;
 
 import headwater.shim.Scala;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
@@ -10,7 +12,7 @@ import scala.collection.immutable.Seq;
 public final class HiddenExpand extends Expand implements HiddenNode {
     private final Expand original;
 
-    public HiddenExpand(Seq projections, Seq output, LogicalPlan child, Expand original) {
+    public HiddenExpand(Seq<Seq<Expression>> projections, Seq<Attribute> output, LogicalPlan child, Expand original) {
         super(projections, output, child);
         this.original = original;
     }
@@ -31,8 +33,8 @@ public final class HiddenExpand extends Expand implements HiddenNode {
         return new HiddenExpand(projections(), output(), child, original);
     }
 
-    public Seq otherCopyArgs() {
-        return Scala.seq((Object) original); // TreeNode copies by calling the constructor with these after the product's elements
+    public Seq<Object> otherCopyArgs() {
+        return Scala.seq(original); // TreeNode copies by calling the constructor with these after the product's elements
     }
 
     public String nodeName() {

@@ -1,8 +1,11 @@
 package headwater.rewrite.nodes;
 
 import headwater.shim.Scala;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.apache.spark.sql.connector.read.streaming.SparkDataStream;
 import scala.Option;
 import scala.collection.immutable.Seq;
 
@@ -10,7 +13,7 @@ import scala.collection.immutable.Seq;
 public final class HiddenLocalRelation extends LocalRelation {
     private final LocalRelation original;
 
-    public HiddenLocalRelation(Seq output, Seq data, boolean streaming, Option stream, LocalRelation original) {
+    public HiddenLocalRelation(Seq<Attribute> output, Seq<InternalRow> data, boolean streaming, Option<SparkDataStream> stream, LocalRelation original) {
         super(output, data, streaming, stream);
         this.original = original;
     }
@@ -19,8 +22,8 @@ public final class HiddenLocalRelation extends LocalRelation {
         return original.stats();
     }
 
-    public Seq otherCopyArgs() {
-        return Scala.seq((Object) original); // TreeNode copies by calling the constructor with these after the product's elements
+    public Seq<Object> otherCopyArgs() {
+        return Scala.seq(original); // TreeNode copies by calling the constructor with these after the product's elements
     }
 
     public String nodeName() {

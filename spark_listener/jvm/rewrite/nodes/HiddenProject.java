@@ -1,6 +1,7 @@
 package headwater.rewrite.nodes;
 
 import headwater.shim.Scala;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
@@ -10,8 +11,8 @@ import scala.collection.immutable.Seq;
 public class HiddenProject extends Project implements HiddenNode {
     private final LogicalPlan original;
 
-    public HiddenProject(Seq columns, LogicalPlan child, LogicalPlan original) {
-        super(columns, child);
+    public HiddenProject(Seq<? extends NamedExpression> columns, LogicalPlan child, LogicalPlan original) {
+        super(Scala.widened(columns), child);
         this.original = original;
     }
 
@@ -31,8 +32,8 @@ public class HiddenProject extends Project implements HiddenNode {
         return new HiddenProject(projectList(), child, original);
     }
 
-    public Seq otherCopyArgs() {
-        return Scala.seq((Object) original); // TreeNode copies by calling the constructor with these after the product's elements
+    public Seq<Object> otherCopyArgs() {
+        return Scala.seq(original); // TreeNode copies by calling the constructor with these after the product's elements
     }
 
     public String nodeName() {

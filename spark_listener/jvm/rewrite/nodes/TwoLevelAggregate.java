@@ -1,5 +1,9 @@
 package headwater.rewrite.nodes;
 
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.aggregate.HashAggregateExec;
 import org.apache.spark.sql.internal.SQLConf;
@@ -16,7 +20,7 @@ public final class TwoLevelAggregate extends HashAggregateExec {
     private transient SQLConf conf; // of the session, but for that setting
 
     public TwoLevelAggregate(
-            Option distribution, boolean isStreaming, Option partitions, Seq keys, Seq functions, Seq attributes, int offset, Seq results, SparkPlan child) {
+            Option<Seq<Expression>> distribution, boolean isStreaming, Option<Object> partitions, Seq<NamedExpression> keys, Seq<AggregateExpression> functions, Seq<Attribute> attributes, int offset, Seq<NamedExpression> results, SparkPlan child) {
         super(distribution, isStreaming, partitions, keys, functions, attributes, offset, results, child);
     }
 

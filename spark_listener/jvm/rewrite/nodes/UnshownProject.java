@@ -1,5 +1,7 @@
 package headwater.rewrite.nodes;
 
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import scala.collection.immutable.Seq;
@@ -9,11 +11,11 @@ import scala.collection.immutable.Seq;
  * that they have not. Spark goes by what it says, and reads as many columns of a checkpointed row.
  */
 public final class UnshownProject extends HiddenProject {
-    public UnshownProject(Seq columns, LogicalPlan child, LogicalPlan original) {
+    public UnshownProject(Seq<? extends NamedExpression> columns, LogicalPlan child, LogicalPlan original) {
         super(columns, child, original);
     }
 
-    public Seq output() {
+    public Seq<Attribute> output() {
         return original().output();
     }
 

@@ -5,6 +5,7 @@ import headwater.shim.Scala;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -30,12 +31,12 @@ final class VisibleStatistics {
             HiddenNode hidden = (HiddenNode) node;
             node.statsCache_$eq(Scala.some(isMeasured(node) ? measured(node, hidden) : hidden.original().stats()));
         }
-        return (Statistics) node.statsCache().get();
+        return node.statsCache().get();
     }
 
     private static Statistics measured(LogicalPlan node, HiddenNode hidden) {
         try {
-            return hidden.visible(weighed((LogicalPlan) node.children().apply(0))).stats();
+            return hidden.visible(weighed(node.children().apply(0))).stats();
         } catch (Exception fault) { // an estimate is not worth a query
             return hidden.original().stats();
         } catch (AssertionError fault) { // what Scala's assert throws
@@ -48,9 +49,8 @@ final class VisibleStatistics {
         if (node instanceof LogicalQueryStage) {
             return true;
         }
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (isMeasured((LogicalPlan) children.get(i))) {
+        for (LogicalPlan child : Scala.list(node.children())) {
+            if (isMeasured(child)) {
                 return true;
             }
         }
@@ -58,19 +58,18 @@ final class VisibleStatistics {
     }
 
     /** The columns that are not hidden. */
-    static Seq visible(Seq columns) {
-        List result = new ArrayList();
-        List all = Scala.list(columns);
-        for (int i = 0; i < all.size(); i++) {
-            if (!isHidden(all.get(i))) {
-                result.add(all.get(i));
+    static <T> Seq<T> visible(Seq<T> columns) {
+        List<T> result = new ArrayList<>();
+        for (T each : Scala.list(columns)) {
+            if (!isHidden(each)) {
+                result.add(each);
             }
         }
         return Scala.seq(result);
     }
 
     private static boolean isHidden(Object column) {
-        return column instanceof NamedExpression && ((NamedExpression) column).name().startsWith(HiddenColumn.PREFIX);
+        return column instanceof NamedExpression named && named.name().startsWith(HiddenColumn.PREFIX);
     }
 
     /** A stand-in for a plan: its columns and size without hidden columns. */
@@ -79,17 +78,17 @@ final class VisibleStatistics {
     }
 
     private static Statistics sized(LogicalPlan node) {
-        if (node instanceof LogicalQueryStage) {
-            return discounted((LogicalQueryStage) node);
+        if (node instanceof LogicalQueryStage logicalQueryStage) {
+            return discounted(logicalQueryStage);
         }
         if (node instanceof HiddenNode || node.children().isEmpty()) {
             return node.stats();
         }
-        List children = Scala.list(node.children());
+        List<LogicalPlan> children = Scala.list(node.children());
         for (int i = 0; i < children.size(); i++) {
-            children.set(i, weighed((LogicalPlan) children.get(i)));
+            children.set(i, weighed(children.get(i)));
         }
-        return ((LogicalPlan) node.withNewChildren(Scala.seq(children))).stats();
+        return node.withNewChildren(Scala.seq(children)).stats();
     }
 
     /** What a stage counted, without the bytes of its hidden columns. Before it has run, it has an estimate, which is without them already. */
@@ -103,7 +102,7 @@ final class VisibleStatistics {
         if (columns == 0L || counted.rowCount().isEmpty()) {
             return counted;
         }
-        BigInteger rows = ((BigInt) counted.rowCount().get()).bigInteger();
+        BigInteger rows = counted.rowCount().get().bigInteger();
         BigInteger size = counted.sizeInBytes().bigInteger().subtract(rows.multiply(BigInteger.valueOf(WIDTH * columns)));
         return counted.copy(new BigInt(size.max(BigInteger.ONE)), counted.rowCount(), counted.attributeStats(), counted.isRuntime());
     }
@@ -113,18 +112,18 @@ final class VisibleStatistics {
             return 0L; // HiddenCache says its size without them
         }
         if (plan instanceof QueryStageExec) {
-            List output = Scala.list(plan.output());
+            List<Attribute> output = Scala.list(plan.output());
             return output.size() - visible(plan.output()).size();
         }
-        return plan.children().isEmpty() ? 0L : hiddenColumns((SparkPlan) plan.children().apply(0));
+        return plan.children().isEmpty() ? 0L : hiddenColumns(plan.children().apply(0));
     }
 
     /** Passes its child on with other statistics. It is only asked for them, and never run. */
     private static final class Weighed extends Project {
         private final Statistics known;
 
-        Weighed(Seq columns, LogicalPlan child, Statistics known) {
-            super(columns, child);
+        Weighed(Seq<? extends NamedExpression> columns, LogicalPlan child, Statistics known) {
+            super(Scala.widened(columns), child);
             this.known = known;
         }
 

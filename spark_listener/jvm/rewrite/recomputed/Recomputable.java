@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonFuncExpression;
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
 import org.apache.spark.sql.catalyst.plans.JoinType;
@@ -39,11 +40,11 @@ import org.apache.spark.sql.types.StructField;
  */
 public final class Recomputable {
     final double seconds; // that finding the records of one key again is estimated to take
-    final List keys; // of Expression, over what the operator reads
+    final List<Expression> keys; // over what the operator reads
     final boolean joined; // whether it reads more than one scan
     private final SameValues values;
 
-    private Recomputable(double seconds, List keys, boolean joined, SameValues values) {
+    private Recomputable(double seconds, List<Expression> keys, boolean joined, SameValues values) {
         this.seconds = seconds;
         this.keys = keys;
         this.joined = joined;
@@ -52,7 +53,7 @@ public final class Recomputable {
 
     /** Of the groups of an aggregate; null where they cannot be found again for sure. */
     static Recomputable of(Aggregate aggregate) {
-        Recomputable result = of(aggregate.child(), Scala.list(aggregate.groupingExpressions()), new ArrayList(), true);
+        Recomputable result = of(aggregate.child(), Scala.list(aggregate.groupingExpressions()), new ArrayList<>(), true);
         if (result == null || (result.joined && result.keys.size() > ComparedValue.MOST)) {
             return null;
         }
@@ -61,9 +62,8 @@ public final class Recomputable {
 
     /** Whether an aggregate of ours may stand next to the program's: Spark runs aggregates in Python among themselves alone. */
     private static boolean isSharable(Aggregate aggregate) {
-        List outputs = Scala.list(aggregate.aggregateExpressions());
-        for (int i = 0; i < outputs.size(); i++) {
-            if (holdsPython((Expression) outputs.get(i))) {
+        for (NamedExpression output : Scala.list(aggregate.aggregateExpressions())) {
+            if (holdsPython((Expression) output)) {
                 return false;
             }
         }
@@ -71,10 +71,10 @@ public final class Recomputable {
     }
 
     private static boolean holdsPython(Expression expression) {
-        List children = Scala.list(expression.children());
+        List<Expression> children = Scala.list(expression.children());
         boolean holds = expression instanceof PythonFuncExpression;
         for (int i = 0; !holds && i < children.size(); i++) {
-            holds = holdsPython((Expression) children.get(i));
+            holds = holdsPython(children.get(i));
         }
         return holds;
     }
@@ -84,19 +84,19 @@ public final class Recomputable {
      * one key, which must tell the key; what is compared beyond it must be whole numbers.
      */
     static Recomputable of(Join join, SemiJoinKeys keys) {
-        List wanted = new ArrayList();
-        for (int i = 0; i < keys.rightKeys.size(); i++) {
-            wanted.add(KeyHash.widened((Expression) keys.rightKeys.get(i)));
+        List<Expression> wanted = new ArrayList<>();
+        for (Expression rightKey : keys.rightKeys) {
+            wanted.add(KeyHash.widened(rightKey));
         }
-        if (wanted.size() != 1 || !KeyHash.tells((Expression) wanted.get(0))) {
+        if (wanted.size() != 1 || !KeyHash.tells(wanted.get(0))) {
             return null;
         }
         return areNumbers(keys.rightValues()) ? of(join.right(), wanted, keys.rightValues(), false) : null;
     }
 
-    private static boolean areNumbers(List values) {
-        for (int i = 0; i < values.size(); i++) {
-            if (!KeyHash.isNumber(((Expression) values.get(i)).dataType())) {
+    private static boolean areNumbers(List<Expression> values) {
+        for (Expression value : values) {
+            if (!KeyHash.isNumber(value.dataType())) {
                 return false;
             }
         }
@@ -105,7 +105,7 @@ public final class Recomputable {
 
     /** Whether the reference to a group tells its key: one whole number, or none at all. */
     boolean isKeyInReference() {
-        return keys.isEmpty() || (keys.size() == 1 && KeyHash.tells((Expression) keys.get(0)));
+        return keys.isEmpty() || (keys.size() == 1 && KeyHash.tells(keys.get(0)));
     }
 
     /** Whether the least record of a group, found by an aggregate of ours, tells its key. */
@@ -117,10 +117,10 @@ public final class Recomputable {
      * The scans of joined ones, by their place among the operators below (the operator's input is 0), whose records tell the keys of a group: of
      * those keys that 64 bits do not hold.
      */
-    Set keyScans() {
-        Set result = new HashSet();
+    Set<Integer> keyScans() {
+        Set<Integer> result = new HashSet<>();
         for (int i = 0; joined && !isKeyInReference() && i < keys.size(); i++) {
-            Expression key = (Expression) keys.get(i);
+            Expression key = keys.get(i);
             if (!ComparedValue.fits(key.dataType())) {
                 result.addAll(values.scansOf(key));
             }
@@ -128,16 +128,16 @@ public final class Recomputable {
         return result;
     }
 
-    private static Recomputable of(LogicalPlan below, List keys, List values, boolean joins) {
+    private static Recomputable of(LogicalPlan below, List<Expression> keys, List<Expression> values, boolean joins) {
         InputPlan found = new InputPlan(joins);
         found.wanted.addAll(keys);
         found.wanted.addAll(values);
         if (!found.visit(below)) {
             return null;
         }
-        Set columns = new HashSet();
-        for (int i = 0; i < found.wanted.size(); i++) {
-            if (!found.values.same((Expression) found.wanted.get(i), columns)) {
+        Set<Expression> columns = new HashSet<>();
+        for (Expression expression : found.wanted) {
+            if (!found.values.same(expression, columns)) {
                 return null;
             }
         }
@@ -147,8 +147,8 @@ public final class Recomputable {
     /** What stands below an operator. */
     private static final class InputPlan {
         final SameValues values = new SameValues();
-        final List wanted = new ArrayList(); // of Expression: what must be evaluated
-        final List scans = new ArrayList(); // of LogicalRelation
+        final List<Expression> wanted = new ArrayList<>(); // what must be evaluated
+        final List<LogicalPlan> scans = new ArrayList<>(); // of LogicalRelation
         double matches; // seconds that finding what semi-joins match takes
         private final boolean joins;
         private int next;
@@ -171,11 +171,11 @@ public final class Recomputable {
                 values.define((Project) node);
                 return visit(((Project) node).child());
             }
-            if (node instanceof LogicalRelation) {
+            if (node instanceof LogicalRelation relation) {
                 scans.add(node);
-                return values.define(Scala.list(node.output()), place) && isPlain((LogicalRelation) node);
+                return values.define(Scala.list(node.output()), place) && isPlain(relation);
             }
-            return joins && node instanceof Join && visit((Join) node);
+            return joins && node instanceof Join join && visit(join);
         }
 
         private boolean visit(Join join) {
@@ -206,30 +206,28 @@ public final class Recomputable {
         }
 
         private static boolean holdsJoin(LogicalPlan node) {
-            return node instanceof Join || (node.children().size() == 1 && holdsJoin((LogicalPlan) node.children().apply(0)));
+            return node instanceof Join || (node.children().size() == 1 && holdsJoin(node.children().apply(0)));
         }
 
         /** Whether a row is made of one record. */
         private static boolean isOneScan(LogicalPlan node) {
             boolean passes = node instanceof Filter || node instanceof Project
-                || (node instanceof Join && ((Join) node).joinType() == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$);
-            return passes ? isOneScan((LogicalPlan) node.children().apply(0)) : node instanceof LogicalRelation;
+                || (node instanceof Join join && join.joinType() == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$);
+            return passes ? isOneScan(node.children().apply(0)) : node instanceof LogicalRelation;
         }
     }
 
     private static boolean isPlain(LogicalRelation scan) {
-        if (!(scan.relation() instanceof HadoopFsRelation)) {
+        if (!(scan.relation() instanceof HadoopFsRelation relation)) {
             return false;
         }
-        HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
         return relation.fileFormat().getClass() == ParquetFileFormat.class && isReadAgain(relation) && isPlain(relation);
     }
 
     /** Whether whoever traces can read the files. What was left unwritten of others, nobody could find again. */
     private static boolean isReadAgain(HadoopFsRelation relation) {
-        List roots = Scala.list(relation.location().rootPaths());
-        for (int i = 0; i < roots.size(); i++) {
-            if (!ReadableRoots.cover((Path) roots.get(i))) {
+        for (Path root : Scala.list(relation.location().rootPaths())) {
+            if (!ReadableRoots.cover(root)) {
                 return false;
             }
         }
@@ -243,14 +241,14 @@ public final class Recomputable {
             || "LEGACY".equalsIgnoreCase(conf.getConfString("spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED"))) {
             return false;
         }
-        Map options = RecordFormats.options(relation);
-        if ("true".equalsIgnoreCase((String) options.get("ignorecorruptfiles")) || "LEGACY".equalsIgnoreCase((String) options.get("datetimerebasemode"))
+        Map<String, String> options = RecordFormats.options(relation);
+        if ("true".equalsIgnoreCase(options.get("ignorecorruptfiles")) || "LEGACY".equalsIgnoreCase(options.get("datetimerebasemode"))
             || !relation.overlappedPartCols().isEmpty()) {
             return false;
         }
         StructField[] fields = relation.dataSchema().fields();
-        for (int i = 0; i < fields.length; i++) {
-            if (fields[i].metadata().contains("EXISTS_DEFAULT")) {
+        for (StructField field : fields) {
+            if (field.metadata().contains("EXISTS_DEFAULT")) {
                 return false; // stands for null where an older file lacks the column
             }
         }

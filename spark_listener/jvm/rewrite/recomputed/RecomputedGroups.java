@@ -17,8 +17,10 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Complete$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
@@ -47,7 +49,7 @@ public final class RecomputedGroups {
     }
 
     public Rewritten rewrite() {
-        List keys = derivable.keys;
+        List<Expression> keys = derivable.keys;
         if (derivable.isKeyInReference()) {
             return toldByReference();
         }
@@ -59,18 +61,18 @@ public final class RecomputedGroups {
 
     private Rewritten toldByReference() {
         Boundary boundary = boundary();
-        RecomputedInput input = input(boundary, choices == null ? new HashSet() : all());
-        boundary.derived.put("told", Boolean.TRUE);
+        RecomputedInput input = input(boundary, choices == null ? new HashSet<>() : all());
+        boundary.derived.put("told", true);
         Alias reference = Rewriter.alias(hash(), "group");
-        List outputs = Scala.list(aggregate.aggregateExpressions());
+        List<NamedExpression> outputs = Scala.list(aggregate.aggregateExpressions());
         outputs.add(reference);
         return referred(outputs, input, reference);
     }
 
-    private Set all() {
-        Set all = new HashSet();
+    private Set<Integer> all() {
+        Set<Integer> all = new HashSet<>();
         for (int i = 0; i < Inputs.size(aggregate.child()); i++) {
-            all.add(Integer.valueOf(i));
+            all.add(i);
         }
         return all;
     }
@@ -78,48 +80,48 @@ public final class RecomputedGroups {
     private Rewritten toldByRecord() {
         Boundary boundary = boundary();
         RecomputedInput input = input(boundary, all());
-        Alias reference = Rewriter.alias(least((HiddenColumn) input.rows.hidden.get(0)), "group");
-        List outputs = Scala.list(aggregate.aggregateExpressions());
+        Alias reference = Rewriter.alias(least(input.rows.hidden.get(0)), "group");
+        List<NamedExpression> outputs = Scala.list(aggregate.aggregateExpressions());
         outputs.add(reference);
         return referred(outputs, input, reference);
     }
 
     private Rewritten withKeyValues(Expression check) {
-        List values = new ArrayList(); // of ComparedValue
-        List places = new ArrayList(); // of Integer: which keys they are
+        List<ComparedValue> values = new ArrayList<>();
+        List<Integer> places = new ArrayList<>(); // which keys they are
         for (int i = 0; i < derivable.keys.size(); i++) {
-            Expression key = (Expression) derivable.keys.get(i);
+            Expression key = derivable.keys.get(i);
             if (ComparedValue.fits(key.dataType())) {
                 values.add(new ComparedValue(null, key));
-                places.add(Integer.valueOf(i));
+                places.add(i);
             }
         }
         Boundary boundary = boundary();
         Boundary recorder = rewriter.boundary(SegmentSpec.CHECK, operator, Boundary.keyed(hash(), aggregate.child()));
         RecomputedInput input = input(boundary, choices == null ? derivable.keyScans() : all());
-        List outputs = Scala.list(aggregate.aggregateExpressions());
-        List recorded = new ArrayList();
+        List<NamedExpression> outputs = Scala.list(aggregate.aggregateExpressions());
+        List<Expression> recorded = new ArrayList<>();
         Alias reference = add(hash(), "group", outputs, recorded);
         recorder.column("key", null, 0);
         add(check, "check", outputs, recorded);
         recorder.column("check", null, 0);
         for (int i = 0; i < values.size(); i++) {
-            add(((ComparedValue) values.get(i)).encoded(), "value", outputs, recorded);
-            recorder.column("value", "attr", ((Integer) places.get(i)).longValue());
+            add(values.get(i).encoded(), "value", outputs, recorded);
+            recorder.column("value", "attr", places.get(i).longValue());
         }
         if (!values.isEmpty()) {
             add(ComparedValue.nulls(values), "nulls", outputs, recorded);
             recorder.column("nulls", null, 0);
         }
         for (int i = 0; i < input.rows.hidden.size(); i++) {
-            HiddenColumn record = (HiddenColumn) input.rows.hidden.get(i);
-            if (!derivable.keyScans().contains(Integer.valueOf(input.placeOf(record)))) {
+            HiddenColumn record = input.rows.hidden.get(i);
+            if (!derivable.keyScans().contains(input.placeOf(record))) {
                 continue;
             }
             add(least(record), "record", outputs, recorded);
             recorder.column("ref", "operator", record.operator);
         }
-        List chosen = chosen(input);
+        List<ChosenRows.Chosen> chosen = chosen(input);
         ChosenRows.add(chosen, outputs);
         LogicalPlan tapped = Rewriter.tapped(renewed(outputs, input.rows.plan), recorded, rewriter.capture.sink(recorder));
         if (!chosen.isEmpty()) {
@@ -128,11 +130,11 @@ public final class RecomputedGroups {
         return visible(tapped, reference);
     }
 
-    private List chosen(RecomputedInput input) {
-        return choices == null ? new ArrayList() : choices.columns(input.rows.hidden);
+    private List<ChosenRows.Chosen> chosen(RecomputedInput input) {
+        return choices == null ? new ArrayList<>() : choices.columns(input.rows.hidden);
     }
 
-    private static Alias add(Expression expression, String name, List outputs, List recorded) {
+    private static Alias add(Expression expression, String name, List<NamedExpression> outputs, List<Expression> recorded) {
         Alias column = Rewriter.alias(expression, name);
         outputs.add(column);
         recorded.add(column.toAttribute());
@@ -145,11 +147,11 @@ public final class RecomputedGroups {
         return boundary;
     }
 
-    private RecomputedInput input(Boundary boundary, Set numbered) {
+    private RecomputedInput input(Boundary boundary, Set<Integer> numbered) {
         RecomputedInput input = new RecomputedInput(aggregate.child(), numbered, rewriter);
         boundary.column("key", null, 0);
-        for (int i = 0; i < input.made.size(); i++) {
-            boundary.column("ref", "operator", ((Integer) input.made.get(i)).intValue());
+        for (int operator : input.made) {
+            boundary.column("ref", "operator", operator);
         }
         return input;
     }
@@ -163,12 +165,12 @@ public final class RecomputedGroups {
             new Min(record.attribute), Complete$.MODULE$, false, Scala.none(), NamedExpression$.MODULE$.newExprId());
     }
 
-    private LogicalPlan renewed(List outputs, LogicalPlan input) {
+    private LogicalPlan renewed(List<NamedExpression> outputs, LogicalPlan input) {
         return new HiddenAggregate(aggregate.groupingExpressions(), Scala.seq(outputs), input, aggregate.hint(), aggregate);
     }
 
-    private Rewritten referred(List outputs, RecomputedInput input, Alias reference) {
-        List chosen = chosen(input);
+    private Rewritten referred(List<NamedExpression> outputs, RecomputedInput input, Alias reference) {
+        List<ChosenRows.Chosen> chosen = chosen(input);
         ChosenRows.add(chosen, outputs);
         LogicalPlan renewed = renewed(outputs, input.rows.plan);
         if (chosen.isEmpty()) {
@@ -178,13 +180,13 @@ public final class RecomputedGroups {
     }
 
     private Rewritten visible(LogicalPlan tapped, Alias reference) {
-        List columns = Scala.list(aggregate.output());
+        List<Attribute> columns = Scala.list(aggregate.output());
         columns.add(reference.toAttribute());
         return referred(new HiddenProject(Scala.seq(columns), tapped, aggregate), reference);
     }
 
     private Rewritten referred(LogicalPlan plan, Alias reference) {
-        List hidden = new ArrayList();
+        List<HiddenColumn> hidden = new ArrayList<>();
         hidden.add(new HiddenColumn(reference.toAttribute(), operator));
         return new Rewritten(plan, hidden);
     }

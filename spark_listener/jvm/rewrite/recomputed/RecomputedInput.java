@@ -14,6 +14,9 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -26,15 +29,15 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  */
 public final class RecomputedInput {
     final Rewritten rows;
-    final List made = new ArrayList(); // of Integer: the operators whose references the rows have
+    final List<Integer> made = new ArrayList<>(); // the operators whose references the rows have
 
     private final Rewriter rewriter;
     private final int first; // operator of the input
-    private final Set numbered; // of Integer: the scans that carry references, by their place below
+    private final Set<Integer> numbered; // the scans that carry references, by their place below
     private boolean twin; // whether a side of a join is being rewritten that carries references elsewhere
 
     /** `numbered` as Recomputable.keyScans gives it, or all. */
-    RecomputedInput(LogicalPlan input, Set numbered, Rewriter rewriter) {
+    RecomputedInput(LogicalPlan input, Set<Integer> numbered, Rewriter rewriter) {
         this.rewriter = rewriter;
         this.first = rewriter.upcoming();
         this.numbered = numbered;
@@ -44,49 +47,49 @@ public final class RecomputedInput {
     private RecomputedInput(Rewriter rewriter, LogicalPlan side) {
         this.rewriter = rewriter;
         this.first = rewriter.upcoming();
-        this.numbered = new HashSet();
+        this.numbered = new HashSet<>();
         this.rows = side(side, made);
     }
 
     /** The right side of a semi-join without a tap: a row of the left side tells the key, and the key the rows. */
     public static LogicalPlan matches(Join join, SemiJoinKeys keys, Boundary boundary, Recomputable derivable, Rewriter rewriter) {
         RecomputedInput right = new RecomputedInput(rewriter, join.right());
-        derive(boundary, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList() : keys.condition.right, right.made);
+        derive(boundary, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList<>() : keys.condition.right, right.made);
         return right.rows.plan;
     }
 
     /** Adds to `made` what the rows are made of: of Integer, the operators that have references. */
-    private Rewritten rewritten(LogicalPlan node, List made) {
+    private Rewritten rewritten(LogicalPlan node, List<Integer> made) {
         int operator = rewriter.number();
-        if (node instanceof LogicalRelation) {
-            made.add(Integer.valueOf(operator));
-            return scan((LogicalRelation) node, operator);
+        if (node instanceof LogicalRelation relation) {
+            made.add(operator);
+            return scan(relation, operator);
         }
-        if (node instanceof Join) {
-            return joined((Join) node, operator, made);
+        if (node instanceof Join join) {
+            return joined(join, operator, made);
         }
-        Rewritten child = rewritten((LogicalPlan) node.children().apply(0), made);
-        if (child.hidden.isEmpty() || !(node instanceof Project)) {
-            return new Rewritten((LogicalPlan) node.withNewChildren(Scala.seq((Object) child.plan)), child.hidden);
+        Rewritten child = rewritten(node.children().apply(0), made);
+        if (child.hidden.isEmpty() || !(node instanceof Project project)) {
+            return new Rewritten(node.withNewChildren(Scala.seq(child.plan)), child.hidden);
         }
-        List columns = Scala.list(((Project) node).projectList());
+        List<NamedExpression> columns = Scala.list(project.projectList());
         columns.addAll(child.attributes());
         return new Rewritten(new HiddenProject(Scala.seq(columns), child.plan, node), child.hidden);
     }
 
-    private Rewritten joined(Join join, int operator, List made) {
+    private Rewritten joined(Join join, int operator, List<Integer> made) {
         boolean semi = join.joinType() == org.apache.spark.sql.catalyst.plans.LeftSemi$.MODULE$;
         boolean both = !semi && join.joinType() != org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$;
-        List ofLeft = new ArrayList();
-        List ofRight = new ArrayList();
+        List<Integer> ofLeft = new ArrayList<>();
+        List<Integer> ofRight = new ArrayList<>();
         Rewritten left = side(join.left(), ofLeft);
         SemiJoinKeys keys = semi ? SemiJoinKeys.of(join, null) : null;
         Boundary matches = semi ? rewriter.boundary(SegmentSpec.MATCH, operator, Boundary.keyed(keys.right, join.right())) : null;
         Rewritten right = side(join.right(), ofRight);
-        List children = new ArrayList();
+        List<LogicalPlan> children = new ArrayList<>();
         children.add(left.plan);
         children.add(right.plan);
-        List hidden = new ArrayList(left.hidden);
+        List<HiddenColumn> hidden = new ArrayList<>(left.hidden);
         if (both) {
             hidden.addAll(right.hidden);
             ofLeft.addAll(ofRight);
@@ -95,10 +98,10 @@ public final class RecomputedInput {
             matched(join, keys, matches, operator, ofLeft, ofRight);
         }
         made.addAll(ofLeft);
-        return wanted((LogicalPlan) join.withNewChildren(Scala.seq(children)), hidden, join);
+        return wanted(join.withNewChildren(Scala.seq(children)), hidden, join);
     }
 
-    private Rewritten side(LogicalPlan side, List made) {
+    private Rewritten side(LogicalPlan side, List<Integer> made) {
         twin = rewriter.capture.repeatedSides().has(side);
         Rewritten result = rewritten(side, made);
         twin = false;
@@ -106,11 +109,10 @@ public final class RecomputedInput {
     }
 
     /** A join without the references that its sides carry because the same side stands elsewhere in the query. */
-    private Rewritten wanted(LogicalPlan renewed, List hidden, Join join) {
-        List kept = new ArrayList();
-        List columns = Scala.list(join.output());
-        for (int i = 0; i < hidden.size(); i++) {
-            HiddenColumn column = (HiddenColumn) hidden.get(i);
+    private Rewritten wanted(LogicalPlan renewed, List<HiddenColumn> hidden, Join join) {
+        List<HiddenColumn> kept = new ArrayList<>();
+        List<Attribute> columns = Scala.list(join.output());
+        for (HiddenColumn column : hidden) {
             if (isNumbered(column.operator)) {
                 kept.add(column);
             }
@@ -128,13 +130,13 @@ public final class RecomputedInput {
     }
 
     private boolean isNumbered(int operator) {
-        return numbered.contains(Integer.valueOf(operator - first));
+        return numbered.contains(operator - first);
     }
 
     /** A row of a semi-join refers to what it matches by its key; where more decides, by a record that tells the row. */
-    private void matched(Join join, SemiJoinKeys keys, Boundary matches, int operator, List ofLeft, List ofRight) {
+    private void matched(Join join, SemiJoinKeys keys, Boundary matches, int operator, List<Integer> ofLeft, List<Integer> ofRight) {
         Recomputable derivable = Recomputable.of(join, keys);
-        derive(matches, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList() : keys.condition.right, ofRight);
+        derive(matches, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList<>() : keys.condition.right, ofRight);
         matches.left = keys.leftKeys;
         if (keys.condition != null) {
             Boundary rows = rewriter.boundary(SegmentSpec.SEMI, operator, join);
@@ -142,25 +144,24 @@ public final class RecomputedInput {
             derive(rows, derivable.seconds, keys.leftKeys, keys.condition.left, ofLeft);
             ofLeft.clear();
         }
-        ofLeft.add(Integer.valueOf(operator));
+        ofLeft.add(operator);
     }
 
     /** The columns are those that a boundary has whose rows are written. */
-    private static void derive(Boundary boundary, double seconds, List keys, List compared, List made) {
+    private static void derive(Boundary boundary, double seconds, List<Expression> keys, List<ComparedValue> compared, List<Integer> made) {
         boundary.derive(seconds);
         boundary.keys = keys;
-        boundary.values = new ArrayList();
+        boundary.values = new ArrayList<>();
         boundary.column("key", null, 0);
-        for (int i = 0; i < compared.size(); i++) {
-            ComparedValue value = (ComparedValue) compared.get(i);
+        for (ComparedValue value : compared) {
             boundary.column("value", "attr", value.placeholder.exprId().id());
             boundary.values.add(value.value);
         }
         if (!compared.isEmpty()) {
             boundary.column("nulls", null, 0);
         }
-        for (int i = 0; i < made.size(); i++) {
-            boundary.column("ref", "operator", ((Integer) made.get(i)).intValue());
+        for (int operator : made) {
+            boundary.column("ref", "operator", operator);
         }
     }
 
@@ -169,6 +170,6 @@ public final class RecomputedInput {
             return rewriter.capture.families.of(scan).rewrite(scan, operator, rewriter);
         }
         HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
-        return new Rewritten(NumberedScan.listed(scan, relation, rewriter.capture.source(relation, 0L)), new ArrayList());
+        return new Rewritten(NumberedScan.listed(scan, relation, rewriter.capture.source(relation, 0L)), new ArrayList<>());
     }
 }

@@ -14,6 +14,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -23,6 +24,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.sources.BaseRelation;
 
 /**
  * Sides of joins that stand in a query more than once. Spark broadcasts or shuffles equal sides once; where one carries references and
@@ -31,8 +33,8 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  */
 public final class RepeatedSides {
     private final Capture capture;
-    private final List followed = new ArrayList(); // of LogicalPlan: sides that carry references
-    private final Map listed = new IdentityHashMap(); // HadoopFsRelation: of groups that are found again
+    private final List<LogicalPlan> followed = new ArrayList<>(); // sides that carry references
+    private final Map<BaseRelation, LogicalPlan> listed = new IdentityHashMap<>(); // HadoopFsRelation: of groups that are found again
 
     public RepeatedSides(Capture capture) {
         this.capture = capture;
@@ -43,7 +45,7 @@ public final class RepeatedSides {
     boolean has(LogicalPlan side) {
         LogicalRelation scan = scanOf(side);
         for (int i = 0; scan != null && i < followed.size(); i++) {
-            LogicalPlan other = (LogicalPlan) followed.get(i);
+            LogicalPlan other = followed.get(i);
             if (scan.relation().equals(scanOf(other).relation()) && other.canonicalized().equals(side.canonicalized())) {
                 return true;
             }
@@ -80,27 +82,27 @@ public final class RepeatedSides {
             return rewriter.unfollowed(node);
         }
         rewriter.number();
-        List children = Scala.list(node.children());
+        List<LogicalPlan> children = Scala.list(node.children());
         boolean changed = false;
         for (int i = 0; i < children.size(); i++) {
-            LogicalPlan child = (LogicalPlan) children.get(i);
+            LogicalPlan child = children.get(i);
             children.set(i, node instanceof Join ? side(child, rewriter) : within(child, rewriter));
             changed |= children.get(i) != child;
         }
         if (!changed) {
             return node;
         }
-        LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq(children));
+        LogicalPlan renewed = node.withNewChildren(Scala.seq(children));
         return renewed.output().size() == node.output().size() ? renewed : new HiddenProject(node.output(), renewed, node);
     }
 
     /** The side as it is, but that the files are remembered which it reads: as it is below a group that is found again. */
     private LogicalPlan listed(LogicalPlan node) {
-        if (!(node instanceof LogicalRelation)) {
-            return (LogicalPlan) node.withNewChildren(Scala.seq((Object) listed((LogicalPlan) node.children().apply(0))));
+        if (!(node instanceof LogicalRelation logicalRelation)) {
+            return node.withNewChildren(Scala.seq(listed(node.children().apply(0))));
         }
-        HadoopFsRelation relation = (HadoopFsRelation) ((LogicalRelation) node).relation();
-        return NumberedScan.listed((LogicalRelation) node, relation, capture.source(relation, 0L));
+        HadoopFsRelation relation = (HadoopFsRelation) logicalRelation.relation();
+        return NumberedScan.listed(logicalRelation, relation, capture.source(relation, 0L));
     }
 
     /** Collects what is followed: the right sides of anti-joins, of semi-joins, and what is below groups that are found again are not. */
@@ -110,15 +112,14 @@ public final class RepeatedSides {
             list(((Aggregate) node).child(), derivable.keyScans(), 0);
             return;
         }
-        List subqueries = Inputs.subqueries(node);
-        for (int i = 0; i < subqueries.size(); i++) {
-            visit((LogicalPlan) ((ScalarSubquery) subqueries.get(i)).plan());
+        for (Expression subquery : Inputs.subqueries(node)) {
+            visit(((ScalarSubquery) subquery).plan());
         }
-        List children = Scala.list(node.children());
+        List<LogicalPlan> children = Scala.list(node.children());
         for (int i = 0; i < children.size(); i++) {
-            LogicalPlan child = (LogicalPlan) children.get(i);
-            if (node instanceof Join && i == 1 && !JoinKinds.putsOutBoth((Join) node)) {
-                visitRight((Join) node);
+            LogicalPlan child = children.get(i);
+            if (node instanceof Join join && i == 1 && !JoinKinds.putsOutBoth(join)) {
+                visitRight(join);
                 continue;
             }
             if (node instanceof Join && scanOf(child) != null) {
@@ -135,23 +136,21 @@ public final class RepeatedSides {
         }
         SemiJoinKeys keys = capture.derived.open ? SemiJoinKeys.of(join, null) : null;
         if (keys != null && capture.derived.of(join, keys) != null) {
-            list(join.right(), new HashSet(), 0);
+            list(join.right(), new HashSet<>(), 0);
         } else {
             visit(join.right());
         }
     }
 
     /** What is below a group that is found again: the scans that tell its key carry references. `place` is that of the node; gives the next one. */
-    private int list(LogicalPlan node, Set keyScans, int place) {
-        if (node instanceof LogicalRelation) {
-            listed.put(((LogicalRelation) node).relation(), node);
+    private int list(LogicalPlan node, Set<Integer> keyScans, int place) {
+        if (node instanceof LogicalRelation relation) {
+            listed.put(relation.relation(), node);
         }
         int next = place + 1;
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            LogicalPlan child = (LogicalPlan) children.get(i);
+        for (LogicalPlan child : Scala.list(node.children())) {
             int after = list(child, keyScans, next);
-            if (node instanceof Join && scanOf(child) != null && keyScans.contains(Integer.valueOf(after - 1))) {
+            if (node instanceof Join && scanOf(child) != null && keyScans.contains(after - 1)) {
                 followed.add(child);
             }
             next = after;
@@ -161,10 +160,10 @@ public final class RepeatedSides {
 
     /** The scan that a plan of filters and projections reads; null where it is something else. */
     private static LogicalRelation scanOf(LogicalPlan node) {
-        if (node instanceof LogicalRelation) {
-            return ((LogicalRelation) node).relation() instanceof HadoopFsRelation ? (LogicalRelation) node : null;
+        if (node instanceof LogicalRelation relation) {
+            return relation.relation() instanceof HadoopFsRelation ? relation : null;
         }
         boolean passes = (node.getClass() == Filter.class || node.getClass() == Project.class) && Inputs.subqueries(node).isEmpty();
-        return passes ? scanOf((LogicalPlan) node.children().apply(0)) : null;
+        return passes ? scanOf(node.children().apply(0)) : null;
     }
 }

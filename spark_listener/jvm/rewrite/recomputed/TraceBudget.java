@@ -5,12 +5,13 @@ import java.util.IdentityHashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /** Which groups and matches of a query are left to traces: all of them together take no more than the budget, since one trace may need them all. */
 public final class TraceBudget {
     final boolean open; // whether anything is left to traces at all
     private double left; // seconds
-    private final Map known = new IdentityHashMap(); // Aggregate, or Join that is a semi-join -> Recomputable or null
+    private final Map<LogicalPlan, Recomputable> known = new IdentityHashMap<>(); // Aggregate, or Join that is a semi-join -> Recomputable or null
 
     public TraceBudget(double seconds) {
         this.open = seconds > 0.0;
@@ -22,7 +23,7 @@ public final class TraceBudget {
         if (open && !known.containsKey(aggregate)) {
             known.put(aggregate, afforded(Recomputable.of(aggregate)));
         }
-        return (Recomputable) known.get(aggregate);
+        return known.get(aggregate);
     }
 
     /** Null where what a semi-join finds has to be written. */
@@ -30,7 +31,7 @@ public final class TraceBudget {
         if (open && !known.containsKey(join)) {
             known.put(join, afforded(Recomputable.of(join, keys)));
         }
-        return (Recomputable) known.get(join);
+        return known.get(join);
     }
 
     /** Lets go of the plans. */

@@ -5,6 +5,8 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructField;
@@ -20,7 +22,7 @@ final class TraceSeconds {
 
     private TraceSeconds() {}
 
-    static double of(List scans, Set columns) {
+    static double of(List<LogicalPlan> scans, Set<Expression> columns) {
         double result = 0.0;
         for (int i = 0; i < scans.size(); i++) {
             LogicalRelation scan = (LogicalRelation) scans.get(i);
@@ -32,11 +34,10 @@ final class TraceSeconds {
     }
 
     /** The names of the columns that a scan has. */
-    private static Set names(Set columns, LogicalRelation scan) {
-        Set names = new HashSet();
-        Iterator all = columns.iterator();
-        while (all.hasNext()) {
-            Attribute column = (Attribute) all.next();
+    private static Set<String> names(Set<Expression> columns, LogicalRelation scan) {
+        Set<String> names = new HashSet<>();
+        for (Expression expression : columns) {
+            Attribute column = (Attribute) expression;
             if (scan.outputSet().contains(column)) { // by its id: what is known of a column's nulls differs from place to place
                 names.add(column.name());
             }
@@ -45,14 +46,14 @@ final class TraceSeconds {
     }
 
     /** The share of a relation's bytes that some of its columns have, by the sizes that Spark assumes of types. */
-    private static double share(Set columns, HadoopFsRelation relation) {
+    private static double share(Set<String> columns, HadoopFsRelation relation) {
         double all = 0.0;
         double read = 0.0;
         StructField[] fields = relation.dataSchema().fields();
-        for (int i = 0; i < fields.length; i++) {
-            int size = fields[i].dataType().defaultSize();
+        for (StructField field : fields) {
+            int size = field.dataType().defaultSize();
             all += size;
-            read += columns.contains(fields[i].name()) ? size : 0;
+            read += columns.contains(field.name()) ? size : 0;
         }
         return all == 0.0 ? 1.0 : read / all;
     }

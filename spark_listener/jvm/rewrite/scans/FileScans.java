@@ -14,6 +14,8 @@ import java.util.Map;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -21,6 +23,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.FileScan;
 import org.apache.spark.sql.execution.datasources.v2.FileTable;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
@@ -43,16 +46,16 @@ public final class FileScans {
         FileTable table = (FileTable) table(leaf);
         FileScan scan = (FileScan) leaf.scan();
         Object session = Accessors.get(table, "sparkSession");
-        if (!(session instanceof SparkSession)) {
+        if (!(session instanceof SparkSession sparkSession)) {
             throw new Refused(name, "the session of its reader is not known");
         }
         HadoopFsRelation relation = Nodes.relation(
-            scan.fileIndex(), table.fileIndex().partitionSchema(), table.dataSchema(), format(name, table), options(name, table), (SparkSession) session);
-        List columns = Scala.list(leaf.relation().output());
+            scan.fileIndex(), table.fileIndex().partitionSchema(), table.dataSchema(), format(name, table), options(name, table), sparkSession);
+        List<Attribute> columns = Scala.list(leaf.relation().output());
         StructField[] fields = relation.schema().fields();
         boolean same = columns.size() == fields.length;
         for (int i = 0; same && i < fields.length; i++) {
-            Attribute column = (Attribute) columns.get(i);
+            Attribute column = columns.get(i);
             same = column.name().equals(fields[i].name()) && column.dataType().equals(fields[i].dataType());
         }
         if (!same) {
@@ -65,14 +68,11 @@ public final class FileScans {
     public static RecordFormat check(DataSourceV2ScanRelation leaf, LogicalRelation first, HadoopFsRelation relation) {
         String name = leaf.nodeName();
         AttributeSet all = first.outputSet();
-        Map types = new HashMap(); // ExprId -> DataType
-        List columns = Scala.list(first.output());
-        for (int i = 0; i < columns.size(); i++) {
-            types.put(((Attribute) columns.get(i)).exprId(), ((Attribute) columns.get(i)).dataType());
+        Map<ExprId, DataType> types = new HashMap<>();
+        for (Attribute attribute : Scala.list(first.output())) {
+            types.put(attribute.exprId(), attribute.dataType());
         }
-        List output = Scala.list(leaf.output());
-        for (int i = 0; i < output.size(); i++) {
-            Attribute column = (Attribute) output.get(i);
+        for (Attribute column : Scala.list(leaf.output())) {
             if (!all.contains(column)) {
                 throw new Refused(name, "the reader was asked for aggregates, or for columns that are not in the files");
             }
@@ -81,7 +81,7 @@ public final class FileScans {
             }
         }
         RecordFormat format = ScanCheck.check(first, relation);
-        boolean fails = "failfast".equalsIgnoreCase((String) RecordFormats.options(relation).get("mode"));
+        boolean fails = "failfast".equalsIgnoreCase(RecordFormats.options(relation).get("mode"));
         if (fails && format.pushesFilters() && !((FileScan) leaf.scan()).dataFilters().isEmpty()) {
             throw new Refused(name, "with mode FAILFAST a filter decides which bad records fail the query");
         }
@@ -89,34 +89,32 @@ public final class FileScans {
     }
 
     /** The conditions over its folders, which nothing in the plan checks again. */
-    public static List partitionFilters(DataSourceV2ScanRelation leaf) {
+    public static List<Expression> partitionFilters(DataSourceV2ScanRelation leaf) {
         return Scala.list(((FileScan) leaf.scan()).partitionFilters());
     }
 
     private static Object table(DataSourceV2ScanRelation leaf) {
-        return leaf.relation() instanceof DataSourceV2Relation ? ((DataSourceV2Relation) leaf.relation()).table() : null;
+        return leaf.relation() instanceof DataSourceV2Relation ? leaf.relation().table() : null;
     }
 
     private static FileFormat format(String name, FileTable table) {
         try {
-            return (FileFormat) table.fallbackFileFormat().getDeclaredConstructor(new Class[0]).newInstance(new Object[0]);
+            return table.fallbackFileFormat().getDeclaredConstructor().newInstance();
         } catch (ReflectiveOperationException none) {
             throw new Refused(name, "there is no reader of the first kind for this format");
         }
     }
 
     /** As the program wrote their names: readers of the first kind are given them so. */
-    private static Map options(String name, FileTable table) {
+    private static Map<String, String> options(String name, FileTable table) {
         Object stated = Accessors.get(table, "options");
-        if (!(stated instanceof CaseInsensitiveStringMap)) {
+        if (!(stated instanceof CaseInsensitiveStringMap caseInsensitiveStringMap)) {
             throw new Refused(name, "the options of its reader are not known");
         }
-        Map result = new HashMap(((CaseInsensitiveStringMap) stated).asCaseSensitiveMap());
-        Iterator names = new ArrayList(result.keySet()).iterator();
-        while (names.hasNext()) {
-            String option = (String) names.next();
-            for (int i = 0; i < NO_OPTIONS.length; i++) {
-                if (option.equalsIgnoreCase(NO_OPTIONS[i])) {
+        Map<String, String> result = new HashMap<>(caseInsensitiveStringMap.asCaseSensitiveMap());
+        for (String option : new ArrayList<>(result.keySet())) {
+            for (String string : NO_OPTIONS) {
+                if (option.equalsIgnoreCase(string)) {
                     result.remove(option);
                 }
             }

@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -19,8 +20,8 @@ import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
  * a scan again would read too many.
  */
 public final class Listings {
-    private final List indexes = new ArrayList(); // of PartitioningAwareFileIndex, each once
-    private final List listed = new ArrayList(); // of Set, or null: the files of each, once they were compared
+    private final List<PartitioningAwareFileIndex> indexes = new ArrayList<>(); // each once
+    private final List<Set<String>> listed = new ArrayList<>(); // or null: the files of each, once they were compared
     private boolean met;
 
     private Listings() {}
@@ -33,34 +34,34 @@ public final class Listings {
     }
 
     private void visit(LogicalPlan node) {
-        if (node instanceof LogicalRelation && ((LogicalRelation) node).relation() instanceof HadoopFsRelation) {
-            Object index = ((HadoopFsRelation) ((LogicalRelation) node).relation()).location();
-            if (index instanceof PartitioningAwareFileIndex) {
-                take((PartitioningAwareFileIndex) index);
+        if (node instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation files) {
+            Object index = files.location();
+            if (index instanceof PartitioningAwareFileIndex partitioningAwareFileIndex) {
+                take(partitioningAwareFileIndex);
             }
         }
-        List subqueries = Inputs.subqueries(node);
+        List<Expression> subqueries = Inputs.subqueries(node);
         for (int i = 0; !met && i < subqueries.size(); i++) {
-            visit((LogicalPlan) ((ScalarSubquery) subqueries.get(i)).plan());
+            visit(((ScalarSubquery) subqueries.get(i)).plan());
         }
-        List children = Scala.list(node.children());
+        List<LogicalPlan> children = Scala.list(node.children());
         for (int i = 0; !met && i < children.size(); i++) {
-            visit((LogicalPlan) children.get(i));
+            visit(children.get(i));
         }
     }
 
     private void take(PartitioningAwareFileIndex index) {
-        for (int i = 0; i < indexes.size(); i++) {
-            if (indexes.get(i) == index) {
+        for (PartitioningAwareFileIndex partitioningAwareFileIndex : indexes) {
+            if (partitioningAwareFileIndex == index) {
                 return;
             }
         }
-        Set own = null;
+        Set<String> own = null;
         for (int i = 0; i < indexes.size(); i++) {
             if (indexes.get(i).equals(index)) {
                 own = own == null ? files(index) : own;
                 if (listed.get(i) == null) {
-                    listed.set(i, files((PartitioningAwareFileIndex) indexes.get(i)));
+                    listed.set(i, files(indexes.get(i)));
                 }
                 met |= !own.equals(listed.get(i));
             }
@@ -69,11 +70,9 @@ public final class Listings {
         listed.add(own);
     }
 
-    private static Set files(PartitioningAwareFileIndex index) {
-        Set result = new HashSet();
-        List all = Scala.list(index.allFiles());
-        for (int i = 0; i < all.size(); i++) {
-            FileStatus file = (FileStatus) all.get(i);
+    private static Set<String> files(PartitioningAwareFileIndex index) {
+        Set<String> result = new HashSet<>();
+        for (FileStatus file : Scala.list(index.allFiles())) {
             result.add(file.getPath() + "\n" + file.getLen() + "\n" + file.getModificationTime());
         }
         return result;

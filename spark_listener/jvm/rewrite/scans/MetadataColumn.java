@@ -18,10 +18,9 @@ final class MetadataColumn {
 
     /** Null where the query does not read it. */
     static Attribute of(LogicalRelation scan) {
-        List output = Scala.list(scan.output());
-        for (int i = 0; i < output.size(); i++) {
-            if (FileSourceMetadataAttribute.unapply((AttributeReference) output.get(i)).isDefined()) {
-                return (Attribute) output.get(i);
+        for (AttributeReference reference : Scala.list(scan.output())) {
+            if (FileSourceMetadataAttribute.unapply(reference).isDefined()) {
+                return reference;
             }
         }
         return null;
@@ -33,10 +32,9 @@ final class MetadataColumn {
      */
     static Expression rowIndex(LogicalRelation scan) {
         Attribute metadata = of(scan);
-        if (metadata == null || !(metadata.dataType() instanceof StructType)) {
+        if (metadata == null || !(metadata.dataType() instanceof StructType fields)) {
             return null;
         }
-        StructType fields = (StructType) metadata.dataType();
         return fields.getFieldIndex(ROW_INDEX).isDefined()
             ? new GetStructField(metadata, fields.fieldIndex(ROW_INDEX), Scala.some(ROW_INDEX)) : null;
     }

@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.KnownNotNull;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.ShiftLeft;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -68,10 +69,10 @@ public final class NumberedScan {
         OrdinalFileIndex listed = new OrdinalFileIndex(marked, files, partition);
         HadoopFsRelation numbered = Nodes.relation(marked, listed, partition, data, format.numbered(marked, files, reports, splits));
 
-        List output = Scala.list(scan.output());
-        List columns = new ArrayList(output);
+        List<Attribute> output = Scala.list(scan.output());
+        List<NamedExpression> columns = new ArrayList<>(output);
         if (read == null) {
-            output.add(position);
+            output.add((Attribute) position);
         }
         output.add(ordinal);
         LogicalPlan renewed;
@@ -95,12 +96,12 @@ public final class NumberedScan {
 
     /** Always true: a reader that marks records needs their numbers, whoever else asks for them. Spark pushes nothing like it into the reader. */
     private static Expression isRead(Expression position) {
-        return new GreaterThanOrEqual(new KnownNotNull(position), new Literal(Long.valueOf(0L), DataTypes.LongType));
+        return new GreaterThanOrEqual(new KnownNotNull(position), new Literal(0L, DataTypes.LongType));
     }
 
     private static Expression packed(AttributeReference ordinal, Expression position) {
         Expression wide = Cast$.MODULE$.apply(ordinal, DataTypes.LongType, false);
-        return new BitwiseOr(new ShiftLeft(wide, new Literal(Integer.valueOf(40), DataTypes.IntegerType)), new KnownNotNull(position));
+        return new BitwiseOr(new ShiftLeft(wide, new Literal(40, DataTypes.IntegerType)), new KnownNotNull(position));
     }
 
     private static AttributeReference column(String name, DataType type, boolean nullable) {

@@ -24,7 +24,7 @@ public final class ScanCheck {
      */
     public static void checkFilters(LogicalRelation scan, HadoopFsRelation relation, LogicalPlan plan) {
         RecordFormat format = RecordFormats.of(relation.fileFormat());
-        boolean fails = "failfast".equalsIgnoreCase((String) RecordFormats.options(relation).get("mode"));
+        boolean fails = "failfast".equalsIgnoreCase(RecordFormats.options(relation).get("mode"));
         if (format != null && format.pushesFilters() && fails && filters(plan, scan)) {
             throw new Refused("Scan " + relation.fileFormat(), "with mode FAILFAST a filter decides which bad records fail the query");
         }
@@ -32,13 +32,13 @@ public final class ScanCheck {
 
     /** Whether a filter stands over a scan, with nothing but projections between, anywhere in a plan. */
     private static boolean filters(LogicalPlan node, LogicalRelation scan) {
-        if (node instanceof Filter && reads(((Filter) node).child(), scan)) {
+        if (node instanceof Filter filter && reads(filter.child(), scan)) {
             return true;
         }
-        List below = Scala.list(node.children());
+        List<LogicalPlan> below = Scala.list(node.children());
         below.addAll(Scala.list(node.subqueries()));
-        for (int i = 0; i < below.size(); i++) {
-            if (filters((LogicalPlan) below.get(i), scan)) {
+        for (LogicalPlan plan : below) {
+            if (filters(plan, scan)) {
                 return true;
             }
         }
@@ -48,7 +48,7 @@ public final class ScanCheck {
     private static boolean reads(LogicalPlan node, LogicalRelation scan) {
         LogicalPlan below = node;
         while (below instanceof Project || below instanceof Filter) {
-            below = (LogicalPlan) below.children().apply(0);
+            below = below.children().apply(0);
         }
         return below instanceof LogicalRelation && below.outputSet().equals(scan.outputSet());
     }
@@ -70,14 +70,13 @@ public final class ScanCheck {
         if (metadata != null && !format.readsMetadata()) {
             throw new Refused(name, "a query that reads the hidden column _metadata is not captured yet");
         }
-        List output = Scala.list(scan.output());
-        for (int i = 0; i < output.size(); i++) {
-            String column = ((AttributeReference) output.get(i)).name();
+        for (AttributeReference reference : Scala.list(scan.output())) {
+            String column = reference.name();
             if (column.startsWith("_headwater_") || column.equals("_tmp_metadata_row_index")) {
                 throw new Refused(name, "a column is called " + column);
             }
         }
-        Map options = RecordFormats.options(relation);
+        Map<String, String> options = RecordFormats.options(relation);
         format.check(name, relation, options);
         return format;
     }

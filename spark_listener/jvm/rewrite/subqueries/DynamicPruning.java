@@ -19,8 +19,7 @@ public final class DynamicPruning {
     private DynamicPruning() {}
 
     public static Expression rewrite(Expression expression, Rewriter rewriter) {
-        if (expression instanceof DynamicPruningSubquery) {
-            DynamicPruningSubquery pruning = (DynamicPruningSubquery) expression;
+        if (expression instanceof DynamicPruningSubquery pruning) {
             try {
                 Rewritten build = rewriter.withoutTaps().rewrite(pruning.buildQuery());
                 return Nodes.pruning(pruning, build.plan, pruning.buildKeys());
@@ -28,14 +27,14 @@ public final class DynamicPruning {
                 return pruning;
             }
         }
-        List children = Scala.list(expression.children());
-        List renewed = new ArrayList();
+        List<Expression> children = Scala.list(expression.children());
+        List<Expression> renewed = new ArrayList<>();
         boolean changed = false;
-        for (int i = 0; i < children.size(); i++) {
-            Expression child = rewrite((Expression) children.get(i), rewriter);
-            changed |= child != children.get(i);
+        for (Expression each : children) {
+            Expression child = rewrite(each, rewriter);
+            changed |= child != each;
             renewed.add(child);
         }
-        return changed ? (Expression) expression.withNewChildren(Scala.seq(renewed)) : expression;
+        return changed ? expression.withNewChildren(Scala.seq(renewed)) : expression;
     }
 }

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.types.DataTypes;
@@ -32,17 +33,17 @@ public final class ExistenceFilter {
         }
         Rewritten result = rows;
         for (int i = 0; i < rows.hidden.size(); i++) {
-            HiddenColumn match = (HiddenColumn) rows.hidden.get(i);
-            Attribute exists = (Attribute) rewriter.existences.get(Integer.valueOf(match.operator));
+            HiddenColumn match = rows.hidden.get(i);
+            Attribute exists = rewriter.existences.get(match.operator);
             boolean asked = exists != null && match.role.equals(HiddenColumn.REF) && condition.references().contains(exists);
             if (!asked || !ExistenceUse.isOnlyIn(exists, filter, rewriter.capture.original)) {
                 continue;
             }
-            Expression without = replaced(condition, exists, new Literal(Boolean.FALSE, DataTypes.BooleanType));
+            Expression without = replaced(condition, exists, new Literal(false, DataTypes.BooleanType));
             Alias passes = Rewriter.alias(new If(without, number(1L), number(0L)), "branch");
-            List columns = Scala.list(result.plan.output());
+            List<NamedExpression> columns = Scala.list(result.plan.output());
             columns.add(passes);
-            List hidden = new ArrayList(result.hidden);
+            List<HiddenColumn> hidden = new ArrayList<>(result.hidden);
             hidden.add(new HiddenColumn(passes.toAttribute(), match.operator, HiddenColumn.BRANCH));
             result = new Rewritten(new HiddenProject(Scala.seq(columns), result.plan, filter), hidden);
             condition = replaced(condition, exists, new And(exists, new EqualTo(passes.toAttribute(), number(0L))));
@@ -51,27 +52,27 @@ public final class ExistenceFilter {
     }
 
     private static Expression replaced(Expression expression, Attribute attribute, Expression by) {
-        if (expression instanceof Attribute) {
-            return ((Attribute) expression).exprId().equals(attribute.exprId()) ? by : expression;
+        if (expression instanceof Attribute ownAttribute) {
+            return ownAttribute.exprId().equals(attribute.exprId()) ? by : expression;
         }
-        List children = Scala.list(expression.children());
-        List renewed = new ArrayList();
-        for (int i = 0; i < children.size(); i++) {
-            renewed.add(replaced((Expression) children.get(i), attribute, by));
+        List<Expression> children = Scala.list(expression.children());
+        List<Expression> renewed = new ArrayList<>();
+        for (Expression child : children) {
+            renewed.add(replaced(child, attribute, by));
         }
-        return children.isEmpty() ? expression : (Expression) expression.withNewChildren(Scala.seq(renewed));
+        return children.isEmpty() ? expression : expression.withNewChildren(Scala.seq(renewed));
     }
 
     private static boolean readsPlan(Expression expression) {
-        List children = Scala.list(expression.children());
-        boolean result = expression instanceof PlanExpression;
-        for (int i = 0; i < children.size(); i++) {
-            result |= readsPlan((Expression) children.get(i));
+        List<Expression> children = Scala.list(expression.children());
+        boolean result = expression instanceof PlanExpression<?>;
+        for (Expression child : children) {
+            result |= readsPlan(child);
         }
         return result;
     }
 
     private static Literal number(long value) {
-        return new Literal(Long.valueOf(value), DataTypes.LongType);
+        return new Literal(value, DataTypes.LongType);
     }
 }

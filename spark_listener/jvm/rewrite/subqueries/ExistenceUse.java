@@ -20,7 +20,7 @@ public final class ExistenceUse {
     private boolean asserted;
     private boolean denied;
     private boolean written;
-    private final List readers = new ArrayList(); // of LogicalPlan
+    private final List<LogicalPlan> readers = new ArrayList<>();
 
     private ExistenceUse(ExprId exists) {
         this.exists = exists;
@@ -41,34 +41,32 @@ public final class ExistenceUse {
     }
 
     private void visit(LogicalPlan node) {
-        List expressions = Scala.list(node.expressions());
-        for (int i = 0; i < expressions.size(); i++) {
-            if (!(expressions.get(i) instanceof Attribute) && reads((Expression) expressions.get(i))) {
+        for (Expression expression : Scala.list(node.expressions())) {
+            if (!(expression instanceof Attribute) && reads(expression)) {
                 readers.add(node);
             }
             if (node instanceof Filter || node instanceof Join) { // an optimizer may put the one's condition into the other
-                visit((Expression) expressions.get(i), false);
-            } else if (!(expressions.get(i) instanceof Attribute)) { // that only passes it on, to where it is found again
-                asserted |= reads((Expression) expressions.get(i));
+                visit(expression, false);
+            } else if (!(expression instanceof Attribute)) { // that only passes it on, to where it is found again
+                asserted |= reads(expression);
             }
         }
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            visit((LogicalPlan) children.get(i));
+        for (LogicalPlan child : Scala.list(node.children())) {
+            visit(child);
         }
         boolean writes = node.children().size() == 1 && WriteRewrite.takes(node);
-        written |= writes && ((LogicalPlan) node.children().apply(0)).outputSet().exists(new Same(exists));
+        written |= writes && node.children().apply(0).outputSet().exists(new Same(exists));
         asserted |= written;
     }
 
     private void visit(Expression expression, boolean negated) {
-        if (expression instanceof Not) {
-            visit(((Not) expression).child(), !negated);
+        if (expression instanceof Not not) {
+            visit(not.child(), !negated);
         } else if (expression instanceof And || expression instanceof Or) {
-            visit((Expression) expression.children().apply(0), negated);
-            visit((Expression) expression.children().apply(1), negated);
-        } else if (expression instanceof Attribute) {
-            boolean found = ((Attribute) expression).exprId().equals(exists);
+            visit(expression.children().apply(0), negated);
+            visit(expression.children().apply(1), negated);
+        } else if (expression instanceof Attribute attribute) {
+            boolean found = attribute.exprId().equals(exists);
             asserted |= found && !negated;
             denied |= found && negated;
         } else {
@@ -81,15 +79,15 @@ public final class ExistenceUse {
     }
 
     /** Whether an attribute is the column. */
-    private static final class Same extends scala.runtime.AbstractFunction1 {
+    private static final class Same extends scala.runtime.AbstractFunction1<Attribute, Object> {
         private final ExprId exists;
 
         Same(ExprId exists) {
             this.exists = exists;
         }
 
-        public Object apply(Object attribute) {
-            return Boolean.valueOf(((Attribute) attribute).exprId().equals(exists));
+        public Object apply(Attribute attribute) {
+            return attribute.exprId().equals(exists);
         }
     }
 }

@@ -14,8 +14,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
@@ -30,30 +32,30 @@ import scala.runtime.AbstractFunction1;
  * row of the operator gets that key in a hidden column, since the subquery had a part in each.
  */
 public final class Subqueries {
-    private static final Long KEY = Long.valueOf(0L);
+    private static final Long KEY = 0L;
 
     public final LogicalPlan node; // with the subqueries rewritten
-    private final List operators = new ArrayList(); // of the subqueries, Integer
+    private final List<Integer> operators = new ArrayList<>(); // of the subqueries, Integer
 
     private Subqueries(LogicalPlan node) {
         this.node = node;
     }
 
     public static Subqueries rewrite(LogicalPlan node, Rewriter rewriter) {
-        List all = Inputs.subqueries(node);
+        List<Expression> all = Inputs.subqueries(node);
         if (all.isEmpty()) {
             return new Subqueries(node);
         }
-        Map renewed = new HashMap();
-        List operators = new ArrayList();
-        for (int i = 0; i < all.size(); i++) {
-            ScalarSubquery subquery = (ScalarSubquery) all.get(i);
+        Map<ExprId, ScalarSubquery> renewed = new HashMap<>();
+        List<Integer> operators = new ArrayList<>();
+        for (Expression expression : all) {
+            ScalarSubquery subquery = (ScalarSubquery) expression;
             int operator = rewriter.number();
-            sayExistence((LogicalPlan) subquery.plan(), rewriter.capture);
-            operators.add(Integer.valueOf(operator));
-            renewed.put(subquery.exprId(), subquery.withNewPlan(plan((LogicalPlan) subquery.plan(), operator, rewriter)));
+            sayExistence(subquery.plan(), rewriter.capture);
+            operators.add(operator);
+            renewed.put(subquery.exprId(), subquery.withNewPlan(plan(subquery.plan(), operator, rewriter)));
         }
-        Subqueries result = new Subqueries((LogicalPlan) node.mapExpressions(new Replaced(renewed)));
+        Subqueries result = new Subqueries(node.mapExpressions(new Replaced(renewed)));
         result.operators.addAll(operators);
         return result;
     }
@@ -63,12 +65,12 @@ public final class Subqueries {
         if (operators.isEmpty()) {
             return result;
         }
-        List columns = Scala.list(result.plan.output());
-        List hidden = new ArrayList(result.hidden);
-        for (int i = 0; i < operators.size(); i++) {
+        List<NamedExpression> columns = Scala.list(result.plan.output());
+        List<HiddenColumn> hidden = new ArrayList<>(result.hidden);
+        for (Integer operator : operators) {
             Alias key = Rewriter.alias(new Literal(KEY, DataTypes.LongType), "subquery");
             columns.add(key);
-            hidden.add(new HiddenColumn(key.toAttribute(), ((Integer) operators.get(i)).intValue()));
+            hidden.add(new HiddenColumn(key.toAttribute(), operator.intValue()));
         }
         return new Rewritten(new HiddenProject(Scala.seq(columns), result.plan, original), hidden);
     }
@@ -79,10 +81,10 @@ public final class Subqueries {
         boolean limited = false;
         LogicalPlan below = plan;
         while (below instanceof Project || below instanceof GlobalLimit || below instanceof LocalLimit) {
-            List columns = below instanceof Project ? Scala.list(((Project) below).projectList()) : new ArrayList();
-            literal |= columns.size() == 1 && columns.get(0) instanceof Alias && ((Alias) columns.get(0)).child().foldable();
+            List<NamedExpression> columns = below instanceof Project project ? Scala.list(project.projectList()) : new ArrayList<>();
+            literal |= columns.size() == 1 && columns.get(0) instanceof Alias alias && alias.child().foldable();
             limited |= below instanceof GlobalLimit;
-            below = (LogicalPlan) below.children().apply(0);
+            below = below.children().apply(0);
         }
         if (literal && limited) {
             String reason = "the optimizer lets this EXISTS read one row; the other rows that are there are not listed";
@@ -94,7 +96,7 @@ public final class Subqueries {
         Boundary boundary = rewriter.boundary(SegmentSpec.MATCH, operator, original);
         Rewritten child = rewriter.rewrite(original);
         boundary.column("key", null, 0);
-        List values = new ArrayList();
+        List<Expression> values = new ArrayList<>();
         values.add(new Literal(KEY, DataTypes.LongType));
         boundary.hidden(child, values);
         LogicalPlan tapped = Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
@@ -105,20 +107,20 @@ public final class Subqueries {
     }
 
     /** Puts the rewritten subqueries into an expression; leaves alone what only prunes. */
-    private static final class Replaced extends AbstractFunction1 {
-        private final Map renewed;
+    private static final class Replaced extends AbstractFunction1<Expression, Expression> {
+        private final Map<ExprId, ScalarSubquery> renewed;
 
-        Replaced(Map renewed) {
+        Replaced(Map<ExprId, ScalarSubquery> renewed) {
             this.renewed = renewed;
         }
 
-        public Object apply(Object expression) {
-            return Inputs.prunes((Expression) expression) ? expression : within((Expression) expression);
+        public Expression apply(Expression expression) {
+            return Inputs.prunes(expression) ? expression : within(expression);
         }
 
         private Expression within(Expression expression) {
-            if (expression instanceof ScalarSubquery) {
-                Object known = renewed.get(((ScalarSubquery) expression).exprId());
+            if (expression instanceof ScalarSubquery scalarSubquery) {
+                Object known = renewed.get(scalarSubquery.exprId());
                 return known == null ? expression : (Expression) known;
             }
             return (Expression) expression.mapChildren(this);

@@ -3,6 +3,7 @@ package headwater.shim;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Exists;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.LateralSubquery;
@@ -26,13 +27,13 @@ public final class Differences {
     private Differences() {}
 
     /** A reference to a common table expression with another output. */
-    public static CTERelationRef reference(CTERelationRef of, Seq output) {
+    public static CTERelationRef reference(CTERelationRef of, Seq<Attribute> output) {
         return of.copy(
             of.cteId(), of._resolved(), output, of.isStreaming(), of.statsOpt(), of.recursive());
     }
 
     /** What a subquery reads of the row that it stands in. Of one that is not known, also what it is joined by. */
-    public static List outerAttributes(SubqueryExpression of) {
+    public static List<Expression> outerAttributes(SubqueryExpression of) {
         if (of instanceof ScalarSubquery) {
             return Scala.list(((ScalarSubquery) of).outerAttrs());
         }
@@ -84,7 +85,7 @@ public final class Differences {
     }
 
     /** Whether a scan with these options reads XML by Spark's older parser, which finds other records: this Spark has no other. */
-    public static boolean readsXmlByOlderParser(Map options) {
+    public static boolean readsXmlByOlderParser(Map<String, String> options) {
         return true;
     }
 

@@ -5,10 +5,10 @@ import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.PartitionReader;
 
 /** A connector's reader of a task's rows, of which something else is given. */
-public abstract class ForwardedReader implements PartitionReader {
-    protected final PartitionReader original;
+public abstract class ForwardedReader<T> implements PartitionReader<T> {
+    protected final PartitionReader<T> original;
 
-    protected ForwardedReader(PartitionReader original) {
+    protected ForwardedReader(PartitionReader<T> original) {
         this.original = original;
     }
 

@@ -3,6 +3,7 @@ package headwater.shim;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.DirectShufflePartitionID;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
@@ -21,13 +22,13 @@ public final class Differences {
     private Differences() {}
 
     /** A reference to a common table expression with another output. */
-    public static CTERelationRef reference(CTERelationRef of, Seq output) {
+    public static CTERelationRef reference(CTERelationRef of, Seq<Attribute> output) {
         return of.copy(
             of.cteId(), of._resolved(), output, of.isStreaming(), of.statsOpt(), of.recursive(), of.maxRows(), of.isUnlimitedRecursion());
     }
 
     /** What a subquery reads of the row that it stands in. */
-    public static List outerAttributes(SubqueryExpression of) {
+    public static List<Expression> outerAttributes(SubqueryExpression of) {
         return Scala.list(of.getOuterAttrs());
     }
 
@@ -56,7 +57,7 @@ public final class Differences {
     }
 
     /** Whether a scan with these options, whose names are in lower case, reads XML by Spark's older parser, which finds other records. */
-    public static boolean readsXmlByOlderParser(Map options) {
+    public static boolean readsXmlByOlderParser(Map<String, String> options) {
         Object option = options.get("uselegacyxmlparser");
         return option == null ? SQLConf.get().legacyXMLParserEnabled() : "true".equalsIgnoreCase((String) option);
     }

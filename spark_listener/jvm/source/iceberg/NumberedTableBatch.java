@@ -35,7 +35,7 @@ final class NumberedTableBatch implements Batch {
             int[] ordinals = new int[0];
             String fault = null;
             try {
-                List tasks = TableFiles.tasks(Accessors.get(parts[i], "taskGroup"));
+                List<Object> tasks = TableFiles.tasks(Accessors.get(parts[i], "taskGroup"));
                 locations = locations(tasks);
                 ordinals = TableFiles.ordinals(tasks, scan.files, scan.conf);
                 Field field = field(parts[i].getClass());
@@ -58,9 +58,9 @@ final class NumberedTableBatch implements Batch {
     }
 
     /** Null where this release of Iceberg has another. */
-    static Field field(Class part) {
-        for (int i = 0; i < FIELDS.length; i++) {
-            Field field = Accessors.field(part, FIELDS[i]);
+    static Field field(Class<?> part) {
+        for (String string : FIELDS) {
+            Field field = Accessors.field(part, string);
             if (field != null && field.getType() == String.class) {
                 return field;
             }
@@ -68,7 +68,7 @@ final class NumberedTableBatch implements Batch {
         return null;
     }
 
-    private static String[] locations(List tasks) {
+    private static String[] locations(List<Object> tasks) {
         String[] result = new String[tasks.size()];
         for (int i = 0; i < result.length; i++) {
             result[i] = DataFiles.location(TableFiles.file(tasks.get(i)));
@@ -81,8 +81,8 @@ final class NumberedTableBatch implements Batch {
     }
 
     public boolean equals(Object other) {
-        return other instanceof NumberedTableBatch && ((NumberedTableBatch) other).original.equals(original)
-            && ((NumberedTableBatch) other).scan.files == scan.files;
+        return other instanceof NumberedTableBatch numberedTableBatch && numberedTableBatch.original.equals(original)
+            && numberedTableBatch.scan.files == scan.files;
     }
 
     public int hashCode() {

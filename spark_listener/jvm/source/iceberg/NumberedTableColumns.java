@@ -7,18 +7,18 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /** Batches of columns, each with the references of its rows behind the columns that the query reads. A batch is of one data file. */
-final class NumberedTableColumns extends ForwardedReader {
+final class NumberedTableColumns extends ForwardedReader<ColumnarBatch> {
     private final int columns; // that the query reads
     private final RowPlaces places;
 
-    NumberedTableColumns(PartitionReader original, int columns, RowPlaces places) {
+    NumberedTableColumns(PartitionReader<ColumnarBatch> original, int columns, RowPlaces places) {
         super(original);
         this.columns = columns;
         this.places = places;
     }
 
-    public Object get() {
-        ColumnarBatch batch = (ColumnarBatch) original.get();
+    public ColumnarBatch get() {
+        ColumnarBatch batch = original.get();
         ColumnVector[] vectors = new ColumnVector[columns + 1];
         for (int i = 0; i < columns; i++) {
             vectors[i] = batch.column(i);

@@ -4,9 +4,11 @@ import headwater.tap.Report;
 import headwater.tap.Reports;
 import headwater.tap.TaskTaps;
 import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /** Makes Iceberg's readers, in the executor, with the references of the rows beside the columns that the query reads. */
 final class NumberedTableReaders implements PartitionReaderFactory {
@@ -22,12 +24,12 @@ final class NumberedTableReaders implements PartitionReaderFactory {
         this.reports = scan.reports;
     }
 
-    public PartitionReader createReader(InputPartition part) {
+    public PartitionReader<InternalRow> createReader(InputPartition part) {
         TablePart known = (TablePart) part;
         return new NumberedTableRows(original.createReader(known.original), columns, places(known));
     }
 
-    public PartitionReader createColumnarReader(InputPartition part) {
+    public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition part) {
         TablePart known = (TablePart) part;
         return new NumberedTableColumns(original.createColumnarReader(known.original), columns, places(known));
     }

@@ -5,18 +5,18 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.PartitionReader;
 
 /** Rows one by one, each with its reference behind the columns that the query reads. The reader uses one row again and again, and so do we. */
-final class NumberedTableRows extends ForwardedReader {
+final class NumberedTableRows extends ForwardedReader<InternalRow> {
     private final RowPlaces places;
     private final NumberedRow numbered;
 
-    NumberedTableRows(PartitionReader original, int columns, RowPlaces places) {
+    NumberedTableRows(PartitionReader<InternalRow> original, int columns, RowPlaces places) {
         super(original);
         this.places = places;
         this.numbered = new NumberedRow(columns);
     }
 
-    public Object get() {
-        InternalRow row = (InternalRow) original.get();
+    public InternalRow get() {
+        InternalRow row = original.get();
         return numbered.of(row, reference(row));
     }
 

@@ -43,7 +43,7 @@ public class NumberedTableScan implements Scan, SupportsReportStatistics {
     /** Why the tasks of a scan could not be asked for places; null where they can. */
     public static String obstacle(Scan scan) {
         try {
-            Class part = Class.forName("org.apache.iceberg.spark.source.SparkInputPartition", false, scan.getClass().getClassLoader());
+            Class<?> part = Class.forName("org.apache.iceberg.spark.source.SparkInputPartition", false, scan.getClass().getClassLoader());
             return NumberedTableBatch.field(part) == null ? "this release of Iceberg tells its tasks in another way what to read" : null;
         } catch (Throwable unknown) {
             return "this release of Iceberg is not known: " + unknown;
@@ -75,7 +75,7 @@ public class NumberedTableScan implements Scan, SupportsReportStatistics {
     }
 
     public Statistics estimateStatistics() {
-        return original instanceof SupportsReportStatistics ? ((SupportsReportStatistics) original).estimateStatistics() : new Unknown();
+        return original instanceof SupportsReportStatistics supportsReportStatistics ? supportsReportStatistics.estimateStatistics() : new Unknown();
     }
 
     public boolean equals(Object other) {

@@ -12,7 +12,7 @@ final class RowPlaces {
     final int file; // the place of `_file` among the columns that are read; -1: the rows cannot be numbered
     final int position; // and of `_pos`
     private final NumberedTableReaders readers;
-    private final Map ordinals = new HashMap(); // UTF8String location -> Integer
+    private final Map<UTF8String, Integer> ordinals = new HashMap<>(); // UTF8String location -> Integer
     private UTF8String given; // the object that said the last one: Iceberg says the same of all rows of a file
     private UTF8String last;
     private long base = NONE;
@@ -23,14 +23,14 @@ final class RowPlaces {
         this.position = part.position;
         this.readers = readers;
         for (int i = 0; i < part.locations.length; i++) {
-            ordinals.put(UTF8String.fromString(part.locations[i]), Integer.valueOf(part.ordinals[i]));
+            ordinals.put(UTF8String.fromString(part.locations[i]), part.ordinals[i]);
         }
     }
 
     /** What the references of the rows of a file have in common; NONE: they have none. */
     long base(UTF8String location) {
         if (given == null || given != location && !last.equals(location)) {
-            Integer ordinal = location == null ? null : (Integer) ordinals.get(location);
+            Integer ordinal = location == null ? null : ordinals.get(location);
             if (ordinal == null) {
                 lost("a row says that it is of " + location + ", which is not what the task reads");
             }

@@ -15,15 +15,14 @@ public final class TableFiles {
     private TableFiles() {}
 
     /** What a scan or a group of tasks holds, of Iceberg's ScanTask. Throws where it does not tell. */
-    public static List tasks(Object of) {
+    public static List<Object> tasks(Object of) {
         Object tasks = Accessors.get(of, "tasks");
         if (tasks != null) {
-            return new ArrayList((Collection) tasks);
+            return new ArrayList<>((Collection<?>) tasks);
         }
-        List all = new ArrayList();
-        Iterator groups = ((Collection) DataFiles.known(of, "taskGroups")).iterator();
-        while (groups.hasNext()) {
-            all.addAll(tasks(groups.next()));
+        List<Object> all = new ArrayList<>();
+        for (Object group : (Collection<?>) DataFiles.known(of, "taskGroups")) {
+            all.addAll(tasks(group));
         }
         return all;
     }
@@ -34,13 +33,13 @@ public final class TableFiles {
     }
 
     /** Gives the files of tasks ordinals, and gives these in the order of the tasks. */
-    static int[] ordinals(List tasks, SourceFiles files, Configuration conf) throws Exception {
-        List found = new ArrayList();
+    static int[] ordinals(List<Object> tasks, SourceFiles files, Configuration conf) throws Exception {
+        List<Object[]> found = new ArrayList<>();
         FileStatus[] statuses = new FileStatus[tasks.size()];
         for (int i = 0; i < statuses.length; i++) {
             Object file = file(tasks.get(i));
             statuses[i] = new FileStatus(DataFiles.length(file), false, 0, 0L, 0L, DataFiles.qualified(DataFiles.location(file), conf));
-            found.add(new Object[] {statuses[i], null, Boolean.FALSE});
+            found.add(new Object[] {statuses[i], null, false});
         }
         files.list(found);
         int[] result = new int[statuses.length];

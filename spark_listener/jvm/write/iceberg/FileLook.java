@@ -14,14 +14,14 @@ import org.apache.hadoop.fs.Path;
  */
 final class FileLook {
     private static final long WHILE = 600L * 1000000000L;
-    private static final ConcurrentHashMap FAILED = new ConcurrentHashMap(); // String scheme and authority -> Object[] {nanoTime, reason}
+    private static final ConcurrentHashMap<String, Object[]> FAILED = new ConcurrentHashMap<>(); // String scheme and authority -> Object[] {nanoTime, reason}
 
     private FileLook() {}
 
     static FileStatus at(Path path, Configuration conf) throws Exception {
         String store = path.toUri().getScheme() + "://" + path.toUri().getAuthority();
-        Object[] failed = (Object[]) FAILED.get(store);
-        if (failed != null && System.nanoTime() - ((Long) failed[0]).longValue() < WHILE) {
+        Object[] failed = FAILED.get(store);
+        if (failed != null && System.nanoTime() - ((Long) failed[0]) < WHILE) {
             throw new IllegalStateException("a look at " + store + " failed before: " + failed[1]);
         }
         try {
@@ -35,7 +35,7 @@ final class FileLook {
                 Thread.currentThread().interrupt(); // the interrupt was the task's, not ours
             }
             if (!Thread.currentThread().isInterrupted()) {
-                FAILED.put(store, new Object[] {Long.valueOf(System.nanoTime()), String.valueOf(fault)});
+                FAILED.put(store, new Object[] {System.nanoTime(), String.valueOf(fault)});
             }
             throw new IllegalStateException(String.valueOf(fault));
         }

@@ -2,6 +2,7 @@ package headwater.write.iceberg;
 
 import headwater.shim.Accessors;
 import headwater.shim.DataFiles;
+import headwater.shim.Untyped;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -23,8 +24,8 @@ public final class TableCommit {
 
     private final Object table; // Iceberg's
     private final String application;
-    private final Map fields = new HashMap(); // name of a column -> Integer
-    private final Set before = new HashSet(); // of Object: ids of snapshots
+    private final Map<Object, Object> fields = new HashMap<>(); // name of a column -> Integer
+    private final Set<Object> before = new HashSet<>(); // ids of snapshots
     private boolean known;
     private boolean staged; // a commit need not be of any branch
     private volatile String snapshot;
@@ -32,9 +33,7 @@ public final class TableCommit {
     public TableCommit(Object table, String application) {
         this.table = table;
         this.application = application;
-        Iterator columns = ((Iterable) DataFiles.known(DataFiles.known(table, "schema"), "columns")).iterator();
-        while (columns.hasNext()) {
-            Object column = columns.next();
+        for (Object column : ((Iterable<?>) DataFiles.known(DataFiles.known(table, "schema"), "columns"))) {
             fields.put(DataFiles.known(column, "name"), DataFiles.known(column, "fieldId"));
         }
     }
@@ -50,36 +49,36 @@ public final class TableCommit {
     }
 
     /** The numbers of the first rows of the data files that the commit brought; empty where the table numbers none, or they are many. */
-    public List numbered() {
-        List result = new ArrayList();
+    public List<Map<String, Object>> numbered() {
+        List<Map<String, Object>> result = new ArrayList<>();
         try {
             Object made = snapshot == null ? null : snapshot(Long.valueOf(snapshot));
             if (made == null || Accessors.get(made, "firstRowId") == null) {
                 return result;
             }
-            Iterator files = ((Iterable) added(made).invoke(made, new Object[] {DataFiles.known(table, "io")})).iterator();
+            Iterator<?> files = ((Iterable<?>) added(made).invoke(made, DataFiles.known(table, "io"))).iterator();
             while (files.hasNext() && result.size() <= MOST_NUMBERED) {
                 Object file = files.next();
-                Map entry = new LinkedHashMap();
+                Map<String, Object> entry = new LinkedHashMap<>();
                 entry.put("path", DataFiles.location(file));
                 entry.put("first", DataFiles.known(file, "firstRowId"));
                 entry.put("version", DataFiles.known(file, "dataSequenceNumber"));
                 entry.put("added", DataFiles.known(file, "fileSequenceNumber"));
                 result.add(entry);
             }
-            return result.size() > MOST_NUMBERED ? new ArrayList() : result;
+            return result.size() > MOST_NUMBERED ? new ArrayList<>() : result;
         } catch (Throwable unknown) {
-            return new ArrayList();
+            return new ArrayList<>();
         }
     }
 
     /** What tells the data files that a snapshot added. */
     private static Method added(Object snapshot) throws Exception {
         Method[] methods = snapshot.getClass().getMethods();
-        for (int i = 0; i < methods.length; i++) {
-            if (methods[i].getName().equals("addedDataFiles") && methods[i].getParameterTypes().length == 1) {
-                methods[i].setAccessible(true);
-                return methods[i];
+        for (Method method : methods) {
+            if (method.getName().equals("addedDataFiles") && method.getParameterTypes().length == 1) {
+                method.setAccessible(true);
+                return method;
             }
         }
         throw new NoSuchMethodException("addedDataFiles");
@@ -88,7 +87,7 @@ public final class TableCommit {
     void begins() {
         try {
             before.clear();
-            staged = "true".equalsIgnoreCase((String) ((Map) DataFiles.known(table, "properties")).get("write.wap.enabled"));
+            staged = "true".equalsIgnoreCase((String) (Untyped.map(DataFiles.known(table, "properties"))).get("write.wap.enabled"));
             before.addAll(staged ? ids("snapshots") : heads());
             before.addAll(ids("history"));
             known = true;
@@ -99,11 +98,9 @@ public final class TableCommit {
 
     void committed() {
         try {
-            Set made = new HashSet();
-            Iterator all = (known ? added() : new HashSet()).iterator();
-            while (all.hasNext()) {
-                Object id = all.next();
-                if (application.equals(((Map) DataFiles.known(snapshot(id), "summary")).get("spark.app.id"))) {
+            Set<Object> made = new HashSet<>();
+            for (Object id : (known ? added() : new HashSet<>())) {
+                if (application.equals((Untyped.map(DataFiles.known(snapshot(id), "summary"))).get("spark.app.id"))) {
                     made.add(id);
                 }
             }
@@ -114,10 +111,10 @@ public final class TableCommit {
     }
 
     /** The ids of snapshots that the table did not have before. Throws where they are too many to look at. */
-    private Set added() throws Exception {
-        Set result = new HashSet(staged ? ids("snapshots") : heads());
+    private Set<Object> added() throws Exception {
+        Set<Object> result = new HashSet<>(staged ? ids("snapshots") : heads());
         result.removeAll(before);
-        List open = new ArrayList(result);
+        List<Object> open = new ArrayList<>(result);
         while (!open.isEmpty()) {
             Object parent = Accessors.get(snapshot(open.remove(open.size() - 1)), "parentId");
             if (parent != null && !before.contains(parent) && snapshot(parent) != null && result.add(parent)) {
@@ -131,11 +128,10 @@ public final class TableCommit {
     }
 
     /** The ids of the snapshots that are the heads of branches, or have tags. */
-    private Set heads() {
-        Set result = new HashSet();
-        Iterator refs = ((Map) DataFiles.known(table, "refs")).values().iterator();
-        while (refs.hasNext()) {
-            result.add(DataFiles.known(refs.next(), "snapshotId"));
+    private Set<Object> heads() {
+        Set<Object> result = new HashSet<>();
+        for (Object value : (Untyped.map(DataFiles.known(table, "refs"))).values()) {
+            result.add(DataFiles.known(value, "snapshotId"));
         }
         Object current = Accessors.get(table, "currentSnapshot");
         if (current != null) {
@@ -144,18 +140,17 @@ public final class TableCommit {
         return result;
     }
 
-    private Set ids(String of) {
-        Set result = new HashSet();
-        Iterator all = ((Iterable) DataFiles.known(table, of)).iterator();
-        while (all.hasNext()) {
-            result.add(DataFiles.known(all.next(), "snapshotId"));
+    private Set<Object> ids(String of) {
+        Set<Object> result = new HashSet<>();
+        for (Object snapshot : (Iterable<?>) DataFiles.known(table, of)) {
+            result.add(DataFiles.known(snapshot, "snapshotId"));
         }
         return result;
     }
 
     private Object snapshot(Object id) throws Exception {
-        Method method = table.getClass().getMethod("snapshot", new Class[] {Long.TYPE});
+        Method method = table.getClass().getMethod("snapshot", Long.TYPE);
         method.setAccessible(true);
-        return method.invoke(table, new Object[] {id});
+        return method.invoke(table, id);
     }
 }

@@ -32,7 +32,7 @@ final class TableRows {
     private final FileRuns files = new FileRuns();
     private final Object key; // of the writer: it changes with every row; null: it has none, all rows are of one partition
     private final Method copy;
-    private Map partitions = new HashMap(); // copy of the key -> Object[] {the copy, Integer}
+    private Map<Object, Object[]> partitions = new HashMap<>(); // copy of the key -> Object[] {the copy, Integer}
     private RowRuns runs = new RowRuns(); // of partitions
     private Object[] last; // of these
     private int partition;
@@ -44,7 +44,7 @@ final class TableRows {
         Method copies = null;
         try {
             found = key(writer);
-            copies = found == null ? null : found.getClass().getMethod("copy", new Class[0]);
+            copies = found == null ? null : found.getClass().getMethod("copy");
         } catch (Throwable unknown) {
             fail(String.valueOf(unknown));
         }
@@ -54,15 +54,15 @@ final class TableRows {
 
     private static Object key(Object writer) throws IllegalAccessException {
         Object found = null;
-        for (Class type = writer.getClass(); type != null; type = type.getSuperclass()) {
+        for (Class<?> type = writer.getClass(); type != null; type = type.getSuperclass()) {
             Field[] fields = type.getDeclaredFields();
-            for (int i = 0; i < fields.length; i++) {
-                if (fields[i].getType().getName().equals(KEY)) {
+            for (Field field : fields) {
+                if (field.getType().getName().equals(KEY)) {
                     if (found != null) {
                         throw new IllegalStateException("the writer has several keys of partitions");
                     }
-                    fields[i].setAccessible(true);
-                    found = fields[i].get(writer);
+                    field.setAccessible(true);
+                    found = field.get(writer);
                 }
             }
         }
@@ -87,13 +87,13 @@ final class TableRows {
     }
 
     private void next() throws Exception {
-        last = (Object[]) partitions.get(key);
+        last = partitions.get(key);
         if (last == null) {
-            Object kept = key == null ? null : copy.invoke(key, new Object[0]);
-            last = new Object[] {kept, Integer.valueOf(partitions.size())};
+            Object kept = key == null ? null : copy.invoke(key);
+            last = new Object[] {kept, partitions.size()};
             partitions.put(kept, last);
         }
-        partition = ((Integer) last[1]).intValue();
+        partition = ((Integer) last[1]);
     }
 
     /** The task has closed its files, which the message tells. */
@@ -124,56 +124,51 @@ final class TableRows {
         last = null;
     }
 
-    private static List dataFiles(WriterCommitMessage message) {
+    private static List<Object> dataFiles(WriterCommitMessage message) {
         Object found = Accessors.get(message, "files");
         found = found == null ? Accessors.get(message, "dataFiles") : found;
-        List result = new ArrayList();
+        List<Object> result = new ArrayList<>();
         for (int i = 0; i < Array.getLength(found); i++) {
             result.add(Array.get(found, i));
         }
         return result;
     }
 
-    private void tell(List written) throws Exception {
-        List[] byPartition = new List[partitions.size()]; // of long[] {file, rows that it has still to get}
-        Map numbers = numbers();
-        Map lastNames = new HashMap();
-        for (int i = 0; i < written.size(); i++) {
-            Object file = written.get(i);
-            Integer partition = key == null ? Integer.valueOf(0) : (Integer) numbers.get(values(Accessors.get(file, "partition")));
-            if (partition == null || partition.intValue() >= byPartition.length) {
+    private void tell(List<Object> written) throws Exception {
+        Map<Integer, List<long[]>> byPartition = new HashMap<>(); // {file, rows that it has still to get}
+        Map<List<?>, Integer> numbers = numbers();
+        Map<Integer, String> lastNames = new HashMap<>();
+        for (Object file : written) {
+            Integer partition = key == null ? Integer.valueOf(0) : numbers.get(values(Accessors.get(file, "partition")));
+            if (partition == null || partition >= partitions.size()) {
                 throw new IllegalStateException("a data file is of a partition of which no row was");
             }
             if (!"PARQUET".equals(DataFiles.format(file))) {
                 throw new IllegalStateException("data files of the format " + DataFiles.format(file) + " are not followed yet");
             }
             String name = new Path(DataFiles.location(file)).getName();
-            String before = (String) lastNames.put(partition, name);
+            String before = lastNames.put(partition, name);
             if (before != null && before.compareTo(name) >= 0) { // names count up
                 throw new IllegalStateException("in which order data files were written is not known");
             }
-            List of = byPartition[partition.intValue()];
-            byPartition[partition.intValue()] = of == null ? new ArrayList() : of;
-            byPartition[partition.intValue()].add(new long[] {added(file), DataFiles.rows(file)});
+            byPartition.computeIfAbsent(partition, added -> new ArrayList<>()).add(new long[] {added(file), DataFiles.rows(file)});
         }
         for (int i = 0; i < runs.size(); i++) {
-            fill(byPartition[runs.number(i)], runs.count(i));
+            fill(byPartition.get(runs.number(i)), runs.count(i));
         }
-        for (int i = 0; i < byPartition.length; i++) {
-            if (byPartition[i] != null && !byPartition[i].isEmpty()) {
-                throw new IllegalStateException("data files have more rows than were written");
-            }
+        if (byPartition.values().stream().anyMatch(open -> !open.isEmpty())) {
+            throw new IllegalStateException("data files have more rows than were written");
         }
     }
 
     /** Puts so many rows into the first files of a partition that are not full. */
-    private void fill(List open, long rows) {
+    private void fill(List<long[]> open, long rows) {
         long left = rows;
         while (left > 0L) {
             if (open == null || open.isEmpty()) {
                 throw new IllegalStateException("data files have fewer rows than were written");
             }
-            long[] file = (long[]) open.get(0);
+            long[] file = open.get(0);
             long count = Math.min(left, file[1]);
             files.rows((int) file[0], count);
             file[1] -= count;
@@ -196,12 +191,12 @@ final class TableRows {
         return number;
     }
 
-    private Map numbers() throws Exception {
-        Map result = new HashMap();
-        java.util.Iterator all = partitions.entrySet().iterator();
+    private Map<List<?>, Integer> numbers() throws Exception {
+        Map<List<?>, Integer> result = new HashMap<>();
+        java.util.Iterator<Map.Entry<Object, Object[]>> all = partitions.entrySet().iterator();
         while (key != null && all.hasNext()) {
-            Map.Entry entry = (Map.Entry) all.next();
-            if (result.put(values(entry.getKey()), ((Object[]) entry.getValue())[1]) != null) {
+            Map.Entry<Object, Object[]> entry = all.next();
+            if (result.put(values(entry.getKey()), (Integer) entry.getValue()[1]) != null) {
                 throw new IllegalStateException("two partitions have the same values");
             }
         }
@@ -209,15 +204,15 @@ final class TableRows {
     }
 
     /** What a row of partition values holds, in a form that compares. */
-    private static List values(Object struct) throws Exception {
-        Method get = struct.getClass().getMethod("get", new Class[] {Integer.TYPE, Class.class});
+    private static List<?> values(Object struct) throws Exception {
+        Method get = struct.getClass().getMethod("get", Integer.TYPE, Class.class);
         get.setAccessible(true);
-        int size = ((Integer) Accessors.get(struct, "size")).intValue();
+        int size = ((Integer) Accessors.get(struct, "size"));
         Object[] result = new Object[size];
         for (int i = 0; i < size; i++) {
-            Object value = get.invoke(struct, new Object[] {Integer.valueOf(i), Object.class});
+            Object value = get.invoke(struct, i, Object.class);
             value = value instanceof CharSequence ? value.toString() : value;
-            result[i] = value instanceof byte[] ? ByteBuffer.wrap((byte[]) value) : value;
+            result[i] = value instanceof byte[] array ? ByteBuffer.wrap(array) : value;
         }
         return Arrays.asList(result);
     }

@@ -23,7 +23,7 @@ final class TrackedDeltaWrite implements DeltaWrite {
     }
 
     public DeltaBatchWrite toBatch() {
-        return new TrackedDeltaBatch((DeltaBatchWrite) original.toBatch(), conf, table);
+        return new TrackedDeltaBatch(original.toBatch(), conf, table);
     }
 
     public CustomMetric[] supportedCustomMetrics() {

@@ -2,37 +2,38 @@ package headwater.write.iceberg;
 
 import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.write.DeltaWriter;
 
 /** The same of a row-level command that writes what it deletes apart: a row that is deleted goes to no data file. */
-final class TrackedDeltaWriter extends TrackedWriter implements DeltaWriter {
-    private final DeltaWriter delta;
+final class TrackedDeltaWriter extends TrackedWriter implements DeltaWriter<InternalRow> {
+    private final DeltaWriter<InternalRow> delta;
 
-    TrackedDeltaWriter(DeltaWriter original, Configuration conf) {
+    TrackedDeltaWriter(DeltaWriter<InternalRow> original, Configuration conf) {
         super(original, conf);
         this.delta = original;
     }
 
-    public void delete(Object metadata, Object id) throws IOException {
+    public void delete(InternalRow metadata, InternalRow id) throws IOException {
         delta.delete(metadata, id);
     }
 
-    public void update(Object metadata, Object id, Object row) throws IOException {
+    public void update(InternalRow metadata, InternalRow id, InternalRow row) throws IOException {
         delta.update(metadata, id, row);
         rows.row();
     }
 
-    public void reinsert(Object metadata, Object row) throws IOException {
+    public void reinsert(InternalRow metadata, InternalRow row) throws IOException {
         delta.reinsert(metadata, row);
         rows.row();
     }
 
-    public void insert(Object row) throws IOException {
+    public void insert(InternalRow row) throws IOException {
         delta.insert(row);
         rows.row();
     }
 
-    public void write(Object row) throws IOException {
+    public void write(InternalRow row) throws IOException {
         insert(row);
     }
 }

@@ -1,5 +1,6 @@
 package headwater.write.iceberg;
 
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.write.DeltaWriter;
 import org.apache.spark.sql.connector.write.DeltaWriterFactory;
 import org.apache.spark.util.SerializableConfiguration;
@@ -14,7 +15,7 @@ final class TrackedDeltaWriterFactory implements DeltaWriterFactory {
         this.conf = conf;
     }
 
-    public DeltaWriter createWriter(int partition, long task) {
+    public DeltaWriter<InternalRow> createWriter(int partition, long task) {
         return new TrackedDeltaWriter(original.createWriter(partition, task), conf.value());
     }
 }

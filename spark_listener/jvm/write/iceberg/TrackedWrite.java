@@ -22,8 +22,8 @@ public final class TrackedWrite implements Write {
 
     public static Write of(Write original, Configuration conf, TableCommit table) {
         SerializableConfiguration sent = new SerializableConfiguration(conf);
-        return original instanceof DeltaWrite
-            ? new TrackedDeltaWrite((DeltaWrite) original, sent, table) : (Write) new TrackedWrite(original, sent, table);
+        return original instanceof DeltaWrite deltaWrite
+            ? new TrackedDeltaWrite(deltaWrite, sent, table) : (Write) new TrackedWrite(original, sent, table);
     }
 
     public String description() {

@@ -2,26 +2,27 @@ package headwater.write.iceberg;
 
 import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
 /** A task's writer of Iceberg, which notes where the rows go. */
-class TrackedWriter implements DataWriter {
-    private final DataWriter original;
+class TrackedWriter implements DataWriter<InternalRow> {
+    private final DataWriter<InternalRow> original;
     final TableRows rows;
 
-    TrackedWriter(DataWriter original, Configuration conf) {
+    TrackedWriter(DataWriter<InternalRow> original, Configuration conf) {
         this.original = original;
         this.rows = new TableRows(original, conf);
     }
 
-    public void write(Object row) throws IOException {
+    public void write(InternalRow row) throws IOException {
         original.write(row);
         rows.row();
     }
 
-    public void write(Object metadata, Object row) throws IOException {
+    public void write(InternalRow metadata, InternalRow row) throws IOException {
         original.write(metadata, row);
         rows.row();
     }

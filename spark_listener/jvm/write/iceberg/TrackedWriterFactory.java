@@ -1,5 +1,6 @@
 package headwater.write.iceberg;
 
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.DataWriterFactory;
 import org.apache.spark.util.SerializableConfiguration;
@@ -14,7 +15,7 @@ final class TrackedWriterFactory implements DataWriterFactory {
         this.conf = conf;
     }
 
-    public DataWriter createWriter(int partition, long task) {
+    public DataWriter<InternalRow> createWriter(int partition, long task) {
         return new TrackedWriter(original.createWriter(partition, task), conf.value());
     }
 }

@@ -14,7 +14,7 @@ final class AvroRecords extends RecordFormat {
         return format.getClass().getName().equals(CLASS);
     }
 
-    public void check(String scan, HadoopFsRelation relation, Map options) {
+    public void check(String scan, HadoopFsRelation relation, Map<String, String> options) {
         if (SQLConf.get().ignoreCorruptFiles() || isOn(options, "ignorecorruptfiles")) {
             throw new Refused(scan, "where corrupt files are ignored, how many rows a file has is not certain");
         }

@@ -11,7 +11,7 @@ final class BinaryRecords extends RecordFormat {
         return format.getClass() == BinaryFileFormat.class;
     }
 
-    public void check(String scan, HadoopFsRelation relation, Map options) {}
+    public void check(String scan, HadoopFsRelation relation, Map<String, String> options) {}
 
     public boolean writes(FileFormat format) {
         return false; // Spark has no writer of them

@@ -18,7 +18,7 @@ final class CsvRecords extends LineRecords {
         return format.getClass() == CSVFileFormat.class;
     }
 
-    public void check(String scan, HadoopFsRelation relation, Map options) {
+    public void check(String scan, HadoopFsRelation relation, Map<String, String> options) {
         if (isOn(options, "multiline")) {
             checkMode(scan, options); // read by one task from its beginning
         } else {
@@ -30,7 +30,7 @@ final class CsvRecords extends LineRecords {
         return SQLConf.get().csvFilterPushDown();
     }
 
-    public void addSession(Map options, SessionOptions session) {
+    public void addSession(Map<String, Object> options, SessionOptions session) {
         options.putIfAbsent("timezone", session.timeZone());
         options.putIfAbsent("columnnameofcorruptrecord", session.corruptColumn());
     }
@@ -64,11 +64,9 @@ final class CsvRecords extends LineRecords {
         }
 
         private static String option(InsertIntoHadoopFsRelationCommand command, String name, String otherwise) {
-            Iterator options = Scala.map(command.options()).entrySet().iterator();
-            while (options.hasNext()) {
-                Map.Entry option = (Map.Entry) options.next();
-                if (name.equalsIgnoreCase((String) option.getKey())) {
-                    return (String) option.getValue();
+            for (Map.Entry<String, String> option : Scala.map(command.options()).entrySet()) {
+                if (name.equalsIgnoreCase(option.getKey())) {
+                    return option.getValue();
                 }
             }
             return otherwise;

@@ -31,7 +31,7 @@ import org.apache.spark.sql.types.StructType;
 final class DeltaRecords extends RecordFormat {
     private static final String FORMAT = "org.apache.spark.sql.delta.DeltaParquetFileFormat";
     private static final String MARKS = "org.apache.spark.sql.delta.ScanWithDeletionVectors";
-    private static final List LISTS = Arrays.asList("PreparedDeltaFileIndex", "TahoeLogFileIndex", "TahoeBatchFileIndex");
+    private static final List<?> LISTS = Arrays.asList("PreparedDeltaFileIndex", "TahoeLogFileIndex", "TahoeBatchFileIndex");
 
     public boolean is(FileFormat format) {
         return format.getClass().getName().equals(FORMAT);
@@ -41,15 +41,15 @@ final class DeltaRecords extends RecordFormat {
         return false; // never by the command that writes plain files
     }
 
-    public void check(String scan, HadoopFsRelation relation, Map options) {
+    public void check(String scan, HadoopFsRelation relation, Map<String, String> options) {
         Refused.untried(scan, "Delta");
         if (!LISTS.contains(relation.location().getClass().getSimpleName())) {
             throw new Refused(scan, "which rows of a Delta table " + relation.location().getClass().getSimpleName() + " gives is not understood");
         }
         StructField[] fields = relation.schema().fields();
-        for (int i = 0; i < fields.length; i++) {
-            if (fields[i].name().startsWith("__delta_internal_")) {
-                throw new Refused(scan, "a column is called " + fields[i].name());
+        for (StructField field : fields) {
+            if (field.name().startsWith("__delta_internal_")) {
+                throw new Refused(scan, "a column is called " + field.name());
             }
         }
     }
@@ -76,15 +76,13 @@ final class DeltaRecords extends RecordFormat {
 
     /** Delta says itself how a scan with marks is planned, so that which files have any is asked of it in its own way. */
     public DeletionMarks marks(LogicalRelation scan, HadoopFsRelation relation) {
-        Object planned = Scala.orNull((scala.Option) marked(scan, relation));
+        Object planned = Scala.orNull((scala.Option<?>) marked(scan, relation));
         if (planned == null) {
             return null;
         }
         Filter filter = (Filter) ((Project) planned).child();
         LogicalRelation reads = (LogicalRelation) filter.child();
-        List output = Scala.list(reads.output());
-        for (int i = 0; i < output.size(); i++) {
-            Attribute column = (Attribute) output.get(i);
+        for (Attribute column : Scala.list(reads.output())) {
             if (column.name().equals(NumberedDelta.MARK)) {
                 return new DeletionMarks(((HadoopFsRelation) reads.relation()).fileFormat(), column, filter.condition());
             }
@@ -95,12 +93,12 @@ final class DeltaRecords extends RecordFormat {
     private static Object marked(LogicalRelation scan, HadoopFsRelation relation) {
         Throwable cause;
         try {
-            Class type = relation.fileFormat().getClass().getClassLoader().loadClass(MARKS + "$");
+            Class<?> type = relation.fileFormat().getClass().getClassLoader().loadClass(MARKS + "$");
             Object module = type.getField("MODULE$").get(null);
             Method[] methods = type.getMethods();
-            for (int i = 0; i < methods.length; i++) {
-                if (methods[i].getName().equals("dvEnabledScanFor")) {
-                    return methods[i].invoke(module, new Object[] {scan, relation, relation.fileFormat(), relation.location()});
+            for (Method method : methods) {
+                if (method.getName().equals("dvEnabledScanFor")) {
+                    return method.invoke(module, scan, relation, relation.fileFormat(), relation.location());
                 }
             }
             cause = new NoSuchMethodException("dvEnabledScanFor");
@@ -113,18 +111,18 @@ final class DeltaRecords extends RecordFormat {
     }
 
     /** The names that the columns have in the files, where Delta maps them (column mapping); nested ones by their path. */
-    public void addRelation(Map options, HadoopFsRelation relation) {
+    public void addRelation(Map<String, Object> options, HadoopFsRelation relation) {
         Object mode = accessor(relation.fileFormat(), "columnMappingMode");
         Object name = mode == null ? null : accessor(mode, "name");
         Object schema = accessor(relation.fileFormat(), "referenceSchema");
-        TableCommit.addNames(options, String.valueOf(name), schema instanceof StructType ? (StructType) schema : null);
+        TableCommit.addNames(options, String.valueOf(name), schema instanceof StructType struct ? struct : null);
     }
 
     private static Object accessor(Object of, String name) {
         try {
-            Method method = of.getClass().getMethod(name, new Class[0]);
+            Method method = of.getClass().getMethod(name);
             method.setAccessible(true); // of a public method of a class that is not
-            return method.invoke(of, new Object[0]);
+            return method.invoke(of);
         } catch (ReflectiveOperationException other) {
             return null; // another version of Delta
         }

@@ -12,7 +12,7 @@ final class JsonRecords extends LineRecords {
         return format.getClass() == JsonFileFormat.class;
     }
 
-    public void check(String scan, HadoopFsRelation relation, Map options) {
+    public void check(String scan, HadoopFsRelation relation, Map<String, String> options) {
         if (isOn(options, "multiline")) {
             checkMode(scan, options); // read by one task from its beginning, in whatever encoding
         } else {
@@ -24,7 +24,7 @@ final class JsonRecords extends LineRecords {
         return SQLConf.get().jsonFilterPushDown();
     }
 
-    public void addSession(Map options, SessionOptions session) {
+    public void addSession(Map<String, Object> options, SessionOptions session) {
         options.putIfAbsent("timezone", session.timeZone());
         options.putIfAbsent("columnnameofcorruptrecord", session.corruptColumn());
     }

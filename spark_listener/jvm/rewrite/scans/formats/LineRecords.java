@@ -13,14 +13,14 @@ import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 
 /** Formats whose records are lines: the rank of a record in its split, which the service finds again by Hadoop's rule for lines of splits. */
 abstract class LineRecords extends RecordFormat {
-    public void check(String scan, HadoopFsRelation relation, Map options) {
+    public void check(String scan, HadoopFsRelation relation, Map<String, String> options) {
         checkMode(scan, options);
-        String encoding = (String) options.get("encoding");
-        encoding = encoding == null ? (String) options.get("charset") : encoding;
+        String encoding = options.get("encoding");
+        encoding = encoding == null ? options.get("charset") : encoding;
         if (encoding != null && !endsLinesAsAscii(encoding)) {
             throw new Refused(scan, "lines of a file in the encoding " + encoding + " do not end as lines of ASCII do");
         }
-        String separator = (String) options.get("linesep");
+        String separator = options.get("linesep");
         if (separator != null && !separator.equals("\n")) {
             throw new Refused(scan, "a line separator of one's own is not understood yet");
         }
@@ -31,16 +31,16 @@ abstract class LineRecords extends RecordFormat {
     private static void checkSplits(String scan, HadoopFsRelation relation) {
         String[] files = relation.location().inputFiles();
         boolean packed = false;
-        for (int i = 0; i < files.length; i++) {
-            packed |= files[i].endsWith(".bz2");
+        for (String string : files) {
+            packed |= string.endsWith(".bz2");
         }
         if (!packed) {
             return;
         }
-        List listed = relation.location() instanceof PartitioningAwareFileIndex
-            ? Scala.list(((PartitioningAwareFileIndex) relation.location()).allFiles()) : null;
+        List<FileStatus> listed = relation.location() instanceof PartitioningAwareFileIndex partitioningAwareFileIndex
+            ? Scala.list(partitioningAwareFileIndex.allFiles()) : null;
         for (int i = 0; listed != null && i < listed.size(); i++) {
-            FileStatus file = (FileStatus) listed.get(i);
+            FileStatus file = listed.get(i);
             if (file.getPath().getName().endsWith(".bz2") && file.getLen() > RecordFormats.unit(relation)) {
                 listed = null;
             }

@@ -17,7 +17,7 @@ final class OrcRecords extends RecordFormat {
         return format.getClass() == OrcFileFormat.class;
     }
 
-    public void check(String scan, HadoopFsRelation relation, Map options) {
+    public void check(String scan, HadoopFsRelation relation, Map<String, String> options) {
         if (SQLConf.get().ignoreCorruptFiles() || isOn(options, "ignorecorruptfiles")) {
             throw new Refused(scan, "where corrupt files are ignored, how many rows a file has is not certain");
         }

@@ -20,7 +20,7 @@ final class ParquetRecords extends RecordFormat {
         return format instanceof ParquetFileFormat;
     }
 
-    public void check(String scan, HadoopFsRelation relation, Map options) {}
+    public void check(String scan, HadoopFsRelation relation, Map<String, String> options) {}
 
     public boolean countsWholeFiles() {
         return true;
@@ -34,14 +34,14 @@ final class ParquetRecords extends RecordFormat {
         return new NumberedParquet(files.number, reports);
     }
 
-    public void addSession(Map options, SessionOptions session) {
+    public void addSession(Map<String, Object> options, SessionOptions session) {
         if (session.parquetNames() != null) {
             options.put("columnsby", session.parquetNames());
         }
     }
 
     /** Spark asks for a column by its id only if the schema has ids: sessions of Delta always allow it. */
-    public void addRelation(Map options, HadoopFsRelation relation) {
+    public void addRelation(Map<String, Object> options, HadoopFsRelation relation) {
         String by = (String) options.get("columnsby");
         if (by == null) {
             return;

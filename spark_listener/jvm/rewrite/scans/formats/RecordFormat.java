@@ -20,7 +20,7 @@ public abstract class RecordFormat {
     public abstract boolean is(FileFormat format);
 
     /** Throws Refused, naming the scan, where the options or the files are such that records have no numbers. Options have lower-case names. */
-    public abstract void check(String scan, HadoopFsRelation relation, Map options);
+    public abstract void check(String scan, HadoopFsRelation relation, Map<String, String> options);
 
     /** Whether records are numbered through the whole file, however it is split; else through each split. */
     public boolean countsWholeFiles() {
@@ -58,10 +58,10 @@ public abstract class RecordFormat {
     }
 
     /** Adds what the reader takes from the session to the options that a manifest has. */
-    public void addSession(Map options, SessionOptions session) {}
+    public void addSession(Map<String, Object> options, SessionOptions session) {}
 
     /** Adds what the relation alone knows of how its files are read to the options that a manifest has. */
-    public void addRelation(Map options, HadoopFsRelation relation) {}
+    public void addRelation(Map<String, Object> options, HadoopFsRelation relation) {}
 
     public boolean writes(FileFormat format) {
         return is(format);
@@ -72,12 +72,12 @@ public abstract class RecordFormat {
         return new RowCheck();
     }
 
-    static boolean isOn(Map options, String name) {
-        return "true".equalsIgnoreCase((String) options.get(name));
+    static boolean isOn(Map<String, String> options, String name) {
+        return "true".equalsIgnoreCase(options.get(name));
     }
 
-    static void checkMode(String scan, Map options) {
-        if ("dropmalformed".equalsIgnoreCase((String) options.get("mode"))) {
+    static void checkMode(String scan, Map<String, String> options) {
+        if ("dropmalformed".equalsIgnoreCase(options.get("mode"))) {
             throw new Refused(scan, "with mode DROPMALFORMED the records that count depend on the columns that are read");
         }
     }

@@ -20,9 +20,9 @@ public final class RecordFormats {
 
     /** What is known of Spark's reader or writer of a format; null where nothing is. */
     public static RecordFormat of(FileFormat format) {
-        for (int i = 0; i < ALL.length; i++) {
-            if (ALL[i].is(format)) {
-                return ALL[i];
+        for (RecordFormat recordFormat : ALL) {
+            if (recordFormat.is(format)) {
+                return recordFormat;
             }
         }
         return null;
@@ -30,20 +30,18 @@ public final class RecordFormats {
 
     /** The format of a writer that makes the n-th row which a task gives it the n-th record of its file; null where nobody knows that it does. */
     public static RecordFormat written(FileFormat format) {
-        for (int i = 0; i < ALL.length; i++) {
-            if (ALL[i].writes(format)) {
-                return ALL[i];
+        for (RecordFormat recordFormat : ALL) {
+            if (recordFormat.writes(format)) {
+                return recordFormat;
             }
         }
         return null;
     }
 
     /** The reader's options, names in lower case. */
-    public static Map options(HadoopFsRelation relation) {
-        Map result = new HashMap();
-        Iterator entries = Scala.map(relation.options()).entrySet().iterator();
-        while (entries.hasNext()) {
-            Map.Entry entry = (Map.Entry) entries.next();
+    public static Map<String, String> options(HadoopFsRelation relation) {
+        Map<String, String> result = new HashMap<>();
+        for (Map.Entry<String, String> entry : Scala.map(relation.options()).entrySet()) {
             result.put(String.valueOf(entry.getKey()).toLowerCase(Locale.ROOT), String.valueOf(entry.getValue()));
         }
         return result;

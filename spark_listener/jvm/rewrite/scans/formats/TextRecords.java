@@ -14,7 +14,7 @@ final class TextRecords extends LineRecords {
         return format.getClass() == TextFileFormat.class;
     }
 
-    public void check(String scan, HadoopFsRelation relation, Map options) {
+    public void check(String scan, HadoopFsRelation relation, Map<String, String> options) {
         if (!isOn(options, "wholetext")) {
             super.check(scan, relation, options);
         }

@@ -13,12 +13,12 @@ final class XmlRecords extends RecordFormat {
         return format.getClass() == XmlFileFormat.class;
     }
 
-    public void check(String scan, HadoopFsRelation relation, Map options) {
+    public void check(String scan, HadoopFsRelation relation, Map<String, String> options) {
         checkMode(scan, options);
         if (Differences.readsXmlByOlderParser(options)) {
             throw new Refused(scan, "Spark's older parser of XML takes other elements for records than the one of Spark 4.1");
         }
-        if ("false".equalsIgnoreCase((String) options.get("multiline"))) {
+        if ("false".equalsIgnoreCase(options.get("multiline"))) {
             throw new Refused(scan, "a file of XML that is read line by line is split where no record can be told");
         }
     }

@@ -42,26 +42,25 @@ final class JdbcRows extends KeyedSource {
         if (scan.isStreaming()) {
             throw new Refused(NAME, "streams are not captured yet");
         }
-        String table = (String) Scala.orNull(options.parameters().get("dbtable"));
+        String table = Scala.orNull(options.parameters().get("dbtable"));
         String declared = DeclaredKeys.of(table);
         if (table == null || table.trim().startsWith("(")) {
             throw new Refused(NAME, "the result of a query has no primary key: its lineage is by dataset");
         }
-        TableLook look = TableLook.of(options, table, rewriter.capture.looks);
-        List names = declared == null ? look.key() : Arrays.asList(declared.trim().split("\\s*\\+\\s*"));
-        List columns = new ArrayList(); // of KeyColumn
-        for (int i = 0; i < names.size(); i++) {
-            String name = (String) names.get(i);
+        TableLook look = TableLook.of(options, table, rewriter.capture.tables);
+        List<String> names = declared == null ? look.key() : Arrays.asList(declared.trim().split("\\s*\\+\\s*"));
+        List<KeyColumn> columns = new ArrayList<>();
+        for (String name : names) {
             Attribute column = column(scan, name);
             if (column == null) {
                 throw new Refused(NAME, "its key " + name + " is none of the columns that are read");
             }
-            columns.add(KeyColumn.of(column, (String) look.types.get(name)));
+            columns.add(KeyColumn.of(column, look.types.get(name)));
         }
         if (columns.isEmpty() || columns.size() > MOST_COLUMNS) {
             throw new Refused(NAME, "its key has " + columns.size() + " columns; rows are followed by keys of up to " + MOST_COLUMNS);
         }
-        KeyColumn first = (KeyColumn) columns.get(0);
+        KeyColumn first = columns.get(0);
         return columns.size() == 1 && first.kind.equals("int") ? byNumber(first, look, rewriter) : byKey(columns, look, scan, operator, rewriter);
     }
 
@@ -69,16 +68,16 @@ final class JdbcRows extends KeyedSource {
         String name = key.column.name();
         TaskFault met = new TaskFault(
             NAME, "the key " + name + " of a row is null, less than 0 or the greatest BIGINT, which no reference holds", rewriter.capture.reports);
-        Expression reference = new RecordKey(Scala.seq((Object) wide(key.column)), Long.valueOf(Long.MAX_VALUE - 1L), met);
+        Expression reference = new RecordKey(Scala.seq(wide(key.column)), Long.MAX_VALUE - 1L, met);
         return new Keyed(reference, described("key", name, look));
     }
 
-    private static Keyed byKey(List columns, TableLook look, LogicalRelation scan, int operator, Rewriter rewriter) {
-        List values = new ArrayList();
-        List stated = new ArrayList();
+    private static Keyed byKey(List<KeyColumn> columns, TableLook look, LogicalRelation scan, int operator, Rewriter rewriter) {
+        List<Expression> values = new ArrayList<>();
+        List<List<?>> stated = new ArrayList<>();
         String[] recorded = new String[columns.size()];
         for (int i = 0; i < recorded.length; i++) {
-            KeyColumn column = (KeyColumn) columns.get(i);
+            KeyColumn column = columns.get(i);
             recorded[i] = column.recorded;
             values.add(column.value());
             stated.add(Arrays.asList(new Object[] {column.column.name(), column.kind}));
@@ -99,24 +98,24 @@ final class JdbcRows extends KeyedSource {
         }
     }
 
-    private static Map described(String option, String key, TableLook look) {
-        Map options = new LinkedHashMap();
+    private static Map<String, Object> described(String option, String key, TableLook look) {
+        Map<String, String> options = new LinkedHashMap<>();
         options.put(option, key);
         if (look.snapshot != null) {
             options.put("snapshot", look.snapshot);
             options.put("relation", look.relation);
         }
-        Map file = new LinkedHashMap();
-        file.put("ordinal", Integer.valueOf(0));
-        file.put("ordinals", Integer.valueOf(ORDINALS));
-        file.put("length", Long.valueOf(0L));
-        file.put("modified", Long.valueOf(0L));
-        List files = new ArrayList();
+        Map<String, Number> file = new LinkedHashMap<>();
+        file.put("ordinal", 0);
+        file.put("ordinals", ORDINALS);
+        file.put("length", 0L);
+        file.put("modified", 0L);
+        List<Map<String, Number>> files = new ArrayList<>();
         files.add(file);
-        Map result = new LinkedHashMap();
+        Map<String, Object> result = new LinkedHashMap<>();
         result.put("options", options);
         result.put("files", files);
-        result.put("splits", new ArrayList());
+        result.put("splits", new ArrayList<>());
         if (look.parts != null) {
             result.put("parts", look.parts);
         }

@@ -40,29 +40,28 @@ final class KafkaRecords extends KeyedSource {
         }
         BaseRelation relation = scan.relation();
         String topic = topic(map(relation, "sourceOptions"));
-        Object look = capture.looks.get(relation);
+        Object look = capture.topics.get(relation);
         if (look == null) {
             look = TopicLook.of(relation, map(relation, "specifiedKafkaParams"), topic);
-            capture.looks.put(relation, look);
+            capture.topics.put(relation, look);
         }
-        if (!(look instanceof TopicLook)) {
+        if (!(look instanceof TopicLook known)) {
             throw new Refused(NAME, "the partitions of the topic are not known (" + look + "): its lineage is by dataset");
         }
-        TopicLook known = (TopicLook) look;
         if (known.partitions > MOST) {
             throw new Refused(NAME, "the topic has more than " + MOST + " partitions: its lineage is by dataset");
         }
         TaskFault met = new TaskFault(NAME, "a record is of a partition that was made since, or has an offset beyond 2^40, which no reference holds", capture.reports);
-        List place = new ArrayList();
+        List<Attribute> place = new ArrayList<>();
         place.add(partition);
         place.add(offset);
-        Expression reference = new TopicOffset(Scala.seq(place), Integer.valueOf(known.partitions), met);
+        Expression reference = new TopicOffset(Scala.seq(place), known.partitions, met);
         return new Keyed(reference, described(known));
     }
 
     /** The one topic that is read. */
-    private static String topic(Map options) {
-        String listed = (String) options.get("subscribe");
+    private static String topic(Map<String, String> options) {
+        String listed = options.get("subscribe");
         if (listed == null) {
             throw new Refused(NAME, "which topics a pattern or an assignment of partitions means is not followed: its lineage is by dataset");
         }
@@ -72,36 +71,34 @@ final class KafkaRecords extends KeyedSource {
         return listed.trim();
     }
 
-    private static Map described(TopicLook look) {
-        List files = new ArrayList();
+    private static Map<String, Object> described(TopicLook look) {
+        List<Map<String, Object>> files = new ArrayList<>();
         for (int partition = 0; partition < look.partitions; partition++) {
-            Map file = new LinkedHashMap();
-            file.put("ordinal", Integer.valueOf(partition));
+            Map<String, Object> file = new LinkedHashMap<>();
+            file.put("ordinal", partition);
             file.put("within", look.id + "/" + partition);
-            file.put("length", Long.valueOf(0L));
-            file.put("modified", Long.valueOf(0L));
+            file.put("length", 0L);
+            file.put("modified", 0L);
             files.add(file);
         }
-        Map result = new LinkedHashMap();
-        result.put("options", new LinkedHashMap());
+        Map<String, Object> result = new LinkedHashMap<>();
+        result.put("options", new LinkedHashMap<>());
         result.put("files", files);
-        result.put("splits", new ArrayList());
+        result.put("splits", new ArrayList<>());
         return result;
     }
 
     /** Options that a relation of the connector's keeps in a field, by their names in lower case; none where it has no such field. */
-    private static Map map(BaseRelation relation, String name) {
-        Map found = new LinkedHashMap();
+    private static Map<String, String> map(BaseRelation relation, String name) {
+        Map<String, String> found = new LinkedHashMap<>();
         try {
             Field field = relation.getClass().getDeclaredField(name);
             field.setAccessible(true);
-            Iterator entries = Scala.map((scala.collection.immutable.Map) field.get(relation)).entrySet().iterator();
-            while (entries.hasNext()) {
-                Map.Entry entry = (Map.Entry) entries.next();
-                found.put(String.valueOf(entry.getKey()).toLowerCase(Locale.ROOT), entry.getValue());
+            for (Map.Entry<?, ?> entry : Scala.map((scala.collection.immutable.Map<?, ?>) field.get(relation)).entrySet()) {
+                found.put(String.valueOf(entry.getKey()).toLowerCase(Locale.ROOT), String.valueOf(entry.getValue()));
             }
         } catch (Exception unreadable) {
-            return new LinkedHashMap();
+            return new LinkedHashMap<>();
         }
         return found;
     }

@@ -48,8 +48,8 @@ final class KeyColumn {
         if (type.equals(DataTypes.DateType) && (!known || stated.equals("date"))) {
             return new KeyColumn(column, "date", "date");
         }
-        if (type instanceof DecimalType) {
-            String kind = "decimal(" + ((DecimalType) type).precision() + "," + ((DecimalType) type).scale() + ")";
+        if (type instanceof DecimalType decimalType) {
+            String kind = "decimal(" + decimalType.precision() + "," + decimalType.scale() + ")";
             if (!known || ("numeric" + kind.substring(7)).equals(stated)) { // numeric without digits may have more than Spark reads
                 return new KeyColumn(column, kind, kind);
             }

@@ -16,9 +16,9 @@ public abstract class KeyedSource {
 
     /** Null: none of these reads a relation. */
     public static KeyedSource of(BaseRelation relation) {
-        for (int i = 0; i < ALL.length; i++) {
-            if (ALL[i].is(relation)) {
-                return ALL[i];
+        for (KeyedSource source : ALL) {
+            if (source.is(relation)) {
+                return source;
             }
         }
         return null;
@@ -30,10 +30,9 @@ public abstract class KeyedSource {
     public abstract Keyed keyed(LogicalRelation scan, int operator, Rewriter rewriter);
 
     static Attribute column(LogicalRelation scan, String name) {
-        List output = Scala.list(scan.output());
-        for (int i = 0; i < output.size(); i++) {
-            if (((Attribute) output.get(i)).name().equals(name)) {
-                return (Attribute) output.get(i);
+        for (Attribute column : Scala.list(scan.output())) {
+            if (column.name().equals(name)) {
+                return column;
             }
         }
         return null;

@@ -10,7 +10,7 @@ import java.util.concurrent.Callable;
  */
 public final class ShortQuestion {
     private static final long SILENCE = 300L * 1000L * 1000L * 1000L; // nanoseconds
-    private static final Map SILENT = new HashMap(); // String address -> Long, until when it is not asked
+    private static final Map<String, Long> SILENT = new HashMap<>(); // String address -> Long, until when it is not asked
 
     private static volatile int milliseconds = 2000;
 
@@ -26,12 +26,12 @@ public final class ShortQuestion {
     }
 
     /** What the question gives; else a String, the reason why not, without what others' errors say: their text may hold anything. */
-    public static Object answer(String address, ClassLoader loader, Callable question) {
+    public static Object answer(String address, ClassLoader loader, Callable<?> question) {
         return answer(address, loader, question, milliseconds);
     }
 
     /** The same, within `most` milliseconds at most. Whoever had less time than the settings allow may be asked again. */
-    public static Object answer(String address, final ClassLoader loader, final Callable question, int most) {
+    public static Object answer(String address, final ClassLoader loader, final Callable<?> question, int most) {
         if (milliseconds <= 0) {
             return "the settings ask nobody (HEADWATER_LOOK_SECONDS)";
         }
@@ -40,21 +40,19 @@ public final class ShortQuestion {
             return "there is no time left for questions";
         }
         synchronized (SILENT) {
-            Long until = (Long) SILENT.get(address);
-            if (until != null && System.nanoTime() - until.longValue() < 0L) {
+            Long until = SILENT.get(address);
+            if (until != null && System.nanoTime() - until < 0L) {
                 return "there was no answer a little while ago";
             }
         }
         final Object[] found = new Object[1];
-        Thread asking = new Thread("headwater-short-question") {
-            public void run() {
-                try {
-                    found[0] = question.call();
-                } catch (Throwable fault) {
-                    found[0] = "the question failed (" + fault.getClass().getSimpleName() + ")";
-                }
+        Thread asking = new Thread(() -> {
+            try {
+                found[0] = question.call();
+            } catch (Throwable fault) {
+                found[0] = "the question failed (" + fault.getClass().getSimpleName() + ")";
             }
-        };
+        }, "headwater-short-question");
         asking.setDaemon(true);
         asking.setContextClassLoader(loader);
         asking.start();
@@ -68,7 +66,7 @@ public final class ShortQuestion {
         }
         if (wait == milliseconds) {
             synchronized (SILENT) {
-                SILENT.put(address, Long.valueOf(System.nanoTime() + SILENCE));
+                SILENT.put(address, System.nanoTime() + SILENCE);
             }
         }
         return "there was no answer within " + wait / 1000.0 + " s";

@@ -1,5 +1,6 @@
 package headwater.rewrite.scans.keyed;
 
+import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import headwater.rewrite.core.Refused;
 import headwater.shim.Scala;
@@ -19,7 +20,7 @@ import scala.Function1;
  * What the catalog of a database says of a table before it is read: its primary key, and which transactions had ended by then, by which a trace
  * tells rows that have changed since. One short question over a connection of the program's own options.
  */
-final class TableLook {
+public final class TableLook {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String QUESTION = "SELECT c.oid::text, c.relkind::text, c.relhassubclass, n.nspname, c.relname,"
         + " txid_snapshot_xmin(txid_current_snapshot())::text,"
@@ -31,14 +32,14 @@ final class TableLook {
         + " WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)"
         + " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(?)";
 
-    final List parts; // schema and table; null: not known
+    final List<String> parts; // schema and table; null: not known
     final String relation; // the table's own number in the database
     final String snapshot; // transactions below had ended; null: not known
-    final Map types; // of its columns, by name, in the words of the database; empty: not known
-    private final List key;
+    final Map<?, String> types; // of its columns, by name, in the words of the database; empty: not known
+    private final List<String> key;
     private final String obstacle; // why there is no key
 
-    private TableLook(List parts, String relation, String snapshot, List key, Map types, String obstacle) {
+    private TableLook(List<String> parts, String relation, String snapshot, List<String> key, Map<?, String> types, String obstacle) {
         this.parts = parts;
         this.relation = relation;
         this.snapshot = snapshot;
@@ -48,8 +49,8 @@ final class TableLook {
     }
 
     /** `known`: the looks of a capture, by the options of a read: its scans of one table have one. */
-    static TableLook of(JDBCOptions options, String table, Map known) {
-        TableLook look = (TableLook) known.get(options);
+    static TableLook of(JDBCOptions options, String table, Map<Object, TableLook> known) {
+        TableLook look = known.get(options);
         if (look == null) {
             look = table == null || table.trim().startsWith("(") ? without("it is a query") : asked(options, table);
             known.put(options, look);
@@ -58,7 +59,7 @@ final class TableLook {
     }
 
     /** The names of its columns. Throws Refused where the table has none that can be followed. */
-    List key() {
+    List<String> key() {
         if (key == null) {
             throw new Refused("JDBC", obstacle + ": its lineage is by dataset");
         }
@@ -66,7 +67,7 @@ final class TableLook {
     }
 
     private static TableLook without(String obstacle) {
-        return new TableLook(null, null, null, null, new HashMap(), obstacle);
+        return new TableLook(null, null, null, null, new HashMap<>(), obstacle);
     }
 
     private static TableLook asked(final JDBCOptions options, final String table) {
@@ -76,22 +77,18 @@ final class TableLook {
         if (isSet(options, "sessioninitstatement") || isSet(options, "preparequery")) { // either may make the name that of another table
             return without("which table is read depends on a statement of the program's own (sessionInitStatement, prepareQuery)");
         }
-        Object found = ShortQuestion.answer(options.url(), Thread.currentThread().getContextClassLoader(), new Callable() {
-            public Object call() throws Exception {
-                return answer(options, table);
-            }
-        });
-        return found instanceof TableLook ? (TableLook) found : without("which key the table has is not known: " + found);
+        Object found = ShortQuestion.answer(options.url(), Thread.currentThread().getContextClassLoader(), () -> answer(options, table));
+        return found instanceof TableLook tableLook ? tableLook : without("which key the table has is not known: " + found);
     }
 
     private static boolean isSet(JDBCOptions options, String name) {
-        String value = (String) Scala.orNull(options.parameters().get(name));
+        String value = Scala.orNull(options.parameters().get(name));
         return value != null && !value.trim().isEmpty();
     }
 
     private static TableLook answer(JDBCOptions options, String table) throws Exception {
-        Function1 factory = JdbcDialects.get(options.url()).createConnectionFactory(options);
-        Connection connection = (Connection) factory.apply(Integer.valueOf(-1));
+        Function1<Object, Connection> factory = JdbcDialects.get(options.url()).createConnectionFactory(options);
+        Connection connection = factory.apply(-1);
         try {
             connection.setReadOnly(true);
             PreparedStatement statement = connection.prepareStatement(QUESTION);
@@ -105,7 +102,7 @@ final class TableLook {
     }
 
     private static TableLook read(ResultSet row) throws java.sql.SQLException, java.io.IOException {
-        List parts = new ArrayList();
+        List<String> parts = new ArrayList<>();
         parts.add(row.getString(4));
         parts.add(row.getString(5));
         String kind = row.getString(2);
@@ -116,9 +113,9 @@ final class TableLook {
         } else if (kind.equals("r") && row.getBoolean(3)) {
             obstacle = "tables inherit from it, and may have rows of the same key";
         }
-        Map types = row.getString(8) == null ? new HashMap() : (Map) JSON.readValue(row.getString(8), Map.class);
+        Map<String, String> types = row.getString(8) == null ? Map.of() : JSON.readValue(row.getString(8), new TypeReference<>() {});
         boolean isTable = kind.equals("r") || kind.equals("p"); // what a view shows has no version of its own
-        List names = obstacle == null ? (List) JSON.readValue(key, List.class) : null;
+        List<String> names = obstacle == null ? JSON.readValue(key, new TypeReference<List<String>>() {}) : null;
         return new TableLook(parts, row.getString(1), isTable ? row.getString(6) : null, names, types, obstacle);
     }
 }

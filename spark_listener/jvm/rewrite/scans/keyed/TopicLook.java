@@ -26,38 +26,34 @@ final class TopicLook {
     }
 
     /** A TopicLook; else a String, why there is none. */
-    static Object of(BaseRelation relation, final Map parameters, final String topic) {
+    static Object of(BaseRelation relation, final Map<String, String> parameters, final String topic) {
         final ClassLoader loader = relation.getClass().getClassLoader();
-        return ShortQuestion.answer(String.valueOf(parameters.get("bootstrap.servers")), loader, new Callable() {
-            public Object call() throws Exception {
-                return asked(loader, parameters, topic);
-            }
-        });
+        return ShortQuestion.answer(String.valueOf(parameters.get("bootstrap.servers")), loader, () -> asked(loader, parameters, topic));
     }
 
-    private static Object asked(ClassLoader loader, Map parameters, String topic) throws Exception {
-        Class client = Class.forName("org.apache.kafka.clients.admin.Admin", true, loader);
-        Map given = new HashMap(parameters);
-        given.put("request.timeout.ms", Integer.valueOf(ShortQuestion.milliseconds()));
-        given.put("default.api.timeout.ms", Integer.valueOf(ShortQuestion.milliseconds()));
-        Object admin = client.getMethod("create", new Class[] {Map.class}).invoke(null, new Object[] {given});
+    private static Object asked(ClassLoader loader, Map<String, String> parameters, String topic) throws Exception {
+        Class<?> client = Class.forName("org.apache.kafka.clients.admin.Admin", true, loader);
+        Map<String, Object> given = new HashMap<>(parameters);
+        given.put("request.timeout.ms", ShortQuestion.milliseconds());
+        given.put("default.api.timeout.ms", ShortQuestion.milliseconds());
+        Object admin = client.getMethod("create", Map.class).invoke(null, given);
         try {
-            Object result = client.getMethod("describeTopics", new Class[] {Collection.class}).invoke(admin, new Object[] {Arrays.asList(new Object[] {topic})});
+            Object result = client.getMethod("describeTopics", Collection.class).invoke(admin, new Object[] {Arrays.asList(new Object[] {topic})});
             Object all = call(result, "allTopicNames");
-            Method get = method(all, "get", new Class[] {long.class, TimeUnit.class});
-            Object found = ((Map) get.invoke(all, new Object[] {Long.valueOf(ShortQuestion.milliseconds()), TimeUnit.MILLISECONDS})).get(topic);
+            Method get = method(all, "get", long.class, TimeUnit.class);
+            Object found = ((Map<?, ?>) get.invoke(all, Long.valueOf(ShortQuestion.milliseconds()), TimeUnit.MILLISECONDS)).get(topic);
             String id = String.valueOf(call(found, "topicId"));
-            return id.equals(NO_ID) ? (Object) "the brokers state no ids of topics" : new TopicLook(((Collection) call(found, "partitions")).size(), id);
+            return id.equals(NO_ID) ? (Object) "the brokers state no ids of topics" : new TopicLook(((Collection<?>) call(found, "partitions")).size(), id);
         } finally {
-            client.getMethod("close", new Class[] {Duration.class}).invoke(admin, new Object[] {Duration.ZERO});
+            client.getMethod("close", Duration.class).invoke(admin, Duration.ZERO);
         }
     }
 
     private static Object call(Object of, String name) throws Exception {
-        return method(of, name, new Class[0]).invoke(of, new Object[0]);
+        return method(of, name).invoke(of);
     }
 
-    private static Method method(Object of, String name, Class[] taken) throws Exception {
+    private static Method method(Object of, String name, Class<?>... taken) throws Exception {
         Method found = of.getClass().getMethod(name, taken);
         found.setAccessible(true);
         return found;
