@@ -12,6 +12,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
@@ -46,26 +47,24 @@ final class ChangedScan {
     }
 
     /** The scan, or null where there is none, or where rows do not come from single files of it. */
-    static ChangedScan below(LogicalPlan plan, List places) {
-        List scans = new ArrayList();
+    static ChangedScan below(LogicalPlan plan, List<String> places) {
+        List<LogicalPlan> scans = new ArrayList<>();
         collect(plan, places, scans);
         return scans.size() == 1 && isByFile(plan, (LogicalRelation) scans.get(0)) ? new ChangedScan((LogicalRelation) scans.get(0)) : null;
     }
 
-    static boolean reads(LogicalPlan plan, List places) {
-        List scans = new ArrayList();
+    static boolean reads(LogicalPlan plan, List<String> places) {
+        List<LogicalPlan> scans = new ArrayList<>();
         collect(plan, places, scans);
         return !scans.isEmpty();
     }
 
-    private static void collect(LogicalPlan plan, List places, List scans) {
-        if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
-            HadoopFsRelation relation = (HadoopFsRelation) ((LogicalRelation) plan).relation();
-            List roots = relation.location() instanceof ChosenFiles ? new ArrayList() : Scala.list(relation.location().rootPaths());
+    private static void collect(LogicalPlan plan, List<String> places, List<LogicalPlan> scans) {
+        if (plan instanceof LogicalRelation logicalRelation && logicalRelation.relation() instanceof HadoopFsRelation relation) {
+            List<Path> roots = relation.location() instanceof ChosenFiles ? new ArrayList<>() : Scala.list(relation.location().rootPaths());
             for (int i = 0; i < roots.size(); i++) {
-                String root = place((Path) roots.get(i));
-                for (int j = 0; j < places.size(); j++) {
-                    String changed = (String) places.get(j);
+                String root = place(roots.get(i));
+                for (String changed : places) {
                     if (root.equals(changed) || root.startsWith(changed + "/") || changed.startsWith(root + "/")) {
                         scans.add(plan);
                         i = roots.size();
@@ -74,9 +73,8 @@ final class ChangedScan {
                 }
             }
         }
-        List children = Scala.list(plan.children());
-        for (int i = 0; i < children.size(); i++) {
-            collect((LogicalPlan) children.get(i), places, scans);
+        for (LogicalPlan child : Scala.list(plan.children())) {
+            collect(child, places, scans);
         }
     }
 
@@ -90,10 +88,9 @@ final class ChangedScan {
             return true;
         }
         if (plan instanceof Project || plan instanceof Filter || plan instanceof Generate) {
-            return isByFile((LogicalPlan) plan.children().head(), scan);
+            return isByFile(plan.children().head(), scan);
         }
-        if (plan instanceof Join) {
-            Join join = (Join) plan;
+        if (plan instanceof Join join) {
             boolean isLeft = contains(join.left(), scan);
             return keeps(join.joinType(), isLeft) && isByFile(isLeft ? join.left() : join.right(), scan);
         }
@@ -113,9 +110,8 @@ final class ChangedScan {
         if (plan == part) {
             return true;
         }
-        List children = Scala.list(plan.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (contains((LogicalPlan) children.get(i), part)) {
+        for (LogicalPlan child : Scala.list(plan.children())) {
+            if (contains(child, part)) {
                 return true;
             }
         }
@@ -123,25 +119,24 @@ final class ChangedScan {
     }
 
     /** The same plan with the ordinal of each row's file as one more column, over the files of some ordinals alone. */
-    LogicalPlan over(LogicalPlan plan, Set ordinals) {
+    LogicalPlan over(LogicalPlan plan, Set<Integer> ordinals) {
         if (plan == scan) {
             StructType partition = index.partitionSchema();
             HadoopFsRelation chosen = Nodes.relation(relation, new ChosenFiles(index, ordinals), partition, relation.dataSchema(), relation.fileFormat());
-            List output = Scala.list(scan.output());
+            List<Attribute> output = Scala.list(scan.output());
             output.add(ordinal);
             return Nodes.scan(scan, chosen, Scala.seq(output));
         }
-        List children = Scala.list(plan.children());
-        List renewed = new ArrayList();
-        for (int i = 0; i < children.size(); i++) {
-            LogicalPlan child = (LogicalPlan) children.get(i);
+        List<LogicalPlan> children = Scala.list(plan.children());
+        List<LogicalPlan> renewed = new ArrayList<>();
+        for (LogicalPlan child : children) {
             renewed.add(contains(child, scan) ? over(child, ordinals) : child);
         }
-        if (plan instanceof Project) {
-            List columns = Scala.list(((Project) plan).projectList());
+        if (plan instanceof Project project) {
+            List<NamedExpression> columns = Scala.list(project.projectList());
             columns.add(ordinal);
-            return new Project(Scala.seq(columns), (LogicalPlan) renewed.get(0));
+            return new Project(Scala.seq(columns), renewed.get(0));
         }
-        return (LogicalPlan) plan.withNewChildren(Scala.seq(renewed));
+        return plan.withNewChildren(Scala.seq(renewed));
     }
 }

@@ -4,7 +4,9 @@ import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.types.StructType;
@@ -17,27 +19,27 @@ import scala.collection.immutable.Seq;
  */
 final class ChosenFiles implements FileIndex {
     private final FileIndex all;
-    private final Set ordinals; // Integer
+    private final Set<Integer> ordinals;
 
-    ChosenFiles(FileIndex all, Set ordinals) {
+    ChosenFiles(FileIndex all, Set<Integer> ordinals) {
         this.all = all;
         this.ordinals = ordinals;
     }
 
-    public Seq listFiles(Seq partitionFilters, Seq dataFilters) {
-        List chosen = new ArrayList();
-        List directories = Scala.list(all.listFiles(partitionFilters, dataFilters));
+    public Seq<PartitionDirectory> listFiles(Seq<Expression> partitionFilters, Seq<Expression> dataFilters) {
+        List<PartitionDirectory> chosen = new ArrayList<>();
+        List<PartitionDirectory> directories = Scala.list(all.listFiles(partitionFilters, dataFilters));
         int last = all.partitionSchema().length() - 1;
-        for (int i = 0; i < directories.size(); i++) {
-            InternalRow values = ((PartitionDirectory) directories.get(i)).values();
-            if (ordinals.contains(Integer.valueOf(values.getInt(last)))) {
-                chosen.add(directories.get(i));
+        for (PartitionDirectory directory : directories) {
+            InternalRow values = directory.values();
+            if (ordinals.contains(values.getInt(last))) {
+                chosen.add(directory);
             }
         }
         return Scala.seq(chosen);
     }
 
-    public Seq rootPaths() {
+    public Seq<Path> rootPaths() {
         return all.rootPaths();
     }
 
@@ -58,12 +60,12 @@ final class ChosenFiles implements FileIndex {
         return all.partitionSchema();
     }
 
-    public Option metadataOpsTimeNs() {
+    public Option<Object> metadataOpsTimeNs() {
         return all.metadataOpsTimeNs();
     }
 
     public boolean equals(Object other) {
-        return other instanceof ChosenFiles && ((ChosenFiles) other).all.equals(all) && ((ChosenFiles) other).ordinals.equals(ordinals);
+        return other instanceof ChosenFiles chosenFiles && chosenFiles.all.equals(all) && chosenFiles.ordinals.equals(ordinals);
     }
 
     public int hashCode() {

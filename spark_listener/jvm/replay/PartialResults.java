@@ -46,14 +46,14 @@ import org.apache.spark.sql.types.StructType;
  * result is the very same in any order of the rows: no sums of floating-point numbers, nothing distinct, no function of the program.
  */
 final class PartialResults {
-    private static final List TYPES = Arrays.asList("IntegerType", "LongType", "ShortType", "ByteType", "BooleanType", "DateType", "TimestampType");
+    private static final List<String> TYPES = Arrays.asList("IntegerType", "LongType", "ShortType", "ByteType", "BooleanType", "DateType", "TimestampType");
     // Digits of a decimal: Spark gives a sum ten more, up to 38. With fewer digits left, a sum may be too large, and is NULL outside of ANSI mode.
     private static final int MOST_DIGITS = 28;
 
     private final String folder;
-    private final List places; // of the changed datasets
+    private final List<String> places; // of the changed datasets
     private final Notes notes;
-    private final ThreadLocal isRunning = new ThreadLocal();
+    private final ThreadLocal<Boolean> isRunning = new ThreadLocal<>();
 
     /** Who hears how many files of a dataset were read, and how many were not. */
     interface Notes {
@@ -62,7 +62,7 @@ final class PartialResults {
         void addWhole(String dataset);
     }
 
-    PartialResults(String folder, List places, Notes notes) {
+    PartialResults(String folder, List<String> places, Notes notes) {
         this.folder = folder;
         this.places = places;
         this.notes = notes;
@@ -84,63 +84,61 @@ final class PartialResults {
         }
         LogicalPlan renewed = rewrite(plan);
         if (ChangedScan.reads(renewed, places)) {
-            notes.addWhole((String) places.get(0));
+            notes.addWhole(places.get(0));
         }
         return renewed;
     }
 
     private LogicalPlan rewrite(LogicalPlan plan) {
-        List children = Scala.list(plan.children());
-        List renewed = new ArrayList();
+        List<LogicalPlan> children = Scala.list(plan.children());
+        List<LogicalPlan> renewed = new ArrayList<>();
         boolean changed = false;
-        for (int i = 0; i < children.size(); i++) {
-            LogicalPlan child = (LogicalPlan) children.get(i);
+        for (LogicalPlan child : children) {
             LogicalPlan result = rewrite(child);
             changed |= result != child;
             renewed.add(result);
         }
         if (changed) {
-            return (LogicalPlan) plan.withNewChildren(Scala.seq(renewed));
+            return plan.withNewChildren(Scala.seq(renewed));
         }
-        return plan instanceof Aggregate ? rewriteAggregate((Aggregate) plan) : plan;
+        return plan instanceof Aggregate aggregate ? rewriteAggregate(aggregate) : plan;
     }
 
     private LogicalPlan rewriteAggregate(Aggregate aggregate) {
         ChangedScan scan = ChangedScan.below(aggregate.child(), places);
-        List keys = Scala.list(aggregate.groupingExpressions());
-        List functions = new ArrayList();
-        List outputs = Scala.list(aggregate.aggregateExpressions());
-        for (int i = 0; i < outputs.size(); i++) {
-            collect((Expression) outputs.get(i), functions);
+        List<Expression> keys = Scala.list(aggregate.groupingExpressions());
+        List<Expression> functions = new ArrayList<>();
+        List<NamedExpression> outputs = Scala.list(aggregate.aggregateExpressions());
+        for (NamedExpression output : outputs) {
+            collect((Expression) output, functions);
         }
         if (scan == null || !areUsable(keys, functions)) {
             return aggregate;
         }
-        SparkSession session = (SparkSession) scan.relation.sparkSession();
+        SparkSession session = scan.relation.sparkSession();
         String digest = PlanText.digest(aggregate, scan.scan, session);
         return digest == null ? aggregate : merged(aggregate, keys, functions, outputs, scan, session, digest);
     }
 
-    private static void collect(Expression expression, List functions) {
+    private static void collect(Expression expression, List<Expression> functions) {
         if (expression instanceof AggregateExpression) {
             functions.add(expression);
             return;
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            collect((Expression) children.get(i), functions);
+        for (Expression child : Scala.list(expression.children())) {
+            collect(child, functions);
         }
     }
 
-    private static boolean areUsable(List keys, List functions) {
-        for (int i = 0; i < keys.size(); i++) {
-            DataType type = ((Expression) keys.get(i)).dataType();
+    private static boolean areUsable(List<Expression> keys, List<Expression> functions) {
+        for (Expression key : keys) {
+            DataType type = key.dataType();
             if (!(type instanceof DecimalType) && !isPlain(type)) {
                 return false;
             }
         }
-        for (int i = 0; i < functions.size(); i++) {
-            AggregateExpression function = (AggregateExpression) functions.get(i);
+        for (Expression expression : functions) {
+            AggregateExpression function = (AggregateExpression) expression;
             if (function.isDistinct() || function.filter().isDefined() || !isUsable(function.aggregateFunction())) {
                 return false;
             }
@@ -155,10 +153,10 @@ final class PartialResults {
         if (!(function instanceof Sum || function instanceof Average || function instanceof Min || function instanceof Max)) {
             return false;
         }
-        DataType type = ((Expression) function.children().head()).dataType();
-        if (type instanceof DecimalType) {
+        DataType type = function.children().head().dataType();
+        if (type instanceof DecimalType decimalType) {
             boolean endsWithError = SQLConf.get().ansiEnabled() && !function.prettyName().startsWith("try_");
-            return endsWithError || ((DecimalType) type).precision() <= MOST_DIGITS;
+            return endsWithError || decimalType.precision() <= MOST_DIGITS;
         }
         String name = type.getClass().getSimpleName().replace("$", "");
         boolean isWhole = name.equals("ByteType") || name.equals("ShortType") || name.equals("IntegerType") || name.equals("LongType");
@@ -175,28 +173,27 @@ final class PartialResults {
     }
 
     private LogicalPlan merged(
-            Aggregate aggregate, List keys, List functions, List outputs, ChangedScan scan, SparkSession session, String digest) {
-        List entries = scan.files.entries();
-        List identities = new ArrayList();
-        Map ordinals = new HashMap();
-        for (int i = 0; i < entries.size(); i++) {
-            SourceFiles.Entry entry = (SourceFiles.Entry) entries.get(i);
+            Aggregate aggregate, List<Expression> keys, List<Expression> functions, List<NamedExpression> outputs, ChangedScan scan, SparkSession session, String digest) {
+        List<SourceFiles.Entry> entries = scan.files.entries();
+        List<String> identities = new ArrayList<>();
+        Map<String, Integer> ordinals = new HashMap<>();
+        for (SourceFiles.Entry entry : entries) {
             identities.add(PlanText.identity(entry));
-            ordinals.put(PlanText.identity(entry), Integer.valueOf(entry.ordinal));
+            ordinals.put(PlanText.identity(entry), entry.ordinal);
         }
-        List columns = partialColumns(keys, functions, scan.ordinal);
+        List<Alias> columns = partialColumns(keys, functions, scan.ordinal);
         PartialStore store = new PartialStore(folder, digest);
-        isRunning.set(Boolean.TRUE);
+        isRunning.set(true);
         try {
-            Map saves = store.find(identities);
-            Map fresh = new HashMap(ordinals);
-            for (Iterator each = saves.values().iterator(); each.hasNext();) {
-                fresh.keySet().removeAll(((Map) each.next()).keySet());
+            Map<String, Map<String, Integer>> saves = store.find(identities);
+            Map<String, Integer> fresh = new HashMap<>(ordinals);
+            for (Map<String, Integer> value : saves.values()) {
+                fresh.keySet().removeAll(value.keySet());
             }
-            notes.add((String) places.get(0), entries.size(), entries.size() - fresh.size());
-            List groupings = new ArrayList(keys);
+            notes.add(places.get(0), entries.size(), entries.size() - fresh.size());
+            List<Expression> groupings = new ArrayList<>(keys);
             groupings.add(scan.ordinal);
-            Set chosen = new HashSet(fresh.values());
+            Set<Integer> chosen = new HashSet<>(fresh.values());
             Aggregate partial = new Aggregate(Scala.seq(groupings), Scala.seq(columns), scan.over(aggregate.child(), chosen), Scala.none());
             if (!fresh.isEmpty() || saves.isEmpty()) {
                 saves.put(store.save(session, partial, fresh), fresh);
@@ -209,28 +206,27 @@ final class PartialResults {
         }
     }
 
-    private static LogicalPlan readSaves(PartialStore store, Map saves, SparkSession session, StructType schema) {
-        List parts = new ArrayList();
-        for (Iterator each = saves.entrySet().iterator(); each.hasNext();) {
-            Map.Entry save = (Map.Entry) each.next();
-            LogicalPlan rows = store.read(session, (String) save.getKey(), schema);
-            List output = Scala.list(rows.output());
-            Set wanted = new HashSet(((Map) save.getValue()).values());
+    private static LogicalPlan readSaves(PartialStore store, Map<String, Map<String, Integer>> saves, SparkSession session, StructType schema) {
+        List<Filter> parts = new ArrayList<>();
+        for (Map.Entry<String, Map<String, Integer>> save : saves.entrySet()) {
+            LogicalPlan rows = store.read(session, save.getKey(), schema);
+            List<Attribute> output = Scala.list(rows.output());
+            Set<Integer> wanted = new HashSet<>(save.getValue().values());
             parts.add(new Filter(new InSet((Expression) output.get(output.size() - 1), Scala.set(wanted)), rows));
         }
         return parts.size() == 1 ? (LogicalPlan) parts.get(0) : new Union(Scala.seq(parts), false, false);
     }
 
     /** Keys, then what each function needs, then the file. */
-    private static List partialColumns(List keys, List functions, Attribute ordinal) {
-        List columns = new ArrayList();
+    private static List<Alias> partialColumns(List<Expression> keys, List<Expression> functions, Attribute ordinal) {
+        List<Alias> columns = new ArrayList<>();
         for (int i = 0; i < keys.size(); i++) {
-            columns.add(alias((Expression) keys.get(i), "k" + i));
+            columns.add(alias(keys.get(i), "k" + i));
         }
         for (int i = 0; i < functions.size(); i++) {
             AggregateFunction function = ((AggregateExpression) functions.get(i)).aggregateFunction();
             if (function instanceof Average) {
-                Expression argument = (Expression) function.children().head();
+                Expression argument = function.children().head();
                 columns.add(alias(new Sum(argument).toAggregateExpression(), "s" + i));
                 columns.add(alias(new Count(Scala.seq(argument)).toAggregateExpression(), "n" + i));
             } else {
@@ -242,20 +238,19 @@ final class PartialResults {
     }
 
     /** The aggregate over partial results: it has the same columns under the same ids. */
-    private static LogicalPlan over(Aggregate aggregate, List keys, List functions, List outputs, LogicalPlan rows) {
-        List columns = Scala.list(rows.output());
-        List groupings = new ArrayList(columns.subList(0, keys.size()));
-        List values = new ArrayList();
+    private static LogicalPlan over(Aggregate aggregate, List<Expression> keys, List<Expression> functions, List<NamedExpression> outputs, LogicalPlan rows) {
+        List<Attribute> columns = Scala.list(rows.output());
+        List<Attribute> groupings = new ArrayList<>(columns.subList(0, keys.size()));
+        List<Expression> values = new ArrayList<>();
         int next = keys.size();
-        for (int i = 0; i < functions.size(); i++) {
-            AggregateFunction function = ((AggregateExpression) functions.get(i)).aggregateFunction();
-            Expression first = (Expression) columns.get(next++);
-            values.add(function instanceof Average ? average((Average) function, first, (Expression) columns.get(next++)) : again(function, first));
+        for (Expression expression : functions) {
+            AggregateFunction function = ((AggregateExpression) expression).aggregateFunction();
+            Expression first = columns.get(next++);
+            values.add(function instanceof Average average ? average(average, first, (Expression) columns.get(next++)) : again(function, first));
         }
-        List renewed = new ArrayList();
-        for (int i = 0; i < outputs.size(); i++) {
-            NamedExpression output = (NamedExpression) outputs.get(i);
-            Expression inner = output instanceof Alias ? ((Alias) output).child() : (Expression) output;
+        List<Alias> renewed = new ArrayList<>();
+        for (NamedExpression output : outputs) {
+            Expression inner = output instanceof Alias alias ? alias.child() : (Expression) output;
             Expression value = replaced(inner, keys, groupings, functions, values);
             renewed.add(new Alias(value, output.name(), output.exprId(), output.qualifier(), Scala.none(), Scala.empty()));
         }
@@ -264,8 +259,8 @@ final class PartialResults {
 
     private static Expression again(AggregateFunction function, Expression partial) {
         if (function instanceof Count) {
-            Expression none = new Literal(Long.valueOf(0L), DataTypes.LongType);
-            List parts = new ArrayList(Arrays.asList(new Sum(partial).toAggregateExpression(), none));
+            Expression none = new Literal(0L, DataTypes.LongType);
+            List<Expression> parts = new ArrayList<>(Arrays.asList(new Sum(partial).toAggregateExpression(), none));
             return new Coalesce(Scala.seq(parts)); // without a group there is one row, and it counts nothing
         }
         Expression merged = ((AggregateFunction) function.withNewChildren(Scala.seq(partial))).toAggregateExpression();
@@ -273,12 +268,12 @@ final class PartialResults {
     }
 
     private static Expression average(Average function, Expression sum, Expression count) {
-        List buffers = Scala.list(function.aggBufferAttributes());
-        List values = new ArrayList();
-        values.add(cast(new Sum(sum).toAggregateExpression(), ((Expression) buffers.get(0)).dataType()));
-        List parts = new ArrayList(Arrays.asList(new Sum(count).toAggregateExpression(), new Literal(Long.valueOf(0L), DataTypes.LongType)));
+        List<Expression> buffers = Scala.list(function.aggBufferAttributes());
+        List<Expression> values = new ArrayList<>();
+        values.add(cast(new Sum(sum).toAggregateExpression(), buffers.get(0).dataType()));
+        List<Expression> parts = new ArrayList<>(Arrays.asList(new Sum(count).toAggregateExpression(), new Literal(0L, DataTypes.LongType)));
         values.add(new Coalesce(Scala.seq(parts)));
-        return replaced(function.evaluateExpression(), new ArrayList(), new ArrayList(), buffers, values);
+        return replaced(function.evaluateExpression(), new ArrayList<>(), new ArrayList<>(), buffers, values);
     }
 
     private static Expression cast(Expression value, DataType type) {
@@ -286,27 +281,26 @@ final class PartialResults {
     }
 
     /** An expression with its keys and functions replaced by what stands for them. */
-    private static Expression replaced(Expression expression, List keys, List groupings, List functions, List values) {
+    private static Expression replaced(Expression expression, List<Expression> keys, List<Attribute> groupings, List<Expression> functions, List<Expression> values) {
         for (int i = 0; i < functions.size(); i++) {
-            if (((Expression) functions.get(i)).fastEquals(expression)) {
-                return (Expression) values.get(i);
+            if (functions.get(i).fastEquals(expression)) {
+                return values.get(i);
             }
         }
         for (int i = 0; i < keys.size(); i++) {
-            if (((Expression) keys.get(i)).semanticEquals(expression)) {
-                return (Expression) groupings.get(i);
+            if (keys.get(i).semanticEquals(expression)) {
+                return groupings.get(i);
             }
         }
-        List children = Scala.list(expression.children());
-        List renewed = new ArrayList();
+        List<Expression> children = Scala.list(expression.children());
+        List<Expression> renewed = new ArrayList<>();
         boolean changed = false;
-        for (int i = 0; i < children.size(); i++) {
-            Expression child = (Expression) children.get(i);
+        for (Expression child : children) {
             Expression result = replaced(child, keys, groupings, functions, values);
             changed |= result != child;
             renewed.add(result);
         }
-        return changed ? (Expression) expression.withNewChildren(Scala.seq(renewed)) : expression;
+        return changed ? expression.withNewChildren(Scala.seq(renewed)) : expression;
     }
 
     private static Alias alias(Expression value, String name) {

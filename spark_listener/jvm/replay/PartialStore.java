@@ -9,7 +9,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.StandardCopyOption;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -36,24 +35,23 @@ final class PartialStore {
     }
 
     /** Of each save that has some of the files: its name -> the map of its numbers by file. A file is in the newest save that has it. */
-    Map find(List identities) throws IOException {
-        Map found = new LinkedHashMap();
+    Map<String, Map<String, Integer>> find(List<String> identities) throws IOException {
+        Map<String, Map<String, Integer>> found = new LinkedHashMap<>();
         File[] listed = folder.listFiles();
-        List saves = Arrays.asList(listed == null ? new File[0] : listed);
-        Collections.sort(saves, new ByTime());
-        TreeSet missing = new TreeSet(identities);
+        List<File> saves = Arrays.asList(listed == null ? new File[0] : listed);
+        saves.sort(Comparator.comparingLong(File::lastModified).reversed().thenComparing(Comparator.naturalOrder())); // the newest first
+        TreeSet<String> missing = new TreeSet<>(identities);
         int read = 0;
-        for (Iterator each = saves.iterator(); each.hasNext();) {
-            File save = (File) each.next();
+        for (File save : saves) {
             if (!save.getName().endsWith(".json") || ++read > MOST_SAVES) {
                 continue;
             }
             JsonNode numbers = new ObjectMapper().readTree(save);
-            Map here = new HashMap();
-            for (Iterator names = numbers.fieldNames(); names.hasNext();) {
-                String file = (String) names.next();
+            Map<String, Integer> here = new HashMap<>();
+            for (Iterator<String> names = numbers.fieldNames(); names.hasNext();) {
+                String file = names.next();
                 if (missing.remove(file)) {
-                    here.put(file, Integer.valueOf(numbers.get(file).intValue()));
+                    here.put(file, numbers.get(file).intValue());
                 }
             }
             if (!here.isEmpty()) {
@@ -64,14 +62,13 @@ final class PartialStore {
     }
 
     /** Computes and keeps rows; `numbers` are those in their column `f` by file. Returns the name of the save. */
-    String save(SparkSession session, LogicalPlan rows, Map numbers) throws IOException {
+    String save(SparkSession session, LogicalPlan rows, Map<String, Integer> numbers) throws IOException {
         String name = UUID.randomUUID().toString();
         folder.mkdirs();
         Frames.of(session, rows).write().parquet(path(name));
         ObjectNode listed = new ObjectMapper().createObjectNode();
-        for (Iterator each = numbers.entrySet().iterator(); each.hasNext();) {
-            Map.Entry entry = (Map.Entry) each.next();
-            listed.put((String) entry.getKey(), ((Integer) entry.getValue()).intValue());
+        for (Map.Entry<String, Integer> entry : numbers.entrySet()) {
+            listed.put(entry.getKey(), entry.getValue().intValue());
         }
         File draft = new File(folder, name + ".tmp");
         new ObjectMapper().writeValue(draft, listed);
@@ -85,12 +82,5 @@ final class PartialStore {
 
     private String path(String name) {
         return "file:" + new File(folder, name).getAbsolutePath();
-    }
-
-    private static final class ByTime implements Comparator {
-        public int compare(Object left, Object right) { // the newest first
-            int newer = Long.compare(((File) right).lastModified(), ((File) left).lastModified());
-            return newer != 0 ? newer : ((File) left).compareTo((File) right);
-        }
     }
 }

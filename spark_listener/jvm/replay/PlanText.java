@@ -27,12 +27,12 @@ import org.apache.spark.sql.internal.SQLConf;
  * same file. Null for a plan of which that is not certain: with functions of the program, with chance, or with another source than files.
  */
 final class PlanText {
-    private static final List NODES = Arrays.asList("LogicalRelation", "Project", "Filter", "Join", "Generate", "Aggregate", "Union");
+    private static final List<String> NODES = Arrays.asList("LogicalRelation", "Project", "Filter", "Join", "Generate", "Aggregate", "Union");
     private static final String EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions.";
     private static final Pattern ID = Pattern.compile("\\{\"product-class\":\"[^\"]*ExprId\",\"id\":\\d+,\"jvmId\":\"[^\"]*\"\\}");
 
     private final StringBuilder text = new StringBuilder();
-    private final Map ids = new HashMap(); // the id of an expression as JSON -> its number in order of appearance
+    private final Map<String, Object> ids = new HashMap<>(); // the id of an expression as JSON -> its number in order of appearance
     private final LogicalRelation changed;
 
     private PlanText(LogicalRelation changed) {
@@ -46,12 +46,12 @@ final class PlanText {
             return null;
         }
         described.text.append(session.version()).append(SQLConf.get().sessionLocalTimeZone());
-        described.text.append(new TreeMap(Scala.map(SQLConf.get().getAllConfs())));
+        described.text.append(new TreeMap<>(Scala.map(SQLConf.get().getAllConfs())));
         try {
             byte[] hash = MessageDigest.getInstance("SHA-256").digest(described.text.toString().getBytes(StandardCharsets.UTF_8));
             StringBuilder digits = new StringBuilder();
-            for (int i = 0; i < hash.length; i++) {
-                digits.append(Character.forDigit((hash[i] >> 4) & 15, 16)).append(Character.forDigit(hash[i] & 15, 16));
+            for (byte each : hash) {
+                digits.append(Character.forDigit((each >> 4) & 15, 16)).append(Character.forDigit(each & 15, 16));
             }
             return digits.toString();
         } catch (java.security.NoSuchAlgorithmException impossible) {
@@ -63,25 +63,22 @@ final class PlanText {
         if (!NODES.contains(plan.getClass().getSimpleName())) {
             return false;
         }
-        List expressions = Scala.list(plan.expressions());
-        for (int i = 0; i < expressions.size(); i++) {
-            Expression expression = (Expression) expressions.get(i);
+        for (Expression expression : Scala.list(plan.expressions())) {
             if (!isCertain(expression)) {
                 return false;
             }
             text.append(expression.sql()).append('\n');
         }
-        if (plan instanceof LogicalRelation) {
-            if (!(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) {
+        if (plan instanceof LogicalRelation relation) {
+            if (!(relation.relation() instanceof HadoopFsRelation)) {
                 return false;
             }
-            addScan((LogicalRelation) plan);
+            addScan(relation);
         } else {
             text.append(withOwnIds(ownJson(plan))).append('\n');
         }
-        List children = Scala.list(plan.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (!add((LogicalPlan) children.get(i))) {
+        for (LogicalPlan child : Scala.list(plan.children())) {
+            if (!add(child)) {
                 return false;
             }
         }
@@ -91,18 +88,17 @@ final class PlanText {
     private void addScan(LogicalRelation scan) {
         HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
         text.append(scan == changed ? "changed " : "scan ").append(relation.fileFormat().getClass().getName()).append(relation.location().rootPaths());
-        text.append(new TreeMap(Scala.map(relation.options()))).append(relation.dataSchema().json()).append(relation.partitionSchema().json());
-        List output = Scala.list(scan.output());
-        for (int i = 0; i < output.size(); i++) {
-            text.append(withOwnIds(((Expression) output.get(i)).toJSON()));
+        text.append(new TreeMap<>(Scala.map(relation.options()))).append(relation.dataSchema().json()).append(relation.partitionSchema().json());
+        for (Expression expression : Scala.list(scan.output())) {
+            text.append(withOwnIds(expression.toJSON()));
         }
         if (scan != changed) {
             SourceFiles files = new SourceFiles(0, 0L);
             new OrdinalFileIndex(relation, files, relation.partitionSchema()).listFiles(Scala.empty(), Scala.empty());
-            List entries = files.entries();
-            List named = new ArrayList();
-            for (int i = 0; i < entries.size(); i++) {
-                named.add(identity((SourceFiles.Entry) entries.get(i)));
+            List<SourceFiles.Entry> entries = files.entries();
+            List<String> named = new ArrayList<>();
+            for (SourceFiles.Entry entry : entries) {
+                named.add(identity(entry));
             }
             Collections.sort(named);
             text.append(named);
@@ -121,26 +117,26 @@ final class PlanText {
         for (int i = 0; i < plan.productArity(); i++) {
             Object part = plan.productElement(i);
             if (!(part instanceof LogicalPlan)) {
-                own.append('|').append(part instanceof Expression ? ((Expression) part).toJSON() : jsonOf(part));
+                own.append('|').append(part instanceof Expression expression ? expression.toJSON() : jsonOf(part));
             }
         }
         return own.toString();
     }
 
     private static String jsonOf(Object part) {
-        if (part instanceof Expression) {
-            return ((Expression) part).toJSON();
+        if (part instanceof Expression expression) {
+            return expression.toJSON();
         }
-        if (part instanceof scala.Option) {
-            Object inner = Scala.orNull((scala.Option) part);
+        if (part instanceof scala.Option<?> option) {
+            Object inner = Scala.orNull(option);
             return inner == null ? "none" : jsonOf(inner);
         }
-        if (part instanceof scala.collection.Seq) {
-            List parts = Scala.list((scala.collection.Seq) part);
+        if (part instanceof scala.collection.Seq<?> seq) {
+            List<Object> parts = Scala.list(seq);
             StringBuilder listed = new StringBuilder("[");
-            for (int i = 0; i < parts.size(); i++) {
-                if (!(parts.get(i) instanceof LogicalPlan)) {
-                    listed.append(jsonOf(parts.get(i))).append(',');
+            for (Object object : parts) {
+                if (!(object instanceof LogicalPlan)) {
+                    listed.append(jsonOf(object)).append(',');
                 }
             }
             return listed.append(']').toString();
@@ -170,9 +166,8 @@ final class PlanText {
         if (!isOfSpark || isOfProgram || !expression.deterministic() || expression instanceof SubqueryExpression) {
             return false;
         }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (!isCertain((Expression) children.get(i))) {
+        for (Expression child : Scala.list(expression.children())) {
+            if (!isCertain(child)) {
                 return false;
             }
         }

@@ -226,7 +226,7 @@ public final class ReplayRule extends Rule<LogicalPlan> {
             write(Arrays.asList(dataset));
         }
 
-        private void write(List line) {
+        private void write(List<?> line) {
             synchronized (ReplayRule.this) {
                 if (noted.add(line)) {
                     append(".partials", line);
