@@ -11,15 +11,16 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The files of a sink as the commit of its table names them: a task's rows went to its files one after the other, as many to each as the commit
- * says. A segment whose rows these files do not account for is left out, and the capture says so.
+ * The files of a sink by the commit of its table. A task fills its files one after the other, and the commit
+ * states the rows of each. A segment whose rows do not match these files is left out, and the capture reports
+ * it.
  */
 final class AddedFiles {
     private static final int MOST_NUMBERED = 500;
 
     private AddedFiles() {}
 
-    /** `files`: those of the commit, as TableCommit tells them. */
+    /** `files` are the files of the commit (TableCommit). */
     static List<Map<String, Object>> place(List<Map<String, Object>> segments, Map<Integer, List<Map<String, Object>>> files, List<Map<String, Object>> problems) {
         List<Map<String, Object>> result = new ArrayList<>();
         Set<Object> placed = new HashSet<>();
@@ -55,7 +56,7 @@ final class AddedFiles {
                     entry.put("path", file.get("path"));
                     entry.put("first", file.get("first"));
                     entry.put("version", file.get("version"));
-                    entry.put("added", file.get("version")); // Delta: rows of a new file are of the commit that brought it
+                    entry.put("added", file.get("version")); // in Delta, the commit that adds a file also numbers its rows
                     result.add(entry);
                 }
             }

@@ -19,8 +19,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.Tail;
 
 /**
- * What was recorded when the rows of caches and checkpoints were made, as part of the manifest of a query that reads them: boundaries, and copies of their
- * segments. Tasks of any query may have made the rows, even of this one.
+ * The boundaries and segment copies of caches and checkpoints, for the manifest of a query that reads their
+ * rows. Tasks of any query may have made the rows, even tasks of this query.
  */
 final class CachedCaptures {
     private CachedCaptures() {}
@@ -73,7 +73,10 @@ final class CachedCaptures {
         }
     }
 
-    /** Of rows that a second run makes otherwise, the groups of both runs are there: those of boundaries after `rows`. */
+    /**
+     * Report rows that a second run may have made differently. The groups of both runs are listed then, for
+     * boundaries after `rows`.
+     */
     static void repeated(Capture capture, List<Report> counted, int rows, String reader, List<Map<String, Object>> problems) {
         if (counted.isEmpty() || !mayDiffer(capture.original)) {
             return;
@@ -88,7 +91,10 @@ final class CachedCaptures {
         }
     }
 
-    /** Whether a second run may give other rows: of what is not deterministic, and of a limit, which takes what comes first. */
+    /**
+     * Whether a second run may give other rows: for plans that are not deterministic, and for a limit, which
+     * takes the first rows to arrive.
+     */
     private static boolean mayDiffer(LogicalPlan plan) {
         if (!plan.deterministic() || plan instanceof GlobalLimit || plan instanceof LocalLimit || plan instanceof Tail || plan instanceof Offset) {
             return true;

@@ -14,13 +14,13 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * The plans below the caches and checkpoints that a query reads. A description has each behind the query's own operators, once for each place that reads
- * it, so that a capture tells the whole way by itself.
+ * The plans below the caches and checkpoints that a query reads. A description lists each plan after the
+ * query's own operators, once for each reader, so that a capture needs no other capture to be complete.
  */
 final class CachedPlans {
     /** A plan whose rows were kept, in a description. */
     static final class Place {
-        final Map<String, Object> operator; // that reads the rows, as it is described
+        final Map<String, Object> operator; // the operator that reads the rows, as the description has it
         final LogicalPlan relation;
         final Capture capture; // of the plan that made them; null: it has none
         int first; // the number of the plan's root
@@ -46,7 +46,7 @@ final class CachedPlans {
 
     private CachedPlans() {}
 
-    /** What each column that is read is below. */
+    /** The definition of each column that is read, in terms of the plan below. */
     static List<Map<String, Object>> defined(LogicalPlan relation, LogicalPlan plan, ExpressionText expressions) {
         List<Map<String, Object>> result = new ArrayList<>();
         List<Attribute> read = Scala.list(relation.output());

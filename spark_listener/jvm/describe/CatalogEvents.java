@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.catalog.DropTableEvent;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogEvent;
 
 /**
- * The tables that Spark's own catalog says it has made or dropped. CREATE IF NOT EXISTS and DROP IF EXISTS do not say whether they did
- * anything, and afterwards nobody can tell.
+ * The tables that Spark's catalog reports as created or dropped. CREATE IF NOT EXISTS and DROP IF EXISTS do
+ * not report whether they changed anything, and nothing else shows it afterwards.
  */
 public final class CatalogEvents {
     private static final int MOST = 10000;
@@ -18,7 +18,7 @@ public final class CatalogEvents {
 
     private CatalogEvents() {}
 
-    /** Told by the catalog, before the command's end. */
+    /** The catalog calls this before the command ends. */
     public static void add(ExternalCatalogEvent event) {
         if (event instanceof DropTableEvent dropTableEvent && NAMES.size() < MOST) {
             NAMES.put(key("DROP", dropTableEvent.database(), dropTableEvent.name()), true);
@@ -35,7 +35,7 @@ public final class CatalogEvents {
         }
     }
 
-    /** The database in which a table of that name was made; null where that is not known, or there were several. */
+    /** The database in which a table of this name was created. Null if no database or more than one is known. */
     static String madeIn(String table) {
         String found = null;
         for (String name : NAMES.keySet()) {
@@ -63,7 +63,7 @@ public final class CatalogEvents {
         }
     }
 
-    /** What the catalog said of something that is no table. */
+    /** Forget what the catalog reported about an object other than a table. */
     static void forget(String change, String database, String name) {
         NAMES.remove(key(change, database, name));
     }

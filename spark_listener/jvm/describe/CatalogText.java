@@ -6,7 +6,7 @@ import java.util.Map;
 import org.apache.spark.sql.SparkSession;
 import scala.Option;
 
-/** What the session's settings say of a catalog, for the facet `catalog`: its `name`, `type`, `warehouse` and `uri`, each where it is known. */
+/** The settings of a catalog for the facet `catalog`: its known values of `name`, `type`, `warehouse` and `uri`. */
 final class CatalogText {
     private static final String PREFIX = "spark.sql.catalog.";
     private static final String SESSION = "spark_catalog";

@@ -19,15 +19,15 @@ import scala.Option;
 import scala.collection.Iterable;
 
 /**
- * What MERGE, UPDATE and DELETE of Delta make of each column of their table, by what the commands say. For where the query that does it is not
- * known: records are not captured, or were refused. Delta's classes are met by name; what one does not tell is left out.
+ * How MERGE, UPDATE and DELETE of Delta change each column, by the text of the command. It serves captures
+ * without records. Delta's classes are accessed by name, and missing parts are left out.
  */
 final class ChangedColumns {
     private static final String COMMANDS = "org.apache.spark.sql.delta.commands.";
 
     private ChangedColumns() {}
 
-    /** Adds the columns to the sink, and what they are made of to the operator, of which the columns are definitions. */
+    /** Add the columns to the sink, and their definitions to the operator. */
     static void describe(LogicalPlan command, Map<String, Object> operator, Map<String, Object> sink, ExpressionText expressions) {
         Object target = Accessors.get(command, "target");
         if (sink == null || !command.getClass().getName().startsWith(COMMANDS) || !(target instanceof LogicalPlan logicalPlan)) {
@@ -41,12 +41,13 @@ final class ChangedColumns {
                 : name.equals("DeleteCommand") ? carried(table, expressions) : null;
             if (made != null) {
                 state(made, types(command, table), operator, sink);
-                Expression decides = name.equals("UpdateCommand") ? null : condition(command); // of UPDATE it stands in each column that it changes
+                // UPDATE has its condition in each column that it changes
+                Expression decides = name.equals("UpdateCommand") ? null : condition(command);
                 if (decides != null) {
                     operator.put("condition", expressions.of(decides)); // which rows match, or are not there any more
                 }
             }
-        } catch (RuntimeException unknown) { // another version of Delta: the command is told without its columns
+        } catch (RuntimeException unknown) { // another version of Delta: the columns are left out
             operator.remove("defines");
         }
     }
@@ -83,7 +84,10 @@ final class ChangedColumns {
         return result;
     }
 
-    /** What each clause makes of a column; where rows may stay, the column as it was, too. The conditions of the clauses are the operator's. */
+    /**
+     * The sources of a column by clause. If rows may stay unchanged, the column itself is one of them. The
+     * conditions of the clauses belong to the operator.
+     */
     private static Map<String, List<Map<String, Object>>> merged(LogicalPlan command, Map<String, Object> operator, List<Attribute> table, ExpressionText expressions) {
         List<Object> changes = Scala.list((Iterable<?>) Accessors.get(command, "matchedClauses"));
         changes.addAll(Scala.list((Iterable<?>) Accessors.get(command, "notMatchedBySourceClauses")));

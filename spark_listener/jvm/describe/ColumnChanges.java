@@ -19,8 +19,9 @@ import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
 /**
- * The columns of a table after a command that changes them, each with the name that it had before (`was`) if it is one of the table's earlier columns.
- * All is told by the command and by the table as the command found it: a later command may have changed the table again.
+ * The columns of a table after a command that changes them, with the earlier name of each column (`was`).
+ * Only the command and the table before it are read, because a later command may have changed the table
+ * again.
  */
 final class ColumnChanges {
     private ColumnChanges() {}
@@ -39,7 +40,7 @@ final class ColumnChanges {
         StructType after;
         try {
             after = CatalogV2Util.applySchemaChanges(before, command.changes(), Option.empty(), "ALTER TABLE");
-        } catch (RuntimeException unknown) { // what the table has now is not known, and the names of its former columns tell nothing of it
+        } catch (RuntimeException unknown) { // the columns after the command are not known, so their earlier names are of no use
             sink.remove("columns");
             return;
         }

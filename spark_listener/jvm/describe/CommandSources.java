@@ -11,14 +11,14 @@ import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** What commands read that their plans do not show, and which plans show tables of which no row is read. */
+/** Sources of commands that the plan does not show, and plans that show tables although no row is read. */
 public final class CommandSources {
     private static final String COMMANDS = "org.apache.spark.sql.execution.command.";
     private static final String LOGICAL = "org.apache.spark.sql.catalyst.plans.logical.";
 
     private CommandSources() {}
 
-    /** The sources of a command in the place of those of its plan; null: its plan shows them. */
+    /** The sources of a command, if they replace the sources of its plan. Null if the plan shows them. */
     public static List<Map<String, Object>> of(LogicalPlan command, Configuration conf) {
         List<Map<String, Object>> loaded = LoadedFiles.sources(command, conf);
         if (loaded != null) {

@@ -15,9 +15,10 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * The files of a sink as its commit left them, on object stores, where a rename is a copy with a time of its own. Asked for after the
- * query has ended, off the program's threads. The name of a file has the id of the job that wrote it, so nobody else's has it; one that
- * is not there any more keeps the time that its task saw, and is linked to nothing.
+ * The committed files of a sink on object stores, where a rename is a copy with a new modification time. The
+ * files are looked up after the query has ended, on our own thread. The name of a file contains the id of the
+ * job that wrote it, so the name is unique. A file that is missing keeps the time of its task, and no file is
+ * linked to it.
  */
 final class CommittedFiles {
     private static final int FEW = 8; // of one folder: more are listed with it

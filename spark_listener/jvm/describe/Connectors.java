@@ -16,8 +16,9 @@ import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.DataSourceRegister;
 
 /**
- * What a connector was told that names what it reads or writes: `jdbc` and `kafka` of a description. Python makes the names of it and keeps
- * nothing else, since a URL may hold passwords; no other option goes there.
+ * The options of a connector that name its source or sink: `jdbc` and `kafka` of a description. Python
+ * derives the names from them and keeps nothing else, since a URL may hold passwords. No other option is
+ * passed on.
  */
 final class Connectors {
     private static final String KAFKA = "org.apache.spark.sql.kafka010.KafkaRelation";
@@ -40,12 +41,12 @@ final class Connectors {
         return null;
     }
 
-    /** Of a table of a catalog for JDBC; null of another. */
+    /** The options of a table in a JDBC catalog. Null for other tables. */
     static Map<String, Object> table(Table table) {
         return table instanceof JDBCTable jDBCTable ? jdbc(jDBCTable.jdbcOptions()) : null;
     }
 
-    /** Of what `save` was told; null of a source that is not known here. */
+    /** The options that `save` got. Null for an unknown source. */
     static Map<String, Object> saved(Object source, Map<String, Object> options) {
         String name = source instanceof DataSourceRegister dataSourceRegister ? dataSourceRegister.shortName() : "";
         if (name.equals("jdbc")) {
@@ -107,7 +108,7 @@ final class Connectors {
         return options instanceof scala.collection.immutable.Map<?, ?> ? SourceList.options(Untyped.value(options)) : new LinkedHashMap<>();
     }
 
-    /** What another's class keeps in a field; null where it has none of the name. */
+    /** The value of a field of another library's class. Null if there is no field of this name. */
     static Object field(Object of, String name) {
         try {
             Field found = of.getClass().getDeclaredField(name);

@@ -17,7 +17,10 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
-/** What is Delta's own: commands that make a table of another's files, or of its earlier ones, and the change feed. Its classes are met by name. */
+/**
+ * Delta's own commands and reads: tables that are made of existing files or of earlier versions, and the
+ * change feed. Delta's classes are accessed by name.
+ */
 final class DeltaTables {
     private static final String PACKAGE = "org.apache.spark.sql.delta.";
     private static final String COMMANDS = PACKAGE + "commands.";
@@ -48,7 +51,7 @@ final class DeltaTables {
         return result;
     }
 
-    /** How a clone changes its table; null: it may have found one, and done nothing. */
+    /** The change that a clone makes to its table. Null if the clone may have found a table and done nothing. */
     static String change(LogicalPlan command) {
         if (clone(command) == null) {
             return "ALTER";

@@ -13,8 +13,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 
 /**
- * Whether two plans are one to Spark, so that it may run one and use its rows for both. Spark's own comparison of logical plans takes the
- * columns that dynamic partition pruning asks for by their numbers, which no two parts of a query share; of physical plans it does not.
+ * Whether Spark considers two plans equal, so that it may run one and use its rows for both. Spark compares
+ * logical plans with the ids of the columns for dynamic partition pruning, and no two parts of a query share
+ * these ids. The comparison of physical plans ignores them.
  */
 final class EqualPlans {
     private EqualPlans() {}

@@ -11,9 +11,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 
 /**
- * Whether a write to a path in the mode `append` was the first: Spark does not say. It was, where the folder holds as many files from the time of
- * the query as the query has written, and none that is older. Looked at after the query's end, off the program's threads, and within bounds: what
- * cannot be told is no first write.
+ * Whether a write in the mode `append` was the first write to a path, which Spark does not report. A write
+ * was the first if the folder holds exactly the files that the query wrote, and none is older than the query.
+ * The folder is listed after the query has ended, on our own thread, within limits. If the answer is not
+ * known, the write does not count as the first.
  */
 public final class FirstWrite {
     private static final long MOST = 1000L; // files that are looked at

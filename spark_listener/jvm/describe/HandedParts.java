@@ -14,8 +14,9 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * What was recorded of a frame that became an RDD, as parts of the manifest of whatever the RDD's records went into: operators, sources and
- * boundaries, all numbered from `base` on, and copies of the segments, in the folder of that capture.
+ * The records of a frame that became an RDD, for the manifest of the capture that the RDD's records went
+ * into. Operators, sources and boundaries are numbered from `base` on. The segments are copied into the
+ * folder of that capture.
  */
 public final class HandedParts {
     private final HandedOver handed;
@@ -70,7 +71,7 @@ public final class HandedParts {
         return result;
     }
 
-    /** What was recorded of the frame's own plan, or (`place`) of one whose cached rows it reads. */
+    /** Add the records of the frame's own plan, or of a plan whose cached rows the frame reads (`place`). */
     private void add(Capture capture, CachedPlans.Place place, int first, PlanDescription description, Map<String, Object> plan) {
         List<Report> reports = capture.reports.snapshot();
         List<Report> counted = Manifest.counted(capture, reports, true);

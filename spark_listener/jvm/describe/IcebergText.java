@@ -17,13 +17,19 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 
-/** What a manifest has of an Iceberg table beside what it has of others: the ids of its fields, and the times of its data files. */
+/**
+ * The parts of a manifest that only Iceberg tables have: the ids of their fields, and the times of their data
+ * files.
+ */
 final class IcebergText {
     private static final int FEW = 8; // files of one folder: more are listed with it
 
     private IcebergText() {}
 
-    /** The columns of the table as the scan knows it, each with the id of its field; those that a name tells alone where it does not say. */
+    /**
+     * The columns of the table as the scan knows them, each with the id of its field. A column without an id
+     * gets the field that its name identifies.
+     */
     static List<Map<String, Object>> columns(DataSourceV2ScanRelation leaf) {
         List<Map<String, Object>> columns = SourceList.columns(leaf.relation().schema());
         Map<Object, Object> ids = new HashMap<>();
@@ -52,7 +58,10 @@ final class IcebergText {
         return result;
     }
 
-    /** Columns that a table is or was partitioned by: of files that were made elsewhere, the table itself may tell their values. */
+    /**
+     * Add the columns that partition the table now or did so earlier. The table itself may supply their
+     * values for files that other programs wrote.
+     */
     private static void constants(DataSourceV2ScanRelation leaf, Set<Object> ids) {
         Map<?, Object> specs = Untyped.value(DataFiles.known(DataFiles.known(leaf.scan(), "table"), "specs"));
         for (Object value : specs.values()) {
@@ -80,7 +89,10 @@ final class IcebergText {
         }
     }
 
-    /** Looks at the files of a source, of which the table does not know the times. One that is gone keeps none, and is linked to nothing. */
+    /**
+     * Look up the times of a source's files, which the table does not know. A missing file gets no time, and
+     * no file is linked to it.
+     */
     static void look(Map<String, Object> source, Configuration conf) {
         Map<Path, List<Map<String, Object>>> folders = new HashMap<>();
         List<Map<String, Object>> files = Untyped.maps(source.get("files"));

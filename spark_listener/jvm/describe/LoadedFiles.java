@@ -39,7 +39,10 @@ public final class LoadedFiles {
         return sink;
     }
 
-    /** The file or folder that is loaded; null for other commands. Of a pattern it is the folder that holds all that may match. */
+    /**
+     * The file or folder that is loaded. Null for other commands. A pattern gives the folder that holds all
+     * possible matches.
+     */
     static List<Map<String, Object>> sources(LogicalPlan command, Configuration conf) {
         if (!is(command)) {
             return null;

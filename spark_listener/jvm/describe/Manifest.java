@@ -22,11 +22,11 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 /** The manifest of a capture, as far as the driver's JVM knows it (docs: capture format, section 3). */
 public final class Manifest {
     private static final Set<Object> WHOLE = new HashSet<>(Arrays.asList(new String[] {"superset", "influence"})); // problems of captures that lack no segment
-    private static final int FORMAT = 3; // of which operators state their behaviour
+    private static final int FORMAT = 3; // since this format, operators state their behaviour
 
     private Manifest() {}
 
-    /** Never throws: what cannot be told of a query is a fault that its manifest names, and gives no lineage. */
+    /** Never throws. If the query cannot be described, the manifest names the fault and contains no lineage. */
     public static Map<String, Object> of(Capture capture, PlanDescription description, long execution, Configuration conf) {
         try {
             return whole(capture, description, execution, conf);
@@ -92,7 +92,7 @@ public final class Manifest {
         return result;
     }
 
-    /** What is wrong with the numbers of files; null where nothing is. */
+    /** A problem with the numbers of files. Null if there is none. */
     private static String fault(Capture capture, PlanDescription description) {
         List<SourceFiles> sources = new ArrayList<>(capture.sources);
         for (CachedPlans.Place place : description.caches()) {
@@ -123,9 +123,9 @@ public final class Manifest {
     }
 
     /**
-     * The reports that count: of the sink, of groups and of matches the last attempt that the driver counted for each partition (a sort may
-     * have run its input twice, to sample it); of what references name the attempt of, all; `every`: all of all, of what is cached, a task
-     * of which may make several partitions.
+     * The reports that count. For the sink, groups and matches, the last attempt of each partition counts,
+     * because a sort may run its input twice for a sample. References that name an attempt need the reports
+     * of all attempts. With `every`, all reports count: a task may make several partitions of cached rows.
      */
     static List<Report> counted(Capture capture, List<Report> reports, boolean every) {
         Map<String, Report> counted = new LinkedHashMap<>();
@@ -141,7 +141,7 @@ public final class Manifest {
         return new ArrayList<>(counted.values());
     }
 
-    /** Whether nothing is missing that ran: an operator that gives a superset says so, and gives all. */
+    /** Whether no record is missing. An operator that gives a superset reports that, and misses nothing. */
     private static boolean whole(List<Map<String, Object>> problems) {
         for (Map<String, Object> problem : problems) {
             if (!WHOLE.contains(problem.get("kind"))) {
@@ -179,7 +179,7 @@ public final class Manifest {
         return result;
     }
 
-    /** The boundaries, told to their operators too. */
+    /** The boundaries. Each operator also gets the number of its boundary. */
     private static List<Map<String, Object>> boundaries(Capture capture, List<Map<String, Object>> operators) {
         List<Map<String, Object>> result = new ArrayList<>();
         for (int i = 0; i < capture.boundaries.size(); i++) {
@@ -274,7 +274,7 @@ public final class Manifest {
         return result;
     }
 
-    /** What the taps of every task attempt took that was counted, of any boundary. */
+    /** The processor time of the taps in all task attempts that count. */
     private static long taskNanos(Capture capture) {
         List<Report> reports = capture.reports.snapshot();
         long nanos = 0L;

@@ -9,11 +9,11 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.Option;
 import scala.collection.Iterable;
 
-/** What the clauses of a MERGE of Delta say of the rows that it carries over. */
+/** How the clauses of a MERGE of Delta treat the rows that are carried over. */
 final class MergeClauses {
     private MergeClauses() {}
 
-    /** What the sink says that a MERGE did; null of other commands. */
+    /** The change of the sink by a MERGE. Null for other commands. */
     static String kind(LogicalPlan command) {
         if (command == null || !command.nodeName().equals("MergeIntoCommand")) {
             return null;
@@ -23,8 +23,8 @@ final class MergeClauses {
     }
 
     /**
-     * Where no clause need take a row that matched, such a row is carried over beside the row of the source: it was joined with it all the same, and
-     * which of the two it is, only values would tell.
+     * Add a problem if a matched row may meet no clause. Such a row is carried over next to the row of the
+     * source. Both were joined, and only values could show which row the result is.
      */
     static void check(LogicalPlan command, List<Map<String, Object>> problems) {
         Object clauses = command == null ? null : Accessors.get(command, "matchedClauses");

@@ -10,7 +10,7 @@ import org.apache.spark.rdd.EmptyRDD;
 import org.apache.spark.rdd.ParallelCollectionRDD;
 import org.apache.spark.rdd.RDD;
 
-/** Whether the rows of an RDD<?> are the program's own (`createDataFrame` of a list, `parallelize`): no column is behind them. Bounded. */
+/** Whether the rows of an RDD are the program's own (`createDataFrame` of a list, `parallelize`): no column is behind them. Bounded. */
 final class OwnRows {
     private static final int RDDS = 100;
 
@@ -34,7 +34,7 @@ final class OwnRows {
                     waiting.add(dependency.rdd());
                 }
             }
-        } catch (RuntimeException unknown) { // an RDD<?> of the program's may refuse
+        } catch (RuntimeException unknown) { // an RDD of the program's may refuse
             return false;
         }
         return waiting.isEmpty();

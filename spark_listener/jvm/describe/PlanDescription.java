@@ -39,7 +39,7 @@ import org.apache.spark.sql.execution.datasources.v2.WriteToDataSourceV2;
  */
 public final class PlanDescription {
     private static final long MOST = 100000L; // columns and expressions of a plan whose records nobody follows: about a fifth of a second
-    private static final int OPERATORS = 10000; // likewise: what the program caches round after round is told as it was written
+    private static final int OPERATORS = 10000; // also a limit: the lineage of a plan that a program caches round after round grows
 
     private final List<Map<String, Object>> operators = new ArrayList<>();
     private final Sources all;
@@ -49,9 +49,10 @@ public final class PlanDescription {
     private final ExpressionText expressions = new ExpressionText();
     private final Map<Integer, Long> references = new LinkedHashMap<>(); // Integer operator -> Long id of a common table expression
     private final Map<Long, Integer> defined = new LinkedHashMap<>(); // Long id -> Integer operator
-    private final Map<LogicalPlan, Boolean> unlisted = new IdentityHashMap<>(); // operators beyond those, of which only the sources are told
+    // operators beyond the limit, for which only the sources are listed
+    private final Map<LogicalPlan, Boolean> unlisted = new IdentityHashMap<>();
     private final Map<LogicalPlan, Integer> roots = new IdentityHashMap<>(); // LogicalPlan of a cache that has no capture -> Integer: the operator of its root
-    private int leftOut; // operators of which not all columns may be told
+    private int leftOut; // operators whose list of columns may be incomplete
     private final Map<LogicalPlan, String> sets = new IdentityHashMap<>(); // Aggregate -> the set operation that it stands for
     private LogicalPlan plan;
     private Map<String, Object> sink;
@@ -109,7 +110,10 @@ public final class PlanDescription {
         return result;
     }
 
-    /** The attributes that the query gives: to the driver, where nothing is written, or, of a batch of a stream, to what that writes to. */
+    /**
+     * The attributes that the query returns: to the driver if nothing is written, or to the sink of a
+     * streaming batch.
+     */
     private static List<Map<String, Object>> output(LogicalPlan plan) {
         List<Map<String, Object>> result = new ArrayList<>();
         try {
@@ -207,7 +211,7 @@ public final class PlanDescription {
         return id;
     }
 
-    /** An operator of a plan that has too many columns: what it reads of a source is told, and none of its columns. */
+    /** An operator of a plan with too many columns. The sources are listed, but no columns. */
     private void brief(LogicalPlan node, Map<String, Object> operator) {
         Integer source = node.children().isEmpty() ? sources.of(node) : null;
         if (source != null) {
@@ -238,7 +242,7 @@ public final class PlanDescription {
         }
     }
 
-    /** How many columns are listed for an operator; expressions have counted themselves. */
+    /** The number of columns that an operator lists. Expressions count themselves. */
     private static long columns(Map<String, Object> operator) {
         long result = 0L;
         for (Object part : operator.values()) {

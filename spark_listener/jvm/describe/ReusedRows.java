@@ -15,9 +15,9 @@ import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * Boundaries of subplans that did not run, since Spark ran an equal subplan once and reused its shuffle: they get the rows of the boundaries
- * that ran. Rows of windows and semi-joins are named by the task that met them, so that what lies below a boundary must come from below
- * the one that it has its rows of, and not from any other that is equal.
+ * Boundaries of subplans that did not run, because Spark ran an equal subplan once and reused its shuffle.
+ * They get the rows of the boundaries that ran. A reference to a window or a semi-join names the task. So the
+ * boundaries below must take their rows from below the same subplan, and not from another equal one.
  */
 final class ReusedRows {
     private final Capture capture;
@@ -65,8 +65,9 @@ final class ReusedRows {
     }
 
     /**
-     * The boundaries that ran in an equal subplan. By a key any of them gives the same rows. By the task, those that no task met together: of
-     * others it could not be told which one a reference means, and none is given, so that a trace says that its rows are missing.
+     * The boundaries that ran in an equal subplan. For references by key, each of them has the same rows. For
+     * references by task, only boundaries of different tasks are given. A trace reports the rows of the
+     * others as missing, because a reference to them would be ambiguous.
      */
     private List<Boundary> repeatedSides(Boundary boundary) {
         List<Boundary> result = new ArrayList<>();
@@ -89,7 +90,7 @@ final class ReusedRows {
         return result;
     }
 
-    /** What the columns of the one refer to has its rows of what those of the other refer to. */
+    /** Connect what the columns of both boundaries refer to, so that one takes its rows from the other. */
     private void impose(Boundary from, Boundary to) {
         if (from.columns.size() != to.columns.size()) {
             return;

@@ -14,7 +14,10 @@ import org.apache.spark.sql.execution.RowDataSourceScanExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec;
 
-/** What a scan of a plan that ran has read, as descriptions name it: `paths`, or what a connector was told. */
+/**
+ * The dataset that a scan of an executed plan has read, as descriptions name it: `paths`, or the options of a
+ * connector.
+ */
 public final class ScannedText {
     private static final String HIVE = "org.apache.spark.sql.hive.execution.HiveTableScanExec";
     private static final String ICEBERG = "org.apache.iceberg.spark.source.SparkBatchQueryScan";
@@ -22,7 +25,10 @@ public final class ScannedText {
 
     private ScannedText() {}
 
-    /** Null: it is no scan, or one of which the rows that Spark counts are none of a dataset's (an aggregate that the source computed). */
+    /**
+     * Null if the plan is no scan, or if the rows that Spark counts are not rows of the dataset (an aggregate
+     * that the source computed).
+     */
     public static Map<String, Object> of(SparkPlan scan) {
         if (scan instanceof FileSourceScanExec fileSourceScanExec) {
             return paths(files(fileSourceScanExec));

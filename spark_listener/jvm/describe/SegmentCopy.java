@@ -15,9 +15,9 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Copies a segment for another boundary. Where a plan holds the same subplan twice, Spark runs it once and reuses the exchange, and what
- * is cached runs once for all queries: the associations are those of every place. Off the user's threads, so a copy is cheaper than a
- * format that knows of it.
+ * Copies a segment for another boundary. If a plan contains the same subplan twice, Spark runs it once and
+ * reuses the exchange. Cached rows are also made once for all queries. Each place needs the associations. The
+ * copy is made on our own thread, and it is simpler than a format that shares segments.
  */
 final class SegmentCopy {
     private SegmentCopy() {}
@@ -32,7 +32,7 @@ final class SegmentCopy {
         return copy(from, of, boundary, columns, capture.id, capture.folder, conf);
     }
 
-    /** A copy for a boundary of a capture of which the folder is known. */
+    /** A copy for a boundary of a capture whose folder is known. */
     static Report copy(Report from, Capture of, int boundary, List<Map<String, Object>> columns, String capture, String folder, Configuration conf) throws IOException {
         Report to = new Report();
         to.boundary = boundary;

@@ -17,7 +17,10 @@ import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.execution.command.DataWritingCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 
-/** What a command writes: fully for files, by place and columns for tables, by its columns for others; null for commands that write none. */
+/**
+ * The sink of a command: complete for files, place and columns for tables, and columns for others. Null for
+ * commands without a sink.
+ */
 final class SinkText {
     private SinkText() {}
 

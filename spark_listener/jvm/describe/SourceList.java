@@ -33,12 +33,15 @@ import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** The sources that a plan reads. Those of its capture keep their order, so that references find their files; others follow. */
+/**
+ * The sources of a plan. The capture's sources come first and keep their order, so that references find their
+ * files.
+ */
 public final class SourceList implements LeafSources {
     private final Capture capture;
     private final Sources all;
     private final int first; // the number of the capture's source 0
-    private final Map<Object, Integer> others = new LinkedHashMap<>(); // what is equal to what, for relations that the capture does not know
+    private final Map<Object, Integer> others = new LinkedHashMap<>(); // the number of each relation that the capture does not know
 
     SourceList(Capture capture, Sources all) {
         this.capture = capture;
@@ -93,7 +96,7 @@ public final class SourceList implements LeafSources {
                 return tableFiles(scan, number, described);
             }
             described.put("columns", columns(scan.relation().table().schema())); // the scan may have hidden columns, or aggregates
-            List<Object> key = new ArrayList<>(); // one table, as it was at two times, is two sources
+            List<Object> key = new ArrayList<>(); // the same table at two versions is two sources
             key.add(described.get("name"));
             key.add(described.get("jdbc"));
             key.add(described.containsKey("paths") ? described.get("paths") : described.get("path"));
@@ -118,7 +121,7 @@ public final class SourceList implements LeafSources {
         return null;
     }
 
-    /** The scan that the capture put in the place of another; null: it did not. */
+    /** The scan that the capture reads in place of this one. Null if there is none. */
     private LogicalRelation readByTheFirstKind(DataSourceV2ScanRelation leaf) {
         if (capture == null || !FileScans.is(leaf)) {
             return null;
@@ -150,7 +153,7 @@ public final class SourceList implements LeafSources {
         return number(number);
     }
 
-    /** A table of which the data files are known that were read. */
+    /** A table whose data files are known. */
     private Integer tableFiles(DataSourceV2ScanRelation scan, int number, Map<String, Object> described) {
         if (!all.has(number(number))) {
             described.put("columns", IcebergText.columns(scan));
@@ -205,7 +208,10 @@ public final class SourceList implements LeafSources {
         return result;
     }
 
-    /** The folder of a table of the catalog of which Spark has chosen some partitions: it then lists their folders. Null: it lists the table's own. */
+    /**
+     * The folder of a catalog table for which Spark lists the folders of selected partitions only. Null if
+     * Spark lists the folder of the table.
+     */
     public static String wholeTable(LogicalRelation leaf, HadoopFsRelation relation) {
         if (!leaf.catalogTable().isDefined() || relation.partitionSchema().isEmpty() || TableText.format(relation, "").equals("delta")) {
             return null;
@@ -214,7 +220,10 @@ public final class SourceList implements LeafSources {
         return location == null ? null : new Path((URI) location).toString();
     }
 
-    /** What a relation of Spark's first interface reads: by its connector, its place or its name in the catalog; else by a name of its own. */
+    /**
+     * The source of a relation of Spark's first interface: its connector, its place, its name in the catalog,
+     * or a name that is unique to it.
+     */
     static Map<String, Object> table(LogicalRelation leaf) {
         Map<String, Object> connected = Connectors.read(leaf.relation());
         Map<String, Object> result = connected == null ? DeltaTables.changeFeed(leaf.relation()) : connected;

@@ -13,13 +13,16 @@ import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
 import scala.Option;
 
-/** What streaming queries read and write by connectors: topics of Kafka, and tables that have a place. Files and Delta say it by their names. */
+/**
+ * The connectors of streaming queries: topics of Kafka, and tables that have a place. Files and Delta tables
+ * are found by their names.
+ */
 public final class StreamText {
     private static final String KAFKA = "org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable";
 
     private StreamText() {}
 
-    /** Where a stream writes to, by the table that Spark has for that and by what the program told it; null: what has no place known here. */
+    /** The sink of a stream, by Spark's table and the options of the program. Null for a sink without a known place. */
     public static Map<String, Object> sink(Object table, Object options) {
         try {
             return named(table, options);
@@ -49,7 +52,7 @@ public final class StreamText {
         return result;
     }
 
-    /** What a leaf of a batch's plan reads; null as above. */
+    /** The source of a leaf in a batch's plan. Null for a source without a known place. */
     static Map<String, Object> read(StreamingDataSourceV2ScanRelation leaf) {
         Object relation = leaf.relation();
         Object table = Accessors.get(relation, "table");

@@ -18,9 +18,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.StructField;
 
 /**
- * Commands that make, change or drop a table and write no rows, or load whole files into it. What they did stands in the sink's `change`: CREATE, ALTER, TRUNCATE, RENAME or
- * DROP; it is missing where the command may have found nothing to do. Asked as soon as the command has ended, so that a table that is gone is known
- * by its name alone.
+ * Commands that create, change or drop a table and write no rows, and commands that load whole files. The
+ * sink's `change` is CREATE, ALTER, TRUNCATE, RENAME or DROP. It is missing if the command may have done
+ * nothing. The description is made as soon as the command has ended. A table that is gone by then is known by
+ * its name only.
  */
 public final class TableChanges {
     private static final String COMMANDS = "org.apache.spark.sql.execution.command.";
@@ -128,7 +129,10 @@ public final class TableChanges {
         return Scala.list(command.children()).isEmpty() ? null : TableText.target(Scala.list(command.children()).get(0));
     }
 
-    /** Of CREATE IF NOT EXISTS, the catalog's word and the table's age tell whether it was there before. Metastores know seconds. */
+    /**
+     * CREATE IF NOT EXISTS. The catalog's event and the age of the table show whether the table existed
+     * before. Metastores keep times in seconds.
+     */
     private static Map<String, Object> created(CatalogTable given, boolean isLenient) {
         if (given == null) {
             return null;
@@ -141,8 +145,9 @@ public final class TableChanges {
     }
 
     /**
-     * CREATE TABLE AS SELECT and `saveAsTable`, which run the query that fills the table as one of its own. Whether the table is new, or stands in the
-     * place of one that the command dropped, the catalog's word tells; it may also have been there, and got more rows.
+     * CREATE TABLE AS SELECT and `saveAsTable`, which fill the table with a query of their own. The catalog's
+     * event shows whether the table is new or replaces a dropped one. If there is no event, the table existed
+     * and got more rows.
      */
     private static Map<String, Object> filled(CatalogTable given) {
         if (given == null) {
@@ -183,7 +188,7 @@ public final class TableChanges {
         return change(result, isLenient ? null : "CREATE");
     }
 
-    /** Of DROP IF EXISTS, the catalog's word tells whether there was a table. */
+    /** DROP IF EXISTS. The catalog's event shows whether there was a table. */
     private static Map<String, Object> dropped(Map<String, Object> table, LogicalPlan command, String database, String name) {
         boolean isLenient = Boolean.TRUE.equals(Accessors.get(command, "ifExists"));
         CatalogEvents.ask(table, "DROP", database, name, isLenient);

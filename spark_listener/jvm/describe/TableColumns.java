@@ -19,8 +19,9 @@ import org.apache.spark.sql.jdbc.JdbcDialect;
 import org.apache.spark.sql.jdbc.JdbcDialects;
 
 /**
- * The columns of tables that a query of the program's own reads by JDBC, as the database states them: by them, a column that the query does not qualify is known.
- * Asked after the query ran, on a thread apart, over one connection of the program's own options. No row is read.
+ * The columns of tables that a query in a JDBC option reads, as the database states them. With them, a column
+ * without a qualifier can be assigned to its table. The database is asked after the query ran, on a separate
+ * thread, over one connection with the program's own options. No row is read.
  */
 public final class TableColumns {
     private static final int MOST_READS = 64; // whose options are kept

@@ -30,7 +30,7 @@ import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation;
 import org.apache.spark.sql.sources.DataSourceRegister;
 
-/** What commands on tables of table formats write to or change; null for commands that do neither. */
+/** The sink of commands on tables of table formats. Null for commands without one. */
 final class TableSinks {
     private static final String DELTA = "org.apache.spark.sql.delta.commands.";
 
@@ -59,7 +59,7 @@ final class TableSinks {
         }
         if (command instanceof InsertIntoDataSourceCommand insert) {
             if (insert.logicalRelation().relation() instanceof JDBCRelation) {
-                return null; // it runs a SaveIntoDataSourceCommand, which is told
+                return null; // the command runs a SaveIntoDataSourceCommand, which is reported
             }
             Map<String, Object> sink = SourceList.table(insert.logicalRelation());
             sink.put("mode", insert.overwrite() ? "overwrite" : "append");
@@ -72,7 +72,7 @@ final class TableSinks {
         return null;
     }
 
-    /** What Delta wrote by a query of its own: what is known of the command, and of the table as its commit left it. */
+    /** The sink of a query that Delta runs for a command: the command, and the table after its commit. */
     private static Map<String, Object> written(TableWrite write) {
         Map<String, Object> known = write.command == null ? null : describe(write.command);
         Map<String, Object> sink = known == null ? new LinkedHashMap<>() : known;
@@ -146,7 +146,7 @@ final class TableSinks {
             }
             SparkSession session = SparkSession.getDefaultSession().get();
             return FileSystem.get(session.sparkContext().hadoopConfiguration()).makeQualified(given).toString();
-        } catch (Throwable unknown) { // the session has ended, or the path is none
+        } catch (Throwable unknown) { // the session has ended, or the text is not a path
             return path;
         }
     }
@@ -189,7 +189,10 @@ final class TableSinks {
         return result;
     }
 
-    /** The table's columns of a change, whose query has others beside them: what is to happen to a row, and where it was. */
+    /**
+     * Keep the table's columns only. The query of a change has more columns: the operation on a row, and the
+     * row's earlier place.
+     */
     private static List<Map<String, Object>> byName(Map<String, Object> sink, LogicalPlan query) {
         List<Object> known = new ArrayList<>();
         List<Map<String, Object>> columns = sink == null ? new ArrayList<>() : Untyped.maps(sink.get("columns"));

@@ -26,8 +26,9 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.FileTable;
 
 /**
- * Tables of table formats (Iceberg, Delta) as the manifest has datasets: where they lie, what a catalog calls them, which snapshot is read.
- * Read through Spark's interfaces, and through accessors by name where a connector alone knows: its classes are other people's.
+ * Tables of table formats (Iceberg, Delta) as datasets of the manifest: their place, their name in a catalog,
+ * and the snapshot that is read. They are read through Spark's interfaces, and through accessors by name for
+ * details of a connector.
  */
 final class TableText {
     private static final String DELTA = "org.apache.spark.sql.delta.";
@@ -39,7 +40,10 @@ final class TableText {
 
     private TableText() {}
 
-    /** What a scan reads. The snapshot is the one that the scan was planned on, not what the table has become since; null: not there yet. */
+    /**
+     * The dataset of a scan. Its snapshot is the one for which the scan was planned, and null for a table
+     * without a snapshot.
+     */
     static Map<String, Object> scanned(DataSourceV2ScanRelation leaf) {
         Map<String, Object> result = named(leaf.relation());
         if (result != null) {
@@ -48,7 +52,10 @@ final class TableText {
         return result;
     }
 
-    /** What a command writes to, or changes: a relation, or a table or name that it was resolved to; null where that is none of these. */
+    /**
+     * The dataset that a command writes or changes, if it is a relation, or a table or name that was
+     * resolved. Null otherwise.
+     */
     static Map<String, Object> target(LogicalPlan plan) {
         if (plan instanceof NamedRelation namedRelation) {
             return named(namedRelation);
@@ -76,7 +83,7 @@ final class TableText {
         return relation.location().getClass().getName().startsWith(DELTA) ? "delta" : usual;
     }
 
-    /** The version of a table whose files a relation reads; null where the list of files is not of one version, or of none that is known. */
+    /** The version of a table whose files a relation reads. Null if the files are not of one known version. */
     static Object version(HadoopFsRelation relation) {
         Object files = relation.location();
         if (!files.getClass().getName().startsWith(DELTA)) {
@@ -103,7 +110,10 @@ final class TableText {
         return result;
     }
 
-    /** Names a table that no catalog knows and that has no place. What it calls itself others may, too: often it is its class. */
+    /**
+     * Name a table that has no place and is in no catalog. Its own name may not be unique, because it is
+     * often the name of its class.
+     */
     static void nameUnknown(Table table, Map<String, Object> described) {
         UnknownSources.name(table, table.getClass().getName().startsWith(PYTHON) ? table.name() : null, described);
     }
@@ -111,7 +121,7 @@ final class TableText {
     static Map<String, Object> table(Table given, String called) {
         Table table = given instanceof RowLevelOperationTable rowLevelOperationTable ? rowLevelOperationTable.table() : given;
         String name = whole(table, called);
-        boolean staged = table instanceof StagedTable; // not there yet: the command that creates it tells of it
+        boolean staged = table instanceof StagedTable; // a staged table does not exist yet: the command that creates it reports it
         if (staged && !table.getClass().getName().startsWith(ICEBERG)) {
             return null;
         }
@@ -127,13 +137,13 @@ final class TableText {
         result.put("name", name);
         result.put("columns", SourceList.columns(table.schema()));
         if (isOfMetadata(table)) {
-            return result; // what it tells of a table is not the table's data
+            return result; // a metadata table does not contain the table's data
         }
         Object location = table.properties().get(TableCatalog.PROP_LOCATION);
         if (location != null) {
             result.put("path", location);
             if (!name.startsWith(REWRITTEN) && name.indexOf('/') < 0) {
-                result.put("table", name); // no name that Iceberg gave it for a moment, and no path in the place of a name
+                result.put("table", name); // leaves out temporary names and paths
                 if (name.startsWith(SESSION)) {
                     put(result, "catalog", Tables.catalog());
                 }
@@ -175,7 +185,7 @@ final class TableText {
         return result.append('.').append(identifier.name()).toString();
     }
 
-    /** The name of a table of which a branch, a tag or a snapshot was named (`db.t.branch_b`): to Iceberg these are parts of its name. */
+    /** The name of a table without the branch, tag or snapshot that Iceberg includes in the name (`db.t.branch_b`). */
     private static String whole(Table table, String called) {
         Object inner = table.getClass().getName().startsWith(ICEBERG) ? Accessors.get(table, "table") : null;
         String own = String.valueOf(Accessors.get(inner, "name"));

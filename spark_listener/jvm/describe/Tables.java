@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.Option;
 
-/** What a description says of a table of the session's catalog: its name, and the catalog that knows it by that. */
+/** A table of the session's catalog in a description: its name, and the catalog that has the table under this name. */
 final class Tables {
     private static final String METASTORES = "hive.metastore.uris";
 
@@ -46,7 +46,7 @@ final class Tables {
         return reader.endsWith("LazySimpleSerDe") ? "hive text" : "hive " + reader.substring(reader.lastIndexOf('.') + 1);
     }
 
-    /** What the session's catalog knows of a table now; null where it knows none, or cannot be asked any more. */
+    /** The present catalog entry of a table. Null if there is none, or if the catalog cannot be asked any more. */
     static CatalogTable found(TableIdentifier table) {
         Option<SparkSession> session = SparkSession.getDefaultSession();
         if (table == null || !session.isDefined() || !table.database().isDefined()) {
@@ -59,7 +59,7 @@ final class Tables {
         }
     }
 
-    /** A table by its name and, as far as the catalog tells, its place and columns. */
+    /** A table with its name, and with the place and columns that the catalog knows. */
     static Map<String, Object> described(TableIdentifier identifier, CatalogTable found) {
         Map<String, Object> described = new LinkedHashMap<>();
         if (found == null) {
@@ -80,7 +80,10 @@ final class Tables {
         return table == null ? null : described(table, found(table));
     }
 
-    /** The table that a command of Spark's Hive module writes; null for other commands. That module is not in every Spark. */
+    /**
+     * The table that a command of Spark's Hive module writes. Null for other commands. The module is not part
+     * of every Spark.
+     */
     static CatalogTable writtenByHive(LogicalPlan command) {
         if (!command.getClass().getName().equals("org.apache.spark.sql.hive.execution.InsertIntoHiveTable")) {
             return null;

@@ -8,11 +8,11 @@ import java.util.Map;
 import java.util.UUID;
 
 /**
- * Names of sources and sinks of which nothing here tells what they are. A name is of one application and of one relation in it: no other is taken for
- * the same data, and none is called after a class.
+ * Names of sources and sinks whose identity is not known. A name belongs to one relation of one application,
+ * so that no other data has the same name.
  */
 final class UnknownSources {
-    private static final int MOST = 1000; // relations that are told again by the name that they had
+    private static final int MOST = 1000; // relations that keep their name
     private static final String APPLICATION = UUID.randomUUID().toString();
     private static final List<UnknownSources.Named> KNOWN = new ArrayList<>();
     private static int last;

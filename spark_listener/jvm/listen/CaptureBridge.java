@@ -37,7 +37,7 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.SparkStrategy;
 
-/** What Python holds of one application: installs listener and rule, and gives out events as JSON. */
+/** The entry point of Python for one application. It installs the listener and the rule, and returns events as JSON. */
 public final class CaptureBridge {
     private static final int MOST = 256; // events a drain
 
@@ -64,7 +64,7 @@ public final class CaptureBridge {
         context.addSparkListener(events);
     }
 
-    /** What Python puts around functions of groups, by their kind, for all queries of this JVM; its version. */
+    /** Set the code that encloses functions of groups, by kind, for all queries of this JVM, and its version. */
     public void functions(Map<?, byte[]> pickles, String version) {
         EnclosedFunctions.state(new HashMap<>(pickles), version);
     }
@@ -88,12 +88,12 @@ public final class CaptureBridge {
         session.experimental().extraStrategies_$eq(Scala.seq(extended));
     }
 
-    /** What to checkpoint in the place of a frame; null: there is nothing to say of it. Never throws. */
+    /** The replacement for a frame that is checkpointed. Null if there is nothing to record. Never throws. */
     public Checkpoint checkpoint(Dataset<?> frame) {
         return rule == null || !captures.open() ? null : Checkpoint.of(frame);
     }
 
-    /** What to give the program for the RDD of a frame; null: there is nothing to say of it. Never throws. */
+    /** The replacement for the RDD of a frame. Null if there is nothing to record. Never throws. */
     public HandedOver handedOver(Dataset<?> frame) {
         if (rule == null || !captures.open()) {
             return null;
@@ -105,12 +105,12 @@ public final class CaptureBridge {
         return handed;
     }
 
-    /** What was recorded of a frame that became an RDD, as JSON (HandedParts). */
+    /** The records of a frame that became an RDD, as JSON (HandedParts). */
     public String parts(HandedOver handed, int base, String capture) throws Exception {
         return json.writeValueAsString(HandedParts.of(handed, base, capture, context.hadoopConfiguration()));
     }
 
-    /** The frame of pairs of a row and its references in the place of a frame's own rows; null: the frame cannot be told apart. */
+    /** A frame with the same columns over pairs of a row and its references. Null if the frame cannot be identified. */
     public Dataset<Row> recorded(Dataset<?> frame, RDD<Object> pairs, int top, List<Integer> operators) {
         return rule == null || !captures.open() ? null : RecordedRows.frame(frame, pairs, top, operators);
     }
@@ -125,7 +125,7 @@ public final class CaptureBridge {
         return HadoopFiles.read(rdd, lines, context.hadoopConfiguration());
     }
 
-    /** How many bytes an RDD of files would read, as far as a short look shows (HadoopFiles). */
+    /** The bytes that an RDD of files would read, by a short look (HadoopFiles). */
     public long bytes(RDD<?> rdd, long most) throws Exception {
         return HadoopFiles.bytes(rdd, most);
     }
@@ -167,7 +167,10 @@ public final class CaptureBridge {
         return json.writeValueAsString(TableColumns.of(url, dbtable, query, prepare, tables, milliseconds));
     }
 
-    /** What a query is that runs now (`plan`, without what only its end tells) and its `stages` so far, as JSON; null once it has ended. */
+    /**
+     * A running query (`plan`, as far as it is known before its end) and its `stages` so far, as JSON. Null
+     * if the query has ended.
+     */
     public String running(long execution) throws Exception {
         QueryExecution query = SQLExecution.getQueryExecution(execution);
         if (query == null) {

@@ -19,8 +19,9 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
 /**
- * The output operations of Spark's older kind of streams (DStreams), each told as a streaming query: what it reads, and each batch. Its classes are
- * met by name, since they lie in a part of Spark that a program need not have. Used by the listener's bus, one thread.
+ * The output operations of DStreams, Spark's older kind of streams. Each is reported as a streaming query
+ * with its sources and batches. The classes are accessed by name, because a program need not have this part
+ * of Spark. Only the thread of the listener bus uses it.
  */
 final class DStreams {
     static final String OPERATION = "spark.streaming.internal.outputOpId"; // a property of the jobs of a batch
@@ -37,7 +38,7 @@ final class DStreams {
         this.conf = conf;
     }
 
-    /** What an event of Spark says of such streams, as events of ours (Described). */
+    /** Our events (Described) for an event of Spark about such streams. */
     List<DStreams.OfStream> described(SparkListenerEvent event) {
         List<DStreams.OfStream> result = new ArrayList<>();
         if (!event.getClass().getName().equals(WRAPPED)) {
@@ -114,7 +115,7 @@ final class DStreams {
         return result;
     }
 
-    /** What is read, up to the time of a batch; null: there was none yet. Spark counts no rows of files. */
+    /** The sources up to the time of a batch. Null if there was none yet. Spark counts no rows of files. */
     private static List<Map<String, Object>> sources(Operation operation, String time, Map<?, Object> counted) {
         List<Map<String, Object>> result = new ArrayList<>();
         for (Map.Entry<Object, String> input : operation.inputs.entrySet()) {

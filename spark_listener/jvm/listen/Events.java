@@ -25,8 +25,9 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 
 /**
- * Spark's events, queued for the draining thread. A callback only enqueues a reference: plans are immutable, and described later. Stages and
- * tasks are noted, a few fields each. The queue is bounded; what does not fit is counted and told.
+ * Spark's events, queued for the draining thread. A callback only enqueues a reference, because plans are
+ * immutable and can be described later. Stages and tasks are noted with a few fields each. The queue is
+ * bounded, and events that do not fit are counted and reported.
  */
 public final class Events extends SparkListener {
     private static final int MOST = 10000;
@@ -38,7 +39,8 @@ public final class Events extends SparkListener {
 
     private final LinkedBlockingQueue<Described> queue = new LinkedBlockingQueue<>(MOST);
     private final AtomicLong dropped = new AtomicLong();
-    private final ConcurrentHashMap<Integer, String> jobs = new ConcurrentHashMap<>(); // Integer job outside of SQL -> String: the save that it is of, or NONE
+    // a job outside of SQL -> the save that it belongs to, or NONE
+    private final ConcurrentHashMap<Integer, String> jobs = new ConcurrentHashMap<>();
     private final RunningStages stages = new RunningStages();
     private final ProgramValues values = new ProgramValues();
     private final Captures captures;
@@ -142,7 +144,7 @@ public final class Events extends SparkListener {
         queue.offer(WAKE);
     }
 
-    /** How many events had no room since this was asked last. */
+    /** The number of events that had no room since the last call. */
     long dropped() {
         return dropped.getAndSet(0L);
     }

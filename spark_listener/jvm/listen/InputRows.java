@@ -11,14 +11,17 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 
-/** What the scans in a plan that ran have read, as Spark counted it. An exchange or subquery that is used again has read once. */
+/**
+ * The rows, files and bytes that the scans of an executed plan have read, as Spark counted them. An exchange
+ * or subquery that is reused counts once.
+ */
 final class InputRows {
     private final List<Map<String, Object>> found = new ArrayList<>();
     private final Map<SparkPlan, Boolean> seen = new IdentityHashMap<>();
 
     private InputRows() {}
 
-    /** What each scan has read (ScannedText), with `rows`, `files` and `bytes`. */
+    /** The dataset of each scan (ScannedText), with `rows`, `files` and `bytes`. */
     static List<Map<String, Object>> of(SparkPlan plan) {
         InputRows rows = new InputRows();
         rows.visit(plan);

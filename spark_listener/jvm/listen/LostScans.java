@@ -29,12 +29,14 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 
 /**
- * Files and checkpoints of the query as written that the optimizer took out, as the outer side of a join under a DISTINCT: what the query
- * says of them is part of its lineage, and nothing was read that could tell it. The capture says that they are missing.
+ * Files and checkpoints of the query that the optimizer removed, like the outer side of a join under a
+ * DISTINCT. They are part of the query's lineage, but none of their records is read. The capture reports them
+ * as missing.
  *
- * Outside of subqueries a path that is read less often than it was written is lost: the optimizer repeats relations, but never puts two into
- * one. In subqueries it does; a subquery is lost with its relations where neither it nor any column of them is left, and so is a relation
- * that another reader of its path would hide.
+ * Outside of subqueries, a path is lost if the optimized plan reads it less often than the query does. The
+ * optimizer repeats relations there, but never merges two. In subqueries it merges relations. A subquery is
+ * lost with its relations if neither the subquery nor any column of the relations is left. A relation is also
+ * lost if another reader of its path would hide it.
  */
 final class LostScans {
     private final List<LogicalPlan> relations = new ArrayList<>(); // files and checkpoints, those of subqueries too
@@ -50,7 +52,7 @@ final class LostScans {
         visit(plan, true);
     }
 
-    /** Those of the plans whose cached or checkpointed rows are read. */
+    /** Report the lost relations of the plans whose cached or checkpointed rows are read. */
     static void report(LogicalPlan plan, Capture capture) {
         Capture made = Materialized.of(plan);
         if (made != null) {
@@ -65,7 +67,7 @@ final class LostScans {
         }
     }
 
-    /** Those of a plan as it was written that it lacks as it `ran`. */
+    /** Report the relations of a query that the plan in `ran` lacks. */
     static void report(LogicalPlan query, LogicalPlan ran, Capture capture) {
         LostScans written = new LostScans(query);
         LostScans kept = new LostScans(ran);
@@ -88,11 +90,15 @@ final class LostScans {
         }
     }
 
-    /** Those relations that are gone, of which no column is left: a subquery's that became a join are still there. */
+    /**
+     * Add the removed relations without any remaining column. The relations of a subquery that became a join
+     * still have their columns.
+     */
     private static void unkept(List<LogicalPlan> relations, LostScans written, LostScans kept, Set<Object> lost) {
         for (LogicalPlan relation : relations) {
             String path = path(relation);
-            // What stands for a common table expression or a cache may have columns of its own; then only the number of readers tells.
+            // The replacement of a common table expression or a cache may have new columns. Then
+            // only the number of readers shows a loss.
             boolean fewer = !(written.repeats || kept.repeats) || count(kept.everywhere, path) < count(written.everywhere, path);
             boolean gone = count(kept.everywhere, path) == 0; // a checkpoint has the very columns of what it was made of
             if (gone || fewer && !kept.holds(relation)) {
@@ -160,10 +166,10 @@ final class LostScans {
         return known == null ? 0 : known.intValue();
     }
 
-    /** What tells a leaf's rows: the paths of files, a checkpoint; null: rows that no capture knows. */
+    /** The identity of a leaf's rows: the paths of files, or a checkpoint. Null for rows that no capture knows. */
     private static String path(LogicalPlan leaf) {
         if (leaf instanceof LogicalRelation logicalRelation && logicalRelation.relation() instanceof HadoopFsRelation relation) {
-            String table = SourceList.wholeTable(logicalRelation, relation); // of which a filter left some partitions, wherever they lie
+            String table = SourceList.wholeTable(logicalRelation, relation); // a filter selects partitions, wherever they are
             return table == null ? relation.location().rootPaths().mkString(", ") : table;
         }
         if (whole(leaf) instanceof DataSourceV2Relation) {

@@ -28,12 +28,13 @@ import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.types.BooleanType;
 
 /**
- * Values that queries read and that come back into later queries, past their plans: by variables of SQL, and by the program itself, which
- * collects results and puts values of them into queries as literals, rows or closures. No plan shows where these came from.
+ * Values that queries read and that later queries use outside of their plans: through SQL variables, or
+ * through the program. The program may collect results and use the values in literals, rows or closures of
+ * later queries. No plan shows the origin of these values.
  *
- * A query that names a variable lacks records if a query read the variable's value; the dataset of these records is an input of it. Of
- * literals it is not known whether they are such values, so the capture only notes that the program had read results. Asked on the draining
- * thread, in the order in which queries ended.
+ * If a query read the value of a variable, a query that names the variable lacks records, and their dataset
+ * becomes its input. Literals do not show whether they are such values, so the capture only notes that the
+ * program had read results. This class runs on the draining thread, in the order in which queries ended.
  */
 final class ProgramValues {
     private static final int MOST = 1000; // variables
@@ -44,8 +45,9 @@ final class ProgramValues {
     private boolean hasRead; // whether the program has read results of queries over data
 
     /**
-     * Notes what a query that ended gave to the program or to a variable. `action` is the name of what the program called; null: it wrote.
-     * `sources` are those of the query. What a variable held before stays: plans that were made before have its value.
+     * Note the values that an ended query gave to the program or to a variable. `action` is the method that
+     * the program called, or null for a write. `sources` are the query's sources. Earlier values of a
+     * variable stay, because earlier plans contain them.
      */
     void note(LogicalPlan analyzed, String action, List<Map<String, Object>> sources) {
         if (analyzed instanceof SetVariable set) {
@@ -89,7 +91,7 @@ final class ProgramValues {
         }
     }
 
-    /** The variables of a plan that have held what a query read; a capture says that records are missing. */
+    /** The variables of a plan that hold or held the result of a query. A capture reports that records are missing. */
     Set<String> report(LogicalPlan analyzed, Capture capture) {
         Set<String> used = names(analyzed);
         if (!used.isEmpty() && capture != null) {
@@ -163,7 +165,7 @@ final class ProgramValues {
         return false;
     }
 
-    /** The variables that a plan names, of those that have held what a query read. */
+    /** The variables in a plan that hold or held the result of a query. */
     private Set<String> names(LogicalPlan plan) {
         Set<String> found = new TreeSet<>();
         if (variables.isEmpty()) {

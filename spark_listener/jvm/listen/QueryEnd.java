@@ -33,7 +33,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.util.AccumulatorV2;
 
-/** A SQL execution ended: what it was, what it wrote, and what was captured of it. */
+/** The end of a SQL execution: the query, its sink, and its capture. */
 final class QueryEnd implements Described {
     private final SparkListenerSQLExecutionEnd event;
     private final Configuration conf;
@@ -56,10 +56,12 @@ final class QueryEnd implements Described {
         try {
             LogicalPlan executed = executed();
             Map<String, Object> table = executed instanceof Command ? TableChanges.describe(executed) : null;
-            CatalogEvents.state(table); // now, too: a later command may drop the table, and the catalog says so before this one is described
+            // a later command may drop the table, and the catalog's event for that comes before
+            // this description
+            CatalogEvents.state(table);
             return table;
         } catch (Throwable fault) {
-            return null; // the command is told without its table
+            return null; // the command is reported without its table
         }
     }
 
@@ -88,7 +90,7 @@ final class QueryEnd implements Described {
         try {
             description = PlanDescription.of(original, capture);
             stated = original instanceof TableWrite && executed instanceof Command ? PlanDescription.of(executed, null) : description;
-        } catch (Throwable fault) { // the query is told of without its plan
+        } catch (Throwable fault) { // the query is reported without its plan
             List<Map<String, Object>> problems = new ArrayList<>();
             problems.add(Capture.problemOf("capture", "the plan could not be described: " + fault, "fault"));
             result.put("problems", problems);
@@ -147,14 +149,17 @@ final class QueryEnd implements Described {
         return result;
     }
 
-    /** The version of the table that a command made, which the query that wrote knows alone. */
+    /** Keep the version of the table that a command made. Only the query that wrote it knows the version. */
     private static void keepVersion(Map<?, Object> written, Map<String, Object> stated) {
         if (written != null && stated != null && written.get("version") != null) {
             stated.put("version", written.get("version"));
         }
     }
 
-    /** FROM … INSERT INTO … INSERT INTO …: each of the commands as `plan` and `metrics`, in the place of a plan that is none of them. */
+    /**
+     * FROM … INSERT INTO … INSERT INTO …: report each command as `plan` and `metrics`, because the plan as a
+     * whole is no command.
+     */
     private void several(Union commands, boolean isWell, Map<String, Object> result) {
         List<LogicalPlan> each = Scala.list(commands.children());
         List<SparkPlan> ran = isWell ? Scala.list(event.qe().executedPlan().children()) : new ArrayList<>();
@@ -190,11 +195,14 @@ final class QueryEnd implements Described {
         try {
             return SqlText.of(event.qe().analyzed());
         } catch (Throwable none) {
-            return null; // it has no plan whose text could be told
+            return null; // no plan, so no text
         }
     }
 
-    /** The attributes by which a function of `foreachBatch` knows the rows of a batch, in the order of its columns: those of the plan as written. */
+    /**
+     * The attributes by which a function of `foreachBatch` knows the columns of a batch, in their order, from
+     * the plan as written.
+     */
     private List<Long> given() {
         List<Long> result = new ArrayList<>();
         try {
@@ -241,7 +249,7 @@ final class QueryEnd implements Described {
         plan.put("sources", sources);
     }
 
-    /** What a query gave to variables, or to the program where it wrote nothing. Never throws. */
+    /** Note the values that a query gave to variables or, if it wrote nothing, to the program. Never throws. */
     private void noteValues(Map<String, Object> plan) {
         try {
             values.note(event.qe().analyzed(), plan.get("sink") == null ? Scala.orNull(event.executionName()) : null, Untyped.maps(plan.get("sources")));
@@ -275,7 +283,10 @@ final class QueryEnd implements Described {
         return Failure.describe(failure, message);
     }
 
-    /** The plan that ran, also of a query that failed; null where it failed before it had one. Spark keeps that failure: nothing is planned twice. */
+    /**
+     * The plan that ran, even if the query failed. Null if it failed before it had a plan. Spark keeps that
+     * failure, so nothing is planned twice.
+     */
     private LogicalPlan executed() {
         QueryExecution query = event.qe();
         if (query == null) {
@@ -292,7 +303,7 @@ final class QueryEnd implements Described {
         try {
             return InputRows.of(event.qe().executedPlan());
         } catch (Throwable unknown) {
-            return null; // what was read is told without how much
+            return null; // the sources are reported without counts
         }
     }
 
@@ -317,7 +328,10 @@ final class QueryEnd implements Described {
         return result.isEmpty() ? null : result;
     }
 
-    /** What the writer counted. The counters are the executed plan's: planning works on a copy of the optimised one. */
+    /**
+     * The counters of the writer. They belong to the executed plan, because planning works on a copy of the
+     * optimized plan.
+     */
     private static Map<String, Object> metrics(Object executed) {
         Map<String, Object> result = new LinkedHashMap<>();
         Object root = executed;

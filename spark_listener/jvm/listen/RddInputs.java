@@ -22,8 +22,9 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.storage.RDDInfo;
 
 /**
- * The RDDs that a job outside of SQL computes, down to those that read files. Runs on the listener's bus, as the job begins: the scheduler
- * knows its RDD<?> as long as it runs. Of a job that is over by then, the names of the RDDs are known, and no more. Bounded.
+ * The RDDs that a job outside of SQL computes, down to those that read files. This runs on the listener bus
+ * when the job begins, because the scheduler knows the RDD of a running job only. For a job that has ended by
+ * then, only the names of the RDDs are known. The list is bounded.
  */
 final class RddInputs {
     private static final int RDDS = 200;

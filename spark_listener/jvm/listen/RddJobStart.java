@@ -7,7 +7,7 @@ import java.util.Map;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.StageInfo;
 
-/** A Spark job outside of SQL began, which saves nothing that the program said: an action of an RDD, or what a library does. */
+/** The start of a Spark job outside of SQL that saves nothing: an action of an RDD, or a job of a library. */
 final class RddJobStart implements Described {
     private final int job;
     private final long time;

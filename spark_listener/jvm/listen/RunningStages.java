@@ -9,7 +9,10 @@ import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.StageInfo;
 
-/** Which SQL execution, or job outside of SQL, each running stage is of. Used by the listener's bus, one thread; `of` by any. */
+/**
+ * The SQL execution or the job outside of SQL of each running stage. Only the listener bus writes it. Any
+ * thread may call `of`.
+ */
 final class RunningStages {
     private static final int MOST = 1000; // at once; the stages of one beyond are not known
 

@@ -8,7 +8,7 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 
-/** The SQL that a query was written in, as its author gave it: what the parser notes beside each node. The texts of views are not the query's. */
+/** The SQL text of a query, which the parser notes at each node. The texts of views are left out. */
 final class SqlText {
     private static final int NODES = 2000;
     private static final int LONGEST = 100000; // characters

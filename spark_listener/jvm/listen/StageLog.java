@@ -12,8 +12,9 @@ import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.scheduler.TaskInfo;
 
 /**
- * The stages of one SQL execution, or of one job outside of SQL, and their tasks, as Spark told them. The listener's bus writes it, one thread; the draining
- * thread reads it, also while that runs. Bounded; what is beyond is counted.
+ * The stages of one SQL execution or of one job outside of SQL, with their tasks. The listener bus writes the
+ * log, and the draining thread reads it, also while the execution runs. The log is bounded, and counts what
+ * exceeds the bound.
  */
 final class StageLog {
     private static final int STAGES = 100;
@@ -94,7 +95,10 @@ final class StageLog {
         shown.add(task);
     }
 
-    /** All stages, with those whose output each read: a stage that a job skipped, as its shuffle was there, is the one that made that. */
+    /**
+     * All stages, each with the stages whose output it read. If a job skipped a stage because the shuffle
+     * existed, the stage that made the shuffle is named.
+     */
     synchronized Map<String, Object> describe() {
         List<Map<String, Object>> all = new ArrayList<>();
         for (Map<String, Object> value : stages.values()) { // copies: what runs goes on changing

@@ -13,7 +13,9 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
 final class StreamStart implements Described {
     private final StreamingQueryListener.QueryStartedEvent event;
     private String sink; // null: not known
-    private Map<String, Object> table; // what it writes to: of a connector, or a table of files; null: files, or what has no place that is known
+    // the table of a connector or of files that the stream writes to. Null for files, or if the
+    // place is not known
+    private Map<String, Object> table;
     private boolean ends;
 
     StreamStart(StreamingQueryListener.QueryStartedEvent event, List<SparkSession> sessions) {
@@ -39,7 +41,7 @@ final class StreamStart implements Described {
                 ends = trigger.startsWith("OneTime") || trigger.startsWith("AvailableNow");
             }
         } catch (Throwable unknown) {
-            sink = null; // it has ended, or this Spark keeps its streams otherwise: the first batch tells where it writes to
+            sink = null; // the stream has ended, or this Spark has another class for it: the first batch reports the sink
         }
     }
 

@@ -17,8 +17,9 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 
 /**
- * What Python holds of an application in a Spark that the other classes are not made for: its queries, by dataset alone. In the form of
- * `listen/CaptureBridge`, as far as it goes. Uses only what Spark 3.5 and 4 have alike; of Scala's collections that is their iterators.
+ * The entry point of Python in a Spark without a jar of its own. It reports queries by dataset, in the form
+ * of `listen/CaptureBridge`. It uses only what Spark 3.5 and 4 have in common, and only iterators of Scala's
+ * collections.
  */
 public final class PlainBridge extends SparkListener {
     private static final int MOST = 10000;
@@ -113,7 +114,7 @@ public final class PlainBridge extends SparkListener {
             if (plan != null && !failed) {
                 result.put("metrics", plan.metrics());
             }
-        } catch (Throwable fault) { // the query is told of without its plan
+        } catch (Throwable fault) { // the query is reported without its plan
             problems.add(PlainPlan.problem("the plan could not be described: " + fault));
         }
         return result;

@@ -35,7 +35,10 @@ import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.collection.Iterator;
 
-/** What a query reads and writes, by dataset: files by their folders, tables of files by theirs. What is not known is a problem, by its name. */
+/**
+ * The datasets that a query reads and writes: files and tables of files, by their folders. An unknown dataset
+ * becomes a problem that names it.
+ */
 final class PlainPlan {
     private static final Set<String> NO_DATASETS = new HashSet<>(Arrays.asList(
         "LocalRelation", "OneRowRelation", "Range", "CommandResult", "CTERelationRef", "LogicalRDD", "ExternalRDD", "ResolvedIdentifier",
@@ -249,7 +252,10 @@ final class PlainPlan {
         return ((scala.collection.Iterable<?>) value(owner, member)).iterator();
     }
 
-    /** What a method without parameters returns. It is called by its name where its return type differs between lines of Spark. */
+    /**
+     * The result of a method without parameters. It is called by name, because its return type differs
+     * between lines of Spark.
+     */
     private static Object value(Object owner, String member) {
         try {
             return owner.getClass().getMethod(member).invoke(owner);

@@ -24,7 +24,10 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** A scan in which values of some records are others. Spark casts each new value from its text, and refuses text that is no such value. */
+/**
+ * A scan with changed values in some records. Spark casts each new value from its text, and refuses text that
+ * does not fit the type.
+ */
 final class EditedScan {
     private final Map<String, Map<String, Set<Long>>> values = new TreeMap<>(); // column -> Map: text (null as "n", else "v" + text) -> Set of references
 

@@ -13,7 +13,7 @@ import java.util.Map;
 final class ReplayRecords {
     final Map<String, long[]> excluded = new HashMap<>(); // file -> long[]
     final Map<String, long[]> kept = new HashMap<>(); // file -> long[]
-    final List<String> restricted = new ArrayList<>(); // places of datasets from which only `kept` is read
+    final List<String> restricted = new ArrayList<>(); // places of datasets of which only records in `kept` are read
     final Map<String, Map<Long, Map<String, String>>> edits = new HashMap<>(); // file -> Map: row (Long) -> Map: column -> value as text, or null
     final String partials; // folder of partial results, or null
     final List<String> changed = new ArrayList<>(); // places of the datasets that partial results are for

@@ -38,9 +38,10 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
 
 /**
- * The optimizer rule of a replay: excludes, keeps and edits records at the scans of every query, and stops a program that would write past the
- * shadow root. Unlike capture it fails the query when it cannot do its work: a replay that silently repeats the original is worthless,
- * and one that overwrites it is worse.
+ * The optimizer rule of a replay. It excludes, keeps and edits records at the scans of every query, and stops
+ * a program that would write outside of the shadow root. Unlike capture, it fails the query if it cannot do
+ * its work. A replay that silently repeats the original is worthless, and one that overwrites the original is
+ * worse.
  */
 public final class ReplayRule extends Rule<LogicalPlan> {
     // Commands that change no data. Any other that is not led to the shadow is refused: a list of what is harmful would be too short.
@@ -102,7 +103,10 @@ public final class ReplayRule extends Rule<LogicalPlan> {
         }
     }
 
-    /** Whether Spark reads the lines of a CSV, JSON or XML file for its schema: a line is no record then, and the first may be a header. */
+    /**
+     * Whether Spark reads the lines of a CSV, JSON or XML file to infer a schema. A line is not a record
+     * then, and the first line may be a header.
+     */
     private static boolean infersSchema() {
         StackTraceElement[] calls = Thread.currentThread().getStackTrace();
         for (StackTraceElement call : calls) {
@@ -200,7 +204,10 @@ public final class ReplayRule extends Rule<LogicalPlan> {
         return restricted != 0;
     }
 
-    /** Says beside the shadow, a line of JSON each, of which files records were excluded, kept or edited: who started the replay looks whether it was of all. */
+    /**
+     * Note each file whose records were excluded, kept or edited, as a line of JSON in a file next to the
+     * shadow. The command that started the replay checks that no file is missing.
+     */
     private synchronized void note(String file) {
         if (noted.add(file)) {
             append(".met", file);

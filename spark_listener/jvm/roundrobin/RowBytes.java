@@ -7,7 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
-/** How Spark orders rows of one hash: the shorter first, then byte by byte. Looked at where hashes are equal alone. */
+/**
+ * The order in which Spark sorts rows with equal hashes: shorter rows first, then by bytes. It is evaluated
+ * for equal hashes only.
+ */
 public final class RowBytes extends RowImage {
     public RowBytes(scala.collection.immutable.Seq<Expression> children) {
         super(children);

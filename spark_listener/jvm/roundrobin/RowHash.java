@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
-/** The hash by which Spark sorts rows that it is going to deal out. */
+/** The hash by which Spark sorts rows before it deals them out. */
 public final class RowHash extends RowImage {
     public RowHash(scala.collection.immutable.Seq<Expression> children) {
         super(children);

@@ -31,10 +31,10 @@ abstract class RowImage extends OwnExpression {
         return children;
     }
 
-    /** Of one row. */
+    /** The value for one row. */
     abstract Object of(UnsafeRow row);
 
-    /** The same in Java; `row` is the name of the row's variable. */
+    /** The value as Java code. `row` is the name of the row's variable. */
     abstract String code(String row);
 
     public Object eval(InternalRow input) {

@@ -32,7 +32,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructType;
 
-/** Frames of Parquet files in which each record tells its place, and of these files some records alone: for `headwater.lineage`. */
+/** Frames of Parquet files with the place of each record, or with selected records only, for `headwater.lineage`. */
 public final class PlacedFrames {
     private static final String LABEL = "_headwater_file";
 
@@ -43,9 +43,10 @@ public final class PlacedFrames {
     }
 
     /**
-     * What `frame`, the files as a reader gives them, has behind two more columns: `file`, the label of the record's file, and `row`, its
-     * number there. `labels` are by path; files without one are left out. `wanted` has the only records to be given; null: all.
-     * `files` are those that the run read, as `ReadAgain` takes them.
+     * The rows of `frame` with two more columns: `file`, the label of the record's file, and `row`, its
+     * number in the file. `frame` reads the files without Headwater. `labels` are by path, and files without
+     * a label are left out. `wanted` selects records, and null selects all. `files` are the files that the
+     * run read, in the form of `ReadAgain`.
      */
     public Dataset<Row> of(Dataset<?> frame, String file, String row, Map<?, String> labels, Map<Object, byte[]> wanted, String files) throws Exception {
         ReadAgain again = new ReadAgain(files, session.sparkContext().hadoopConfiguration());

@@ -6,7 +6,10 @@ import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.rdd.RDD;
 
-/** The files that a run read, for a shell that reads them again: what has changed, and RDDs whose tasks look at them. */
+/**
+ * The files that a run read, for a shell that reads them again: which have changed, and RDDs whose tasks
+ * check them.
+ */
 public final class SourceCheck {
     private final ReadAgain files;
 

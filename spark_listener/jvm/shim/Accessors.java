@@ -5,7 +5,10 @@ import java.lang.reflect.Method;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** What a connector's own classes tell, asked for by name: they are not there when ours are compiled, and change between releases. */
+/**
+ * Access by name to classes of connectors. The classes are absent when ours are compiled, and change between
+ * releases.
+ */
 public final class Accessors {
     private static final Object NONE = Boolean.FALSE; // a class of Java's own: what is kept with a class must not keep us
     private static final ClassValue<Map<String, Object>> KNOWN = new ClassValue<>() { // Class -> Map of String name -> Method, or NONE
@@ -16,7 +19,10 @@ public final class Accessors {
 
     private Accessors() {}
 
-    /** What a method without parameters gives, wherever it is declared; null if there is none, or it fails. */
+    /**
+     * The result of a method without parameters, declared in the class or above. Null if there is none, or if
+     * it fails.
+     */
     public static Object get(Object of, String name) {
         if (of == null) {
             return null;
@@ -29,7 +35,7 @@ public final class Accessors {
         }
     }
 
-    /** The value of a field, wherever it is declared; null if there is none. */
+    /** The value of a field, declared in the class or above. Null if there is none. */
     public static Object field(Object of, String name) {
         try {
             Field field = of == null ? null : field(of.getClass(), name);
@@ -39,7 +45,7 @@ public final class Accessors {
         }
     }
 
-    /** A field of a class, wherever it is declared, open to us; null if there is none. */
+    /** An accessible field, declared in the class or above. Null if there is none. */
     public static Field field(Class<?> type, String name) {
         for (Class<?> at = type; at != null; at = at.getSuperclass()) {
             try {

@@ -3,7 +3,7 @@ package headwater.shim;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 
-/** What Iceberg tells of a data file of a table, through its accessors. Each throws where it does not tell. */
+/** The properties of an Iceberg data file, through its accessors. Each throws if the accessor has no value. */
 public final class DataFiles {
     private DataFiles() {}
 
@@ -21,7 +21,6 @@ public final class DataFiles {
         return ((Number) known(file, "fileSizeInBytes")).longValue();
     }
 
-    /** How many rows it has. */
     public static long rows(Object file) {
         return ((Number) known(file, "recordCount")).longValue();
     }

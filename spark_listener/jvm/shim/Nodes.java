@@ -30,8 +30,9 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Copies of Spark's plan nodes with some parts renewed. A case class gets a new member now and then, and with it another `copy`: what differs
- * between the versions of Spark that are told apart moves from here into their folders (Differences).
+ * Copies of Spark's plan nodes with some parts replaced. The `copy` method of a case class changes when the
+ * class gets a new member. Code that differs between the supported lines of Spark is in their folders
+ * (Differences).
  */
 public final class Nodes {
     private Nodes() {}
@@ -79,7 +80,7 @@ public final class Nodes {
         return of.makeCopy(parts);
     }
 
-    /** Other rows in the place of an RDD's; the statistics stay. */
+    /** Replace the rows of an RDD scan. The statistics stay. */
     public static LogicalRDD rows(LogicalRDD of, List<Attribute> output, RDD<InternalRow> rows) {
         org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) session(of);
         return of.copy(

@@ -5,14 +5,13 @@ import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
- * What our expressions have in common: never null, never folded, and equal where their class and their one element are (Spark compares
- * canonical plans, to reuse exchanges).
+ * Base class of our expressions. They are never null and never folded, and equal if their class and their
+ * single element are. Spark compares canonical plans to reuse exchanges.
  */
 public abstract class OwnExpression extends Expression implements java.io.Serializable {
-    /** What it is made of. */
     public abstract Object productElement(int index);
 
-    /** The same expression with other children. */
+    /** A copy of this expression with other children. */
     public abstract Expression withChildren(Seq<Expression> children);
 
     /** Spark gives this method a signature that javac rejects, so it is compiled against the method without the signature. */

@@ -70,7 +70,10 @@ public final class Scala {
         return result;
     }
 
-    /** The same sequence with a supertype of its elements. Scala's sequences are covariant, which Java does not know. */
+    /**
+     * The same sequence with a supertype of its elements. Scala's sequences are covariant, but Java's type
+     * system does not express that.
+     */
     @SuppressWarnings("unchecked")
     public static <T> Seq<T> widened(Seq<? extends T> elements) {
         return (Seq<T>) elements;

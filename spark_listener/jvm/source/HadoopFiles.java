@@ -22,9 +22,9 @@ import org.apache.spark.rdd.NewHadoopPartition;
 import org.apache.spark.rdd.NewHadoopRDD;
 import org.apache.spark.rdd.RDD;
 
-/** The files that an RDD<?> of Hadoop's reads, and those that one has written, as JSON: one call from Python instead of one a file. */
+/** The files that an RDD of Hadoop's reads, and those that one has written, as JSON: one call from Python instead of one a file. */
 public final class HadoopFiles {
-    /** Settings by which Hadoop's reader of lines gives something else than each line. */
+    /** Settings with which Hadoop's line reader does not return each line. */
     private static final String[] NO_LINES = {"textinputformat.record.delimiter", "mapreduce.input.linerecordreader.line.maxlength"};
     private static final int MOST_FILES = 1000; // that a short look goes through
     private final Configuration conf;
@@ -36,8 +36,9 @@ public final class HadoopFiles {
     }
 
     /**
-     * {"files": [[path, length, modified]], "splits": [[index of the file, start, length]]}, a split a partition; where partitions have whole
-     * files, "parts" in the place of that: [[indexes of the files, as they are read]]; or {"problem": text}.
+     * {"files": [[path, length, modified]], "splits": [[index of the file, start, length]]} with one split
+     * for each partition. If partitions have whole files, "parts" replaces "splits": [[indexes of the files
+     * in reading order]]. The result is {"problem": text} if the files are not known.
      */
     public static String read(RDD<?> rdd, boolean lines, Configuration conf) throws Exception {
         Map<Object, Object> result;
@@ -50,7 +51,10 @@ public final class HadoopFiles {
         return new ObjectMapper().writeValueAsString(result);
     }
 
-    /** The setting by which the records of an RDD<?> are not the lines of its files; null: they are. A program may give each read its own. */
+    /**
+     * The setting with which the records of an RDD are not the lines of its files, or null. A program may
+     * have settings for each read.
+     */
     private static String noLines(RDD<?> rdd) throws Exception {
         Configuration read = settings(rdd);
         for (int i = 0; read != null && i < NO_LINES.length; i++) {
@@ -62,8 +66,8 @@ public final class HadoopFiles {
     }
 
     /**
-     * How many bytes an RDD<?> of files would read, without having Spark decide which those are: `most` and one more for all that is larger, or
-     * would take long to look at; -1 where it is not known.
+     * The bytes that an RDD of files would read, without Spark's own planning. The result is `most` + 1 if
+     * there are more bytes or the look would take long, and -1 if the bytes are not known.
      */
     public static long bytes(RDD<?> rdd, long most) throws Exception {
         Configuration read = settings(rdd);
@@ -121,7 +125,7 @@ public final class HadoopFiles {
         return result;
     }
 
-    /** The files that a partition of an RDD<?> of files reads. */
+    /** The files that a partition of an RDD of files reads. */
     public static List<Path> paths(Partition partition) {
         Object split = split(partition);
         List<Path> paths = new ArrayList<>();
@@ -180,14 +184,14 @@ public final class HadoopFiles {
         return number;
     }
 
-    /** What the program named, as Hadoop has it; the first of several. Null where it is not known. */
+    /** The path that the program named, in Hadoop's spelling. The first of several paths. Null if it is not known. */
     private static String path(RDD<?> rdd) throws Exception {
         Configuration read = settings(rdd);
         Path[] paths = read == null ? new Path[0] : FileInputFormat.getInputPaths(new JobConf(read));
         return paths.length == 0 ? null : paths[0].toString();
     }
 
-    /** What an RDD<?> reads its files with; null where it reads none. */
+    /** The configuration with which an RDD reads its files. Null if it reads none. */
     private static Configuration settings(RDD<?> rdd) throws Exception {
         while (!(rdd instanceof HadoopRDD<?, ?>) && !(rdd instanceof NewHadoopRDD<?, ?>) && rdd.dependencies().size() == 1) {
             rdd = rdd.dependencies().apply(0).rdd();

@@ -19,7 +19,7 @@ public final class MemoryRelation {
         this.partitions = partitions;
     }
 
-    /** How many partitions there are, where that is known only once the query runs. */
+    /** The number of partitions, for sources that know it only when the query runs. */
     public void partitions(int number) {
         partitions = Math.max(partitions, number);
     }

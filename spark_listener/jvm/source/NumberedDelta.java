@@ -20,13 +20,17 @@ import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
 
 /**
- * Delta's Parquet format with the column of row indexes. Delta's own reader does the work: it knows the columns' names in the files, and
- * which rows a deletion vector marks. Where it marks rows it needs Spark's own column of row indexes, which stays; where it marks none the
- * column is computed from the place of the batch, as NumberedParquet does.
+ * Delta's Parquet format with the column of row indexes. Delta's own reader does the work, because it knows
+ * the names of the columns in the files and the rows that a deletion vector marks. If it marks rows, it needs
+ * Spark's own column of row indexes, which stays. If it marks none, the column is computed from the place of
+ * the batch, as in NumberedParquet.
  */
 public final class NumberedDelta extends ParquetFileFormat {
     public static final String MARK = "__delta_internal_is_row_deleted";
-    /** Delta's reader lets a column of this name pass that is not the table's. It asks for it among the data columns alone. */
+    /**
+     * Delta's reader accepts a column of this name in addition to the table's columns, and expects it among
+     * the data columns.
+     */
     public static final String INTERNAL = "__delta_internal_row_index";
 
     private final ParquetFileFormat original;
@@ -61,7 +65,7 @@ public final class NumberedDelta extends ParquetFileFormat {
         return Scala.some(Scala.seq(names));
     }
 
-    /** The place of a column of row indexes that is ours to fill; less than 0 where there is none. */
+    /** The place of the column of row indexes that we fill. Negative if there is none. */
     private static int computed(StructType required) {
         return RowGroups.known() && !required.getFieldIndex(MARK).isDefined() ? NumberedParquet.index(required) : -1;
     }

@@ -36,7 +36,10 @@ public final class NumberedParquet extends ParquetFileFormat {
         this(source, reports, null, null);
     }
 
-    /** Of `wanted` rows alone the row index is told; others have one that is less than 0, or are left out. `files` are read again. */
+    /**
+     * Only `wanted` rows get their row index. Other rows get a negative one, or are left out. `files` are
+     * read again.
+     */
     public NumberedParquet(int source, Reports reports, WantedRows wanted, ReadAgain files) {
         this.source = source;
         this.reports = reports;

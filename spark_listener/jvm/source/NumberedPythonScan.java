@@ -18,13 +18,14 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A scan of a data source that is written in Python, with one more column, the reference of each row: the number of its partition, and its
- * rank among the rows that the source gave of that. The source is asked for its partitions as often as without this, and when it would be.
+ * A scan of a data source written in Python, with one more column for the reference of each row: the number
+ * of its partition, and its rank among the partition's rows. The source is asked for its partitions as often,
+ * and at the same times, as without this class.
  */
 public final class NumberedPythonScan implements Scan {
     private static final String NAME = "org.apache.spark.sql.execution.datasources.v2.python.PythonScan";
     private static final String COLUMN = "_headwater_row";
-    private static final int MOST = 1 << 23; // partitions that references can tell apart
+    private static final int MOST = 1 << 23; // partitions, so that references stay unique
     private static final long NONE = Long.MIN_VALUE;
 
     private final Scan original;

@@ -22,7 +22,10 @@ public final class OneSpelling {
         return end < 0 ? path : scheme(path.substring(0, end)) + path.substring(end);
     }
 
-    /** Where a path lies below a folder that stands for all file systems: `/a/b`, or `/s3@bucket/key` of what is not local. */
+    /**
+     * The place of a path below a folder that represents all file systems: `/a/b`, or `/s3@bucket/key` for
+     * paths that are not local.
+     */
     public static String below(Path path) throws java.io.UnsupportedEncodingException {
         URI uri = path.toUri();
         boolean local = uri.getScheme() == null || uri.getScheme().equals("file");

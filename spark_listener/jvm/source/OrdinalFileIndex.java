@@ -17,11 +17,12 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * A file index that remembers what it listed, and tells each file's ordinal as one more partition value where its schema has one. Readers
- * fill partition columns with constants, so the ordinal costs next to nothing a row. Files keep the order in which the original lists them,
- * so that tasks are packed as without us.
+ * A file index that remembers the files that it listed. If its schema has a column for it, each file's
+ * ordinal is one more partition value. Readers fill partition columns with constants, so the ordinal costs
+ * almost nothing for each row. Files keep the order of the original index, so that tasks get the same splits
+ * as without us.
  *
- * Equal to another that wraps an equal index: without that, reuse of exchanges would be lost.
+ * Two of these are equal if they wrap equal indexes. Without that, exchanges could not be reused.
  */
 public final class OrdinalFileIndex implements FileIndex {
     private final HadoopFsRelation relation;

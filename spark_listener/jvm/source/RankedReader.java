@@ -62,7 +62,7 @@ final class RankedReader extends scala.runtime.AbstractFunction1<PartitionedFile
         return new RankedRows(original.apply(file), tail, first + before(file, start), projection, binaryTail, joiner);
     }
 
-    /** How many records count before those of a split. */
+    /** The number of records before a split. */
     static long before(PartitionedFile file, SplitStart start) {
         try {
             return start == null ? 0L : start.of(file);
@@ -100,7 +100,7 @@ final class RankedReader extends scala.runtime.AbstractFunction1<PartitionedFile
         return types;
     }
 
-    /** From (the original's row, reference, partition values) to the order in which the scan wants them. */
+    /** The projection from (the original's row, reference, partition values) to the order of columns in the scan. */
     private UnsafeProjection projection() {
         if (projection == null) {
             List<BoundReference> columns = new ArrayList<>();

@@ -17,11 +17,11 @@ final class RankedRows extends AbstractIterator<InternalRow> implements Closeabl
     private final SpecificInternalRow tail; // the reference, then the partition values
     private final UnsafeProjection projection;
     private final UnsafeRow binaryTail;
-    private final UnsafeRowJoiner joiner; // null: the columns do not stand in the order in which a copy of bytes would bring them
+    private final UnsafeRowJoiner joiner; // null if the columns are not in the order in which a copy of bytes has them
     private final JoinedRow row = new JoinedRow();
     private long next;
 
-    /** @param binaryTail the tail in Spark's binary form, of which the first column is overwritten; null without a joiner */
+    /** @param binaryTail the tail in Spark's binary form, whose first column is overwritten; null without a joiner */
     RankedRows(Iterator<InternalRow> original, SpecificInternalRow tail, long first, UnsafeProjection projection, UnsafeRow binaryTail, UnsafeRowJoiner joiner) {
         this.original = original;
         this.tail = tail;

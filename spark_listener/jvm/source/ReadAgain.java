@@ -19,7 +19,7 @@ import org.apache.spark.util.SerializableConfiguration;
 
 /** Files as a run read them. Whoever reads one of them again compares it before and after, so that changed data is never shown as lineage. */
 public final class ReadAgain implements java.io.Serializable {
-    /** Part of every message, by which Python knows the error. */
+    /** Part of every message, by which Python recognizes the error. */
     public static final String CHANGED = "has changed since the run read it";
     private static final List<?> FINE = Arrays.asList("file", "hdfs", "webhdfs", "swebhdfs"); // schemes whose times are exact, as FINE_SCHEMES of graph/records/safe_names.py
     private static final int FEW = 3; // files of one folder that are asked for one by one
@@ -105,7 +105,7 @@ public final class ReadAgain implements java.io.Serializable {
             return "it is gone";
         }
         String scheme = path.toUri().getScheme();
-        long unit = scheme == null || FINE.contains(scheme) ? 1L : 1000L; // object stores tell whole seconds in some answers
+        long unit = scheme == null || FINE.contains(scheme) ? 1L : 1000L; // some answers of object stores have whole seconds only
         if (now.getLen() == then[0] && now.getModificationTime() / unit == then[1] / unit) {
             return null;
         }

@@ -12,8 +12,9 @@ import org.apache.spark.sql.execution.datasources.RecordReaderIterator;
 import org.apache.spark.sql.execution.datasources.parquet.VectorizedParquetRecordReader;
 
 /**
- * Watches Spark's vectorised Parquet reader take one row group after the other, and so knows where in the file each batch stands. It
- * stands in for the reader's source of row groups, which Spark keeps in a field; a Spark that keeps it elsewhere is not known.
+ * Observes how Spark's vectorized Parquet reader takes row groups, and so knows the position of each batch in
+ * the file. An instance replaces the reader's source of row groups, which is in a private field. Other
+ * layouts of that class are not supported.
  */
 final class RowGroups implements InvocationHandler, BatchPlaces {
     private static final Field READER = field(RecordReaderIterator.class, "rowReader");
@@ -33,7 +34,7 @@ final class RowGroups implements InvocationHandler, BatchPlaces {
         return READER != null && SOURCE != null && SOURCE.getType().isInterface();
     }
 
-    /** Watches the reader behind an iterator of batches, none of which has been read yet. */
+    /** Observes the reader behind an iterator of batches. The iterator must be unread. */
     static RowGroups watch(Object batches) throws IllegalAccessException {
         if (!(batches instanceof RecordReaderIterator<?>)) {
             throw new IllegalStateException("the reader gives a " + batches.getClass().getName());

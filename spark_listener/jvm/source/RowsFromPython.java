@@ -31,7 +31,7 @@ public final class RowsFromPython extends scala.runtime.AbstractFunction2<Object
         return new Rows(pairs, EvaluatePython.makeFromJava(schema), references);
     }
 
-    /** What Python sends as a list or a tuple. Of anything else Spark says the same. */
+    /** The elements of a list or a tuple from Python. For any other value it throws the same error as Spark. */
     private static Object[] array(Object sent) {
         if (sent instanceof List<?> values) {
             return values.toArray();

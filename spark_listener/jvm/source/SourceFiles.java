@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 public final class SourceFiles {
     private static final long ORDINALS = 1L << 23;
 
-    /** A file as it was listed. */
+    /** A listed file. */
     public static final class Entry {
         public final String path;
         public final long length;

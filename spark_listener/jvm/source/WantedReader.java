@@ -13,8 +13,8 @@ import scala.Function1;
 import scala.collection.AbstractIterator;
 
 /**
- * Reads of one split after the other, in the executor, the row groups that hold wanted rows. In batches, which are of all rows of a
- * group, those that are not wanted have a row index less than 0; where rows are read one by one, they are left out.
+ * Reads the splits in the executor, but only row groups with wanted rows. In batches, which contain all rows
+ * of a group, the other rows have a negative row index. Single rows that are not wanted are left out.
  */
 final class WantedReader extends scala.runtime.AbstractFunction1<PartitionedFile, scala.collection.Iterator<InternalRow>> implements java.io.Serializable {
     private final Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> original;
@@ -74,7 +74,7 @@ final class WantedReader extends scala.runtime.AbstractFunction1<PartitionedFile
             return result;
         }
 
-        /** What is to be read of a batch or a row; null: nothing. */
+        /** The wanted part of a batch or a row. Null if there is none. */
         private Object chosen(Object read) {
             if (!(read instanceof ColumnarBatch batch)) {
                 long row = ((InternalRow) read).getLong(column);

@@ -29,7 +29,7 @@ public final class WantedRows implements java.io.Serializable {
         }
     }
 
-    /** Those of the file that a split is of. */
+    /** The wanted rows of a split's file. */
     long[] of(PartitionedFile split) {
         long[] found = rows.get(split.toPath().toString());
         return found == null ? new long[0] : found;
@@ -42,8 +42,8 @@ public final class WantedRows implements java.io.Serializable {
     }
 
     /**
-     * Splits that hold all wanted rows of one: runs of its row groups, without most of those that hold none. The split itself where its
-     * groups do not tell where they lie.
+     * Splits that contain all wanted rows of a split: runs of its row groups, without most groups that
+     * contain none. The result is the split itself if its groups have no known positions.
      */
     static List<PartitionedFile> narrowed(PartitionedFile split, long[] wanted, Configuration conf) throws IOException {
         List<BlockMetaData> groups = groups(split, split.start(), split.start() + split.length(), conf);
@@ -75,7 +75,7 @@ public final class WantedRows implements java.io.Serializable {
         return parts.size() == 1 && expected.size() == groups.size() || holds(parts, expected, conf) ? parts : whole(split);
     }
 
-    /** Whether a reader of these parts, which goes by the middle of a group, meets the groups that are expected. */
+    /** Whether a reader of these parts, which assigns a group by its middle, reads the expected groups. */
     private static boolean holds(List<PartitionedFile> parts, List<Long> expected, Configuration conf) throws IOException {
         List<Long> met = new ArrayList<>();
         for (PartitionedFile part : parts) {

@@ -1,6 +1,6 @@
 package headwater.tap;
 
-/** The two BIGINT keys that cannot be told from something else (docs: capture format, "Derived boundaries"). */
+/** The two BIGINT keys that are mistaken for another value (docs: capture format, "Derived boundaries"). */
 public final class AmbiguousKeys extends TaskFault {
     public static final long NULL = 0x5DEECE66D1CE4E5BL; // as unlikely a key as any hash is to collide
     public static final long MIXED = 0x3C6EF37200000000L; // Long.MIN_VALUE means "none", and is a key that people use; low bits stay: neighbours compress

@@ -12,11 +12,11 @@ import org.apache.spark.unsafe.Platform;
 final class BlockEncoder {
     private static final int LEVEL = 1;
     private static final int STORED_BLOCKS = 63; // after one that compressing did not halve; then it is tried again
-    private static final int TELLING = 16384; // bytes of a column: fewer do not tell whether compressing is of use
+    private static final int TELLING = 16384; // bytes of a column that are enough to decide about compression
     private static final int ROWS_HEADER = 6;
     private static final int COLUMN_HEADER = 10;
     private static final int FRAME = 64; // more than a frame takes by itself
-    private static final int SAMPLE = 64; // rows of a column that tell what form it may have
+    private static final int SAMPLE = 64; // rows of a column that are enough to choose its form
     private static final int PLAIN = 0;
     private static final int DIFFERENCES = 1;
     private static final int NUMBERED = 2;
@@ -34,8 +34,8 @@ final class BlockEncoder {
     }
 
     /**
-     * Encodes `rows` rows of longs that begin at `from`. `stored`, of a segment, has for each column the number of blocks in which its
-     * longs are not to be compressed, since that was of little use in the last one.
+     * Encode `rows` rows of longs, from the index `from` on. `stored` is the state of a segment: for each
+     * column, the number of further blocks without compression, because the last attempt saved little.
      */
     void encode(long[] data, int from, int rows, int[] stored) {
         int columns = stored.length;

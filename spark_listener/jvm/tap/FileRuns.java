@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Which of a task's output rows went to which file: runs of rows in the order in which they were written. */
+/** The file of each output row of a task, as runs of rows in the order of writing. */
 public final class FileRuns {
     private final List<String> paths = new ArrayList<>(); // final paths
     private final List<Long> lengths = new ArrayList<>();
@@ -26,7 +26,7 @@ public final class FileRuns {
         modified.set(file, time);
     }
 
-    /** The files lie where a rename is a copy, so that what is committed has another time than what was closed. */
+    /** The files are on a store where a rename is a copy, so committed files have new times. */
     public void copied() {
         copied = true;
     }
@@ -52,7 +52,7 @@ public final class FileRuns {
         }
     }
 
-    /** Which rows went where cannot be told: what was noted is let go. */
+    /** The files of the rows are not known. Drop the collected runs. */
     public void fail(String reason) {
         runs = null;
         if (fault == null) {

@@ -12,7 +12,10 @@ import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
-/** A reference that a Python worker gave with a row. Where it gave none the driver is told that records are missing, and the row refers to nothing. */
+/**
+ * A reference that a Python worker returned with a row. If it returned none, the row has no reference, and
+ * the driver gets a report of missing records.
+ */
 public final class GivenReference extends OwnExpression {
     private final scala.collection.immutable.Seq<Expression> children;
     private final TaskFault lacking;

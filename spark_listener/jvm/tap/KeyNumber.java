@@ -10,9 +10,10 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 
 /**
- * What stands for a key that is one BIGINT: the key, mixed so that no key that people use is the reference "none", and a number for null.
- * There are two more of what it must stand for than there are numbers: a key that is taken for null, and one that is taken for none. Where a
- * row has one of these the driver is told, at the price of two comparisons a row.
+ * The number of a key that is one BIGINT. The key is mixed so that no common key becomes the reference
+ * "none", and null has a number of its own. There are two more values than numbers, so one key is mistaken
+ * for null, and one for "none". The driver gets a report if a row has one of these keys, at the price of two
+ * comparisons for each row.
  */
 public final class KeyNumber extends LongOfChildren {
     private final AmbiguousKeys met;

@@ -11,11 +11,13 @@ import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Makes the position of a row of its key, which is no single whole number: 53 bits of the SHA-256 of the key's bytes. The key itself goes to a boundary of the
- * kind `keys`, so that a trace finds the row again, and sees where two keys have one position (docs: capture format, section 2).
+ * The position of a row whose key is not a single whole number: 53 bits of the SHA-256 of the key's bytes.
+ * The key itself goes to a boundary of the kind `keys`. With it a trace finds the row again, and sees
+ * collisions (docs: capture format, section 2).
  *
- * Generated code sees it as a JDK ToLongFunction of Object[], a value a column of the key: a Long (whole numbers, days, microseconds, 0 or 1), Decimal or
- * UTF8String. It never throws: of a key that is null, too long or out of range the position is "none", and the driver is told.
+ * Generated code uses it as a ToLongFunction of Object[] with a value for each column of the key: a Long
+ * (whole numbers, days, microseconds, 0 or 1), Decimal or UTF8String. It never throws. A key that is null,
+ * too long or out of range has the position "none", and the driver gets a report.
  */
 public final class KeyRecorder implements ToLongFunction<Object>, Serializable {
     public static final int HEADER = 2; // columns of the boundary before the words of a key: its position, and the number of the part
@@ -43,7 +45,7 @@ public final class KeyRecorder implements ToLongFunction<Object>, Serializable {
         this.met = met;
     }
 
-    /** How many words of eight bytes a part of a key has: all of it, where that is the same for every row. */
+    /** The number of eight-byte words in a part of a key. If all keys have the same length, a part is a whole key. */
     public static int words(String[] kinds) {
         int all = 0;
         for (String kind : kinds) {

@@ -5,8 +5,9 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
 
 /**
- * A folder of this machine, without checksum files beside each file, and with the permissions that the process gives. Hadoop's own sets
- * them apart, and without its native library starts a `chmod` for every file and folder: milliseconds of the task for each segment.
+ * The local file system without checksum files, and with the permissions of the process. Hadoop's own class
+ * sets permissions separately. Without its native library it starts a `chmod` for every file and folder,
+ * which costs the task milliseconds for each segment.
  */
 final class LocalSegments extends RawLocalFileSystem {
     public void setPermission(Path path, FsPermission permission) {}

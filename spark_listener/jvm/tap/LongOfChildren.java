@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
-/** What our expressions have in common that make a BIGINT of their children. */
+/** Base class of expressions that compute a BIGINT from their children. */
 abstract class LongOfChildren extends OwnExpression {
     protected final scala.collection.immutable.Seq<Expression> children;
 

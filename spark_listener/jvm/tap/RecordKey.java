@@ -10,8 +10,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 
 /**
- * The position of a record that is a value of its own: a primary key, an offset; its one child is a BIGINT. A value that no reference holds
- * (null, less than 0, `limit` or more) is the reference "none", and the driver is told.
+ * The position of a record that is identified by a value: a primary key or an offset. The single child is a
+ * BIGINT. A value that does not fit into a reference (null, negative, `limit` or more) becomes the reference
+ * "none", and the driver gets a report.
  */
 public final class RecordKey extends LongOfChildren {
     private final Long limit;

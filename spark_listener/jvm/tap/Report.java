@@ -3,8 +3,8 @@ package headwater.tap;
 import java.io.Serializable;
 
 /**
- * What a task that succeeded tells the driver: a segment that it wrote (`sha256` set), one that it could not write, or what else records
- * cannot be told from (`fault` set), or a split of a source that it read (`splitPath` set).
+ * A report of a successful task to the driver. It is a written segment (`sha256` set), a missing segment or
+ * another fault (`fault` set), or a split of a source that the task read (`splitPath` set).
  */
 public final class Report implements Serializable {
     public int boundary;
@@ -14,11 +14,11 @@ public final class Report implements Serializable {
     public long attempt;
     public long rows;
     public long bytes;
-    public long nanos; // of processor time that its taps took in the task, but for what stands in the generated code
+    public long nanos; // processor time of the task's taps, without the generated code
     public String sha256;
     public String[] copied; // files that the rows went to, where a committer's rename makes new ones of them; null: it does not
     public String fault;
-    public String operator; // which has the fault, where it is of no boundary; null: a scan
+    public String operator; // the operator with the fault, if there is no boundary. Null for a scan
     public int source;
     public String splitPath;
     public int splitOrdinal;

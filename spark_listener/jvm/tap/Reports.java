@@ -5,13 +5,15 @@ import java.util.List;
 import org.apache.spark.util.AccumulatorV2;
 
 /**
- * Carries reports from tasks to the driver. An accumulator, because Spark merges one exactly for the attempts that the scheduler
- * counts: a failed, killed or superfluous attempt never arrives. It has no name, so that neither the UI nor event logs see it.
+ * Carries reports from tasks to the driver. It is an accumulator, because Spark merges accumulators exactly
+ * once for each attempt that the scheduler counts. A failed, killed or superfluous attempt never arrives. It
+ * has no name, so the UI and event logs do not show it.
  *
- * Of what is cached the attempts that failed count too: a part that such a task had cached before it failed stays, and is read.
+ * For cached rows, failed attempts count too. A partition that such a task cached before it failed stays, and
+ * is read.
  */
 public final class Reports extends AccumulatorV2<Report, List<Report>> {
-    public final boolean ofFailed; // whether attempts that failed are to be told of
+    public final boolean ofFailed; // whether failed attempts report, too
     private final List<Report> reports = new ArrayList<>();
     private volatile transient boolean merged; // of a task's: into the driver's
 
@@ -63,7 +65,7 @@ public final class Reports extends AccumulatorV2<Report, List<Report>> {
         return snapshot();
     }
 
-    /** What has arrived so far, in the order of arrival. */
+    /** The reports that have arrived, in that order. */
     public List<Report> snapshot() {
         synchronized (reports) {
             return new ArrayList<>(reports);

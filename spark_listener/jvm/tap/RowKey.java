@@ -11,9 +11,10 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 
 /**
- * The position of a row by its key of any type, or of several columns, which are its children: BIGINT, DECIMAL or STRING. Whoever evaluates it records the
- * key. A key that is recorded twice, or of a row that goes nowhere, does no harm, so it is deterministic to Spark: filters are pushed into the database as
- * without it, and rows that they leave out are not recorded.
+ * The position of a row by a key of any type or of several columns. Its children are the columns: BIGINT,
+ * DECIMAL or STRING. An evaluation records the key. A key that is recorded twice, or for a row that is
+ * dropped, does no harm, so the expression is deterministic. Spark pushes filters into the database as
+ * without it, and rows that they exclude are not recorded.
  */
 public final class RowKey extends LongOfChildren {
     private final KeyRecorder recorder;

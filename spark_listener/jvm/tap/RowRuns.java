@@ -11,7 +11,7 @@ public final class RowRuns extends AbstractList<long[]> {
     private long[] counts = new long[16];
     private int size;
 
-    /** The next rows are of this number. Throws where there are too many runs to keep. */
+    /** Add rows with this number. Throws if there are too many runs. */
     public void add(int number, long count) {
         if (size == 0 || numbers[size - 1] != number) {
             if (size == MOST) {

@@ -34,7 +34,7 @@ public final class SegmentFiles {
         return local;
     }
 
-    /** What follows the last block. */
+    /** The part of a segment after the last block. */
     public static void footer(OutputStream out, byte[] json) throws IOException {
         byte[] number = new byte[4];
         out.write(number); // 0 in place of a block's length

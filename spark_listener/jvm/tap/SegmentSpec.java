@@ -2,7 +2,7 @@ package headwater.tap;
 
 import java.io.Serializable;
 
-/** What a task must know to write the segment of a boundary. */
+/** The settings with which a task writes the segment of a boundary. */
 public final class SegmentSpec implements Serializable {
     public static final String SINK = "sink";
     public static final String GROUP = "group";

@@ -84,7 +84,10 @@ final class SegmentWriter {
         report.nanos += ThreadTime.nanos() - began;
     }
 
-    /** The attempt ended: publish or delete. What failed and is not whole is of no use: whether anybody refers to it, a trace sees. */
+    /**
+     * The attempt ended: publish or delete the segment. An incomplete segment is of no use. A trace sees
+     * whether anything refers to it.
+     */
     void finish(boolean succeeded, FileRuns files) throws IOException {
         drain();
         if (!succeeded && (!spec.reports.ofFailed || report.fault != null)) {
@@ -103,7 +106,7 @@ final class SegmentWriter {
         report();
     }
 
-    /** What was written so far is of no use. */
+    /** The written part is of no use. */
     void fail(Throwable cause) {
         if (report.fault == null) {
             report.fault = String.valueOf(cause);
@@ -114,7 +117,7 @@ final class SegmentWriter {
         abandon();
     }
 
-    /** Tells the driver, once. A boundary without rows has no segment, and nothing to tell. */
+    /** Report to the driver, once. A boundary without rows has no segment and no report. */
     void report() {
         if (!done && (report.rows > 0 || report.fault != null)) {
             done = true;

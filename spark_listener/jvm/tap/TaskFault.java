@@ -3,7 +3,10 @@ package headwater.tap;
 import java.io.Serializable;
 import org.apache.spark.TaskContext;
 
-/** Something that a task may meet in a row and that its lineage cannot hold. Whoever meets it runs this, and the driver is told, once a task. It never throws. */
+/**
+ * A value in a row that lineage cannot express. An expression that meets one runs this, and the driver gets a
+ * report, once for each task. It never throws.
+ */
 public class TaskFault implements Runnable, Serializable {
     private final String operator;
     private final String fault;

@@ -10,10 +10,11 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * All taps of one task attempt. Made when the task's first row meets a tap, gone when the attempt ends: what it wrote is published if
- * the attempt succeeded, deleted if it failed. What it wrote of rows that it cached is published in any case.
+ * All taps of one task attempt, from the first tapped row to the end of the attempt. A successful attempt
+ * publishes its segments, and a failed one deletes them. Segments of cached rows are published in any case.
  *
- * Generated code, Python evaluation and the file writer of one task may call from different threads: everything is synchronized.
+ * Generated code, Python evaluation and the file writer of one task may use different threads, so everything
+ * is synchronized.
  */
 public final class TaskTaps implements TaskCompletionListener {
     private static final ConcurrentHashMap<TaskContext, TaskTaps> RUNNING = new ConcurrentHashMap<>(); // of this JVM: TaskContext -> TaskTaps
@@ -67,12 +68,12 @@ public final class TaskTaps implements TaskCompletionListener {
         writer(sink.spec).flush(buffer);
     }
 
-    /** The file writer is done: which rows went to which files. */
+    /** The file writer is done: the rows of each file. */
     public synchronized void files(FileRuns runs) {
         files = runs;
     }
 
-    /** What the driver is to be told if the task succeeds: a part of a file that it reads, or what cannot be told of the records. */
+    /** Report to the driver if the task succeeds: a part of a file that the task reads, or a fault. */
     public synchronized void tell(Reports reports, Report report) {
         reported.add(new Object[] {reports, report});
     }

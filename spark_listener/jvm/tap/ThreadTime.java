@@ -3,7 +3,7 @@ package headwater.tap;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
-/** The processor time of the thread that asks; 0 where the JVM does not tell. */
+/** The processor time of the current thread. 0 if the JVM does not measure it. */
 public final class ThreadTime {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 

@@ -10,8 +10,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 
 /**
- * The reference to a record of a topic; its children are the partition, an INT, which is the ordinal, and the offset, a BIGINT. What no
- * reference holds (a partition from `partitions` on, an offset from 2^40 on) is the reference "none", and the driver is told.
+ * The reference to a record of a topic. Its children are the partition, an INT, which becomes the ordinal,
+ * and the offset, a BIGINT. A record that does not fit into a reference (a partition from `partitions` on, an
+ * offset from 2^40 on) becomes the reference "none", and the driver gets a report.
  */
 public final class TopicOffset extends LongOfChildren {
     private final Integer partitions;

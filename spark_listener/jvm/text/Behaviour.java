@@ -1,6 +1,9 @@
 package headwater.text;
 
-/** What a row of an operator is made of: the words of the capture format ("Behaviours"), by which alone a trace goes. */
+/**
+ * How a row of an operator depends on its input, in terms of the capture format ("Behaviours"). Traces use
+ * nothing else.
+ */
 public final class Behaviour {
     public static final String SOURCE = "source";
     public static final String CONSTANT = "constant";

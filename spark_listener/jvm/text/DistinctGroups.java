@@ -26,8 +26,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 
 /**
- * Several DISTINCT aggregates as the optimizer writes them: an Expand makes a row for each of them, numbered `gid`, an aggregate keeps one
- * of each value, and one above counts those of its number (RewriteDistinctAggregates). There, a plain function was a DISTINCT one.
+ * Several DISTINCT aggregates in the form of the optimizer (RewriteDistinctAggregates). An Expand makes a row
+ * for each of them, numbered `gid`. An aggregate keeps each value once, and another aggregate counts those
+ * with its number. A plain function of the upper aggregate was a DISTINCT function in the query.
  */
 final class DistinctGroups {
     private static final long FIRST = 1L << 51; // numbers of columns that are made up: no attribute has them
@@ -65,8 +66,8 @@ final class DistinctGroups {
     }
 
     /**
-     * The made-up column of the aggregate below that stands for all rows of each value, where the function needs them (docs: semantics): a
-     * count needs one of each, and has none.
+     * The made-up column of the lower aggregate for all rows of each value, if the function needs them (docs:
+     * semantics). A count needs one row of each value, and has none.
      */
     Long rows(AggregateExpression function) {
         EqualTo wanted = wanted(Scala.orNull(function.filter()));
@@ -105,8 +106,8 @@ final class DistinctGroups {
     }
 
     /**
-     * What the rows of a number meet: beside the number, the function's FILTER. Spark lets the Expand compute it, and the aggregate below ask by
-     * max whether a row of the value passes.
+     * The further condition of the rows with a number: the function's FILTER. Spark computes it in the
+     * Expand, and the lower aggregate finds by max whether a row of the value passes.
      */
     private Expression met(Expression filter) {
         if (filter instanceof And and) {
@@ -128,7 +129,7 @@ final class DistinctGroups {
         return FIRST + gid.exprId().id() * MOST + ((Integer) number).longValue();
     }
 
-    /** The part of a filter that asks for a number from 1 on; null where there is none. */
+    /** The part of a filter that compares the number with 1 or more, or null. */
     private EqualTo wanted(Expression filter) {
         if (filter instanceof And and) {
             EqualTo left = wanted(and.left());

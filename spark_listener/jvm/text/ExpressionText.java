@@ -44,7 +44,7 @@ public final class ExpressionText {
     private final Map<Long, LogicalPlan> definitions = new HashMap<>(); // Long id of a common table expression -> LogicalPlan
     private final Pivots pivots = new Pivots();
     private int nodes;
-    private long most = Long.MAX_VALUE; // columns and expressions that are described; beyond, operators are told by name alone
+    private long most = Long.MAX_VALUE; // limit of described columns and expressions. Further operators have only a name
     private long described;
     private int depth; // of the expression that is described now
     private final Map<Aggregate, Map<Object, Object[]>> taken = new IdentityHashMap<>(); // what DistinctGroups found of aggregates below the one that is described
@@ -102,7 +102,7 @@ public final class ExpressionText {
         definitions.put(definition.id(), definition.child());
     }
 
-    /** Of scalar subqueries that Spark merged into one, a field of its struct is the column that the field is made of; else null. */
+    /** The column that a field of merged scalar subqueries is computed from, or null. */
     private Expression merged(Expression expression) {
         if (!(expression instanceof GetStructField getStructField) || !(getStructField.child() instanceof ScalarSubquery scalarSubquery)) {
             return null;
@@ -148,7 +148,7 @@ public final class ExpressionText {
             return of(alias.child());
         }
         if (expression instanceof WindowExpression windowExpression) {
-            return of(windowExpression.windowFunction()); // its frame is told beside it
+            return of(windowExpression.windowFunction()); // its frame is described separately
         }
         Expression field = merged(expression);
         if (field != null) {
@@ -236,7 +236,7 @@ public final class ExpressionText {
         }
     }
 
-    /** Whether a function takes the first, last or n-th value that is not null: its SQL does not tell. */
+    /** Whether a function takes the first, last or n-th value that is not null. Its SQL does not contain that. */
     private static boolean ignoresNulls(Expression expression) {
         return (expression instanceof First first && first.ignoreNulls())
             || (expression instanceof Last last && last.ignoreNulls())

@@ -16,7 +16,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 public final class OperatorText {
     private OperatorText() {}
 
-    /** What is said of an operator of which nothing special is known: a leaf's source and columns, or what the operator reads. */
+    /**
+     * Describe an operator without a family: the source and columns of a leaf, or the columns that the
+     * operator reads.
+     */
     public static void plain(LogicalPlan node, Map<String, Object> operator, LeafSources sources) {
         if (!node.children().isEmpty()) {
             operator.put("reads", reads(node));
@@ -32,8 +35,8 @@ public final class OperatorText {
     }
 
     /**
-     * An operator that makes columns in a way of which nothing is known (a function over all rows of a task or a group): those that it `makes`, and
-     * those that it `sees`, of which each may be made.
+     * Describe an operator that creates columns in an unknown way, like a function over all rows of a task or
+     * a group. It `makes` columns, and each of them may depend on every column that it `sees`.
      */
     private static void opaque(LogicalPlan node, Map<String, Object> operator) {
         Set<Long> seen = new LinkedHashSet<>(); // asked for every column
@@ -54,7 +57,7 @@ public final class OperatorText {
         }
     }
 
-    /** What a node puts out. */
+    /** The output columns of a node. */
     public static List<Map<String, Object>> columns(LogicalPlan node) {
         List<Map<String, Object>> result = new ArrayList<>();
         for (Attribute column : Scala.list(node.output())) {
@@ -63,7 +66,7 @@ public final class OperatorText {
         return result;
     }
 
-    /** What a list of named expressions computes; what merely passes through is left out. */
+    /** The definitions in a list of named expressions. Columns that are only passed on are left out. */
     public static List<Map<String, Object>> defined(List<NamedExpression> columns, ExpressionText expressions) {
         List<Map<String, Object>> defines = new ArrayList<>();
         for (NamedExpression column : columns) {

@@ -18,9 +18,10 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * PIVOT puts all of its columns into one array, of which a projection above takes the elements. Described as what it is: a column an
- * element, each the first value whose row has the element's pivot value. The columns' numbers are made up: no attribute has them.
- * Where one element is all that is taken, Spark makes one aggregate of the two, and the function stands where the element does.
+ * PIVOT aggregates into one array, and a projection above takes its elements. The description has a column
+ * for each element, with the first value whose row has the element's pivot value. The ids of these columns
+ * are made up, and belong to no attribute. If only one element is used, Spark merges both into one aggregate,
+ * and the function is in the place of the element.
  */
 final class Pivots {
     private static final long FIRST = 1L << 52;
@@ -84,7 +85,7 @@ final class Pivots {
         return result;
     }
 
-    /** What an element is: the first value whose row has its pivot value. */
+    /** The definition of an element: the first value whose row has its pivot value. */
     private static Map<String, Object> function(PivotFirst pivot, int place, ExpressionText expressions) {
         List<Map<String, Object>> sides = new ArrayList<>();
         sides.add(expressions.of(pivot.pivotColumn()));

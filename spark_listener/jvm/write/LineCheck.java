@@ -10,8 +10,8 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Whether the records of a file of lines are its lines, so that the n-th record written is the n-th that a reader counts: a line break within
- * a value breaks that. Costs a look at each text.
+ * Checks that the records of a file of lines are its lines, so that the n-th written record is the n-th that
+ * a reader counts. A line break within a value violates that. The check inspects each text.
  */
 public class LineCheck extends RowCheck {
     private static final UTF8String FEED = UTF8String.fromString("\n");
@@ -42,7 +42,6 @@ public class LineCheck extends RowCheck {
         }
     }
 
-    /** How many columns a file has. */
     public int columns() {
         return columns;
     }

@@ -19,8 +19,8 @@ import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
 
 /**
- * Spark's command that writes files, with a statistics tracker that also notes which row goes to which file. A subclass, because the
- * command makes its tracker itself.
+ * Spark's command that writes files, with a statistics tracker that also notes the file of each row. It is a
+ * subclass because the command creates its tracker itself.
  */
 public final class TrackedInsert extends InsertIntoHadoopFsRelationCommand {
     private static final TreeNodeTag<RowCheck> CHECK = new TreeNodeTag<>("headwater.row.check"); // goes along when Spark copies the node, as a field would not
@@ -47,7 +47,7 @@ public final class TrackedInsert extends InsertIntoHadoopFsRelationCommand {
     public BasicWriteJobStatsTracker basicWriteJobStatsTracker(Configuration conf) {
         try {
             return tracker(conf);
-        } catch (Throwable fault) { // each task will report that it cannot tell which row went to which file
+        } catch (Throwable fault) { // each task reports that the files of its rows are not known
             return super.basicWriteJobStatsTracker(conf);
         }
     }

@@ -14,8 +14,9 @@ import scala.collection.immutable.Seq;
 import scala.util.Failure;
 
 /**
- * The planner's strategy for a rewritten plan that adaptive execution plans anew while it runs. Where that fails, adaptive execution goes on with
- * the physical plan that it has. The plan as a whole was tried before it ran (PlanTrial).
+ * The planner's strategy for a rewritten plan that adaptive execution plans again while it runs. If that
+ * fails, adaptive execution continues with its present physical plan. PlanTrial has tried the plan as a whole
+ * before it ran.
  */
 public final class AdaptiveGuard extends SparkStrategy {
     private static final ThreadLocal<Boolean> UNDER_WAY = new ThreadLocal<>(); // TRUE while this thread plans for a guard
@@ -52,7 +53,7 @@ public final class AdaptiveGuard extends SparkStrategy {
         }
     }
 
-    /** Whether it is a rewritten plan of which a part has run. */
+    /** Whether this is a rewritten plan, a part of which has run. */
     private static boolean isOurs(LogicalPlan plan) {
         return holds(plan, true) && holds(plan, false);
     }

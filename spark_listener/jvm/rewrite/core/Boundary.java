@@ -21,7 +21,7 @@ public final class Boundary {
     public int firstPartition; // what is added to the numbers of its tasks' partitions, where several queries write it
     public Map<String, Object> derived; // null: its rows are written; else what is known of finding them again
     public List<Expression> keys; // of derived matches and rows of semi-joins: of Expression, over the columns of their side
-    public List<List<Number>> takes; // of chosen rows: of List, the attribute of an output and the way by which it chooses
+    public List<List<Number>> takes; // for chosen rows: the attributes of outputs, each with its way of choosing
     public List<Expression> left; // of matches below derived groups: the key of the left side, of Expression
     public List<Expression> values; // likewise, what is compared beyond the keys
     public Expression compared; // of a semi-join, over the attributes of its values; null: nothing is
@@ -33,7 +33,10 @@ public final class Boundary {
         this.original = original;
     }
 
-    /** What two recorded plans must have in common to be run once: the plan, and the key. What is made of the rows above does not count. */
+    /**
+     * The plan and the key, which two recorded plans must have in common to run once. The columns that are
+     * computed above do not matter.
+     */
     public static LogicalPlan keyed(Expression key, LogicalPlan plan) {
         List<NamedExpression> columns = Scala.list(plan.output());
         columns.add(Rewriter.alias(key, "key"));

@@ -81,7 +81,6 @@ public final class Capture implements SessionOptions {
         return parquetNames;
     }
 
-    /** Of a query. */
     public Capture(LogicalPlan original, Captures all, FamilyList families) {
         this(original, all, families, null, false);
     }
@@ -104,7 +103,7 @@ public final class Capture implements SessionOptions {
         return !conf.parquetFieldIdReadEnabled() ? cased : cased == null ? "id" : "id case";
     }
 
-    /** The sides of joins of the query that stand in it more than once. */
+    /** The sides of joins that occur in the query more than once. */
     public RepeatedSides repeatedSides() {
         if (repeatedSides == null) {
             repeatedSides = new RepeatedSides(this);
@@ -158,7 +157,7 @@ public final class Capture implements SessionOptions {
         return source(key(relation), unit);
     }
 
-    /** The same of another kind of source, by what makes two of them one. */
+    /** The files of another kind of source. Two sources are the same if their keys are equal. */
     public SourceFiles source(List<Object> key, long unit) {
         SourceFiles files = shared.get(key);
         if (files == null) {
@@ -171,7 +170,7 @@ public final class Capture implements SessionOptions {
         return files;
     }
 
-    /** The local relations of the query as it was written. */
+    /** The local relations of the query as written. */
     public LocalRows localRows() {
         if (localRows == null) {
             localRows = new LocalRows(written());
@@ -256,7 +255,7 @@ public final class Capture implements SessionOptions {
         return known;
     }
 
-    /** Null: the leaf is none of the program's own rows, or nobody asked for its records. */
+    /** Null if the leaf does not contain the program's own rows, or if its records are not needed. */
     public MemoryRelation inMemory(LogicalPlan leaf) {
         return inMemory.get(leaf);
     }

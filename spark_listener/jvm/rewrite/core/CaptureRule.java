@@ -13,8 +13,9 @@ import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 
 /**
- * The optimizer rule: sees every optimised plan of a session, and rewrites the writes of files, and what is to be cached, checkpointed or made an RDD. It runs in the
- * batch "User Provided Optimizers", after pushdown, extraction of Python functions and V1Writes. Whatever goes wrong, the plan stays as it was.
+ * The optimizer rule of capture. It sees every optimized plan of a session, and rewrites writes of files and
+ * plans that are cached, checkpointed or made an RDD. It runs in the batch "User Provided Optimizers", after
+ * pushdown, extraction of Python functions and V1Writes. If anything fails, the plan stays as it was.
  */
 public final class CaptureRule extends Rule<LogicalPlan> {
     static final TreeNodeTag<Boolean> SEEN = new TreeNodeTag<>("headwater.seen"); // the batch runs to a fixed point
@@ -38,7 +39,7 @@ public final class CaptureRule extends Rule<LogicalPlan> {
             return captures.open() ? planned(node) : node;
         } catch (Refused theirs) { // Spark cannot plan the program's own plan
             return node;
-        } catch (Throwable fault) { // not of the rewriting, which says its own: no capture was begun, and the query's end says so
+        } catch (Throwable fault) { // not from rewriting, which reports its own faults: no capture was begun, and the query's end reports that
             captures.fault(fault);
             return node;
         }
@@ -94,7 +95,10 @@ public final class CaptureRule extends Rule<LogicalPlan> {
         return query != null && query.logical() instanceof ExplainCommand;
     }
 
-    /** What is cached, checkpointed or made an RDD is captured by itself: what will read it, and whether any will, is not known yet. */
+    /**
+     * Capture a plan that is cached, checkpointed or made an RDD. It gets a capture of its own, because its
+     * readers are not known yet.
+     */
     private LogicalPlan kept(LogicalPlan plan) {
         TappedFrame frame = TappedFrame.underWay(plan);
         Capture capture = new Capture(plan, captures, families, frame == null ? null : frame.written(), true);

@@ -14,7 +14,8 @@ public final class Captures {
     private final String segments;
     private final double budget;
     private final ConcurrentHashMap<String, Capture> running = new ConcurrentHashMap<>(); // String execution -> Capture
-    private final ConcurrentHashMap<String, Object> sources = new ConcurrentHashMap<>(); // String execution -> Capture, or String: why there is none
+    // execution -> its Capture, or the reason why there is none
+    private final ConcurrentHashMap<String, Object> sources = new ConcurrentHashMap<>();
     private final AtomicInteger faults = new AtomicInteger();
     private volatile String lastFault;
     private volatile boolean closed;
@@ -80,12 +81,15 @@ public final class Captures {
         return context.getLocalProperty("spark.sql.execution.root.id");
     }
 
-    /** Whether this thread runs a batch of a stream: all that is done in one has its root execution, and the stream tells of it. */
+    /**
+     * Whether this thread runs a batch of a stream. All executions of a batch have the same root, and the
+     * stream reports it.
+     */
     boolean inStream() {
         return context.getLocalProperty("sql.streaming.queryId") != null;
     }
 
-    /** False if there is a capture of this execution already: then the plan must stay as it was. */
+    /** False if this execution already has a capture. The plan must stay as it was then. */
     public boolean remember(String execution, Capture capture) {
         return running.size() < MOST && running.putIfAbsent(execution, capture) == null;
     }

@@ -22,15 +22,16 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * The rows that `first`, `last` and their like take of each group (docs: capture format, kind `chosen`). The engine is free to choose, so the
- * choice is recorded: the same function over a row's references meets the same rows in the same order, and takes those of the same row.
+ * The rows that `first`, `last` and similar functions take from each group (docs: capture format, kind
+ * `chosen`). The engine is free to choose, so the choice is recorded. The same function over the references
+ * sees the same rows in the same order, and takes the reference of the same row.
  */
 public final class ChosenRows {
     private static final int MOST = 64; // columns that are added to an aggregate
     private static final long NO_RECORD = Long.MIN_VALUE; // as a tap records null
 
     private final List<AggregateExpression> ways = new ArrayList<>(); // the ways to choose a row, each once
-    private final List<List<Number>> takes = new ArrayList<>(); // the number of an output's attribute, and a way by which it chooses
+    private final List<List<Number>> takes = new ArrayList<>(); // the id of an output's attribute, and a way of choosing
     private final Aggregate aggregate;
 
     private ChosenRows(Aggregate aggregate) {
@@ -103,7 +104,7 @@ public final class ChosenRows {
         return choice.aggregateFunction().children().apply(0);
     }
 
-    /** The references of the rows that an aggregate reads, for its outputs; empty: there are none, or too many. */
+    /** The references of the rows that an aggregate reads, for its outputs. Empty if there are none or too many. */
     public List<ChosenRows.Chosen> columns(List<HiddenColumn> hidden) {
         List<ChosenRows.Chosen> result = new ArrayList<>();
         for (int way = 0; way < ways.size(); way++) {

@@ -14,9 +14,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 
 /**
- * Common table expressions that are still such when the optimizer is done. Two kinds are: several scalar subqueries that Spark merged into
- * one, which are followed; and what is used several times and is not deterministic, which is refused: whether Spark runs it once
- * or once for each use is not known before it does. Definitions are numbered behind the plan that they stand above.
+ * Common table expressions that are left after optimization. There are two kinds. Scalar subqueries that
+ * Spark merged into one are followed. Expressions that are used several times and are not deterministic are
+ * refused, because Spark decides only at run time whether to run them once or once for each use. Definitions
+ * are numbered after the plan that uses them.
  */
 public final class Definitions {
     private final Map<Long, Rewritten> known = new HashMap<>(); // Long id -> Rewritten
@@ -42,7 +43,10 @@ public final class Definitions {
         return result;
     }
 
-    /** What refers to a definition puts out its hidden columns too, as the same attributes: Spark then puts the plan itself there. */
+    /**
+     * A reference to a definition also outputs its hidden columns, as the same attributes. Spark replaces the
+     * reference by the plan.
+     */
     public Rewritten of(CTERelationRef reference) {
         Rewritten definition = known.get(reference.cteId());
         LogicalPlan renewed = definition == null ? null : Differences.reference(reference, definition.plan.output());

@@ -6,7 +6,10 @@ import headwater.text.OperatorText;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** How the operators of one kind are rewritten and described. A new operator is a new family in the list of Families; no other family changes. */
+/**
+ * Rewrites and describes one kind of operator. A new operator needs a new family in the list of Families, and
+ * no change to other families.
+ */
 public abstract class Family {
     /** Whether this family rewrites nodes of this class. Families are asked in order, the first takes the node. */
     public abstract boolean takes(LogicalPlan node);
@@ -22,7 +25,10 @@ public abstract class Family {
         return takes(node);
     }
 
-    /** What a row of the operator is made of, a word of Behaviour, by which traces go. Null: this family does not tell, and an answer says so. */
+    /**
+     * How a row of the operator depends on its input, as a constant of Behaviour. Null if the family does not
+     * know, which an answer reports.
+     */
     public String behaviour(LogicalPlan node) {
         return null;
     }

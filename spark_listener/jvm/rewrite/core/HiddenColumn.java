@@ -8,8 +8,9 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 
 /**
- * A hidden column: its attribute, and the operator of the original plan that it is about. Its role is `ref`, references to the operator's
- * records, or `branch`, by which projection of the operator (an Expand) the row was made, or (an existence join) whether it needs no match.
+ * A hidden column: its attribute, and the operator of the original plan to which it belongs. Its role is
+ * `ref` for references to the operator's records. Its role is `branch` for the projection of an Expand that
+ * made the row, and for an existence join, where it states whether the row needs no match.
  */
 public final class HiddenColumn {
     public static final String PREFIX = "_headwater_"; // of the names of hidden columns
@@ -37,14 +38,14 @@ public final class HiddenColumn {
         return new HiddenColumn(column, operator);
     }
 
-    /** A new column for the values of another, some of which may be lost on the way. */
+    /** A new column for the values of another column, some of which may become null. */
     public static HiddenColumn nullable(HiddenColumn of) {
         Attribute column = new AttributeReference(
             of.attribute.name(), DataTypes.LongType, true, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
         return of.as(column);
     }
 
-    /** The same column, as a plan above puts it out. */
+    /** This column with the attribute that a plan above outputs for it. */
     public HiddenColumn as(Attribute current) {
         return new HiddenColumn(current, operator, role);
     }

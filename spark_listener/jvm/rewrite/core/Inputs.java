@@ -12,15 +12,16 @@ import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * What is numbered below an operator, for the rewriter and the description alike: first each scalar subquery of its expressions (an
- * operator of its own, with its plan below), then its children.
+ * The order in which operators below an operator are numbered, for the rewriter and the description: first
+ * each scalar subquery of its expressions with the plan below it, then the children.
  */
 public final class Inputs {
     private Inputs() {}
 
     /**
-     * The scalar subqueries in a node's expressions, each once. Those that only prune what a join above leaves out anyway (dynamic partition
-     * pruning, Bloom filters) are none: they are not lineage.
+     * The scalar subqueries in a node's expressions, each once. Subqueries that only prune (dynamic partition
+     * pruning, Bloom filters) are left out: the join above removes the same rows anyway, so they are not
+     * lineage.
      */
     public static List<Expression> subqueries(LogicalPlan node) {
         Map<Object, Expression> found = new LinkedHashMap<>();
@@ -30,7 +31,7 @@ public final class Inputs {
         return new ArrayList<>(found.values());
     }
 
-    /** How many numbers a node and all below it take. */
+    /** The count of numbers for a node and all operators below it. */
     public static int size(LogicalPlan node) {
         int result = 1;
         for (Expression subquery : subqueries(node)) {

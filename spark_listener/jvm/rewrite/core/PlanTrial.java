@@ -15,8 +15,9 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.adaptive.AdaptiveExecutionContext;
 
 /**
- * Plans a rewritten plan as Spark is going to, before Spark gets it. What fails here would fail the program's query, which runs by its own plan
- * then. A trial plans and prepares the plan, copies our nodes, and has our expressions make their code. It runs no job.
+ * Plans a rewritten plan as Spark is about to. A fault found here would fail the program's query, so the
+ * query then runs with its own plan. A trial plans and prepares the plan, copies our nodes, and has our
+ * expressions generate their code. It runs no job.
  */
 final class PlanTrial {
     private static final String OURS = "headwater.";
@@ -47,7 +48,7 @@ final class PlanTrial {
     }
 
     private static void plan(LogicalPlan plan, SparkSession session) {
-        // Of common table expressions Spark's optimizer makes plans next.
+        // The optimizer replaces common table expressions next.
         LogicalPlan next = plan instanceof WithCTE ? ReplaceCTERefWithRepartition.apply(plan) : plan;
         QueryExecution query = session.sessionState().executePlan(plan, QueryExecution.$lessinit$greater$default$4());
         Differences.prepare(next, new AdaptiveExecutionContext(session, query));

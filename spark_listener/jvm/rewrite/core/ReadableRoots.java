@@ -7,8 +7,9 @@ import java.util.List;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Where whoever traces can read what a query reads: on local disks, and below the roots that the program's settings name. What was left
- * unwritten of data elsewhere nobody could find again, nor what was left unwritten of folders that known jobs overwrite. An application has one set of them.
+ * The places that traces can read later: local disks, and the roots that the program's settings name. Data
+ * elsewhere must be written to segments, because no trace could read it again. The same holds for folders
+ * that known jobs overwrite. An application has one set of roots.
  */
 public final class ReadableRoots {
     private static volatile List<String> roots = Arrays.asList(); // scheme://authority/path

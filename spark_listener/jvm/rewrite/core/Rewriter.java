@@ -43,7 +43,10 @@ public final class Rewriter {
         this.taps = taps;
     }
 
-    /** For a plan that may run beside the query itself: it refuses operators that need a tap, and its operators have no numbers. */
+    /**
+     * A rewriter for a plan that may run in addition to the query. It refuses operators that need a tap, and
+     * gives operators no numbers.
+     */
     public Rewriter withoutTaps() {
         return new Rewriter(capture, Integer.MIN_VALUE, false);
     }
@@ -62,7 +65,7 @@ public final class Rewriter {
         limit = operator;
     }
 
-    /** That limit; null where no window has said so. */
+    /** The limit that a window announced, or null. */
     public LogicalPlan limited() {
         return limited;
     }
@@ -112,7 +115,7 @@ public final class Rewriter {
         return next++;
     }
 
-    /** Leaves a plan as it is: nothing above follows its records. Its operators keep their numbers. */
+    /** Leave a plan unchanged because nothing above follows its records. Its operators keep their numbers. */
     public LogicalPlan unfollowed(LogicalPlan node) {
         next += Inputs.size(node);
         return node;
@@ -140,7 +143,7 @@ public final class Rewriter {
         }
     }
 
-    /** A scalar subquery that reads nothing of the row that it stands in. */
+    /** Whether an expression is a scalar subquery without a correlation. */
     private static boolean isFollowed(Expression expression) {
         return expression instanceof ScalarSubquery scalarSubquery && scalarSubquery.children().isEmpty();
     }

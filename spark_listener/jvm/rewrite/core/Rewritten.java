@@ -8,7 +8,7 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** A rewritten plan and the hidden columns that it puts out beside the original's. */
+/** A rewritten plan, and the hidden columns in its output. */
 public final class Rewritten {
     public final LogicalPlan plan;
     public final List<HiddenColumn> hidden;

@@ -11,8 +11,9 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 
 /**
- * Commands of tables that write by queries of their own: such a query is captured as that of the command, whose execution it is nested in. A
- * compaction runs many, each of which rewrites some of the table's files: all are one capture, and the plan is that of the first.
+ * Commands of tables that write by queries of their own. Such a query runs within the execution of the
+ * command, and its capture is the command's capture. A compaction runs many queries, each of which rewrites
+ * some files. All of them are one capture, with the plan of the first.
  */
 final class TableCommands {
     private static final int MOST_PARTS = 1 << 15;
@@ -25,7 +26,7 @@ final class TableCommands {
         this.families = families;
     }
 
-    /** The plan as it is to run; null where it is not of such a command. */
+    /** The plan to run. Null if no such command runs it. */
     LogicalPlan captured(LogicalPlan plan) {
         TableCommit commit = DeltaWrite.underWay(plan);
         boolean source = commit == null && MergeSource.isUnderWay(plan);
@@ -92,7 +93,7 @@ final class TableCommands {
             }
             return plan;
         }
-        capture.rewritten = false; // its rows would be told, and those of this one would not
+        capture.rewritten = false; // a part of the rows would be missing
         capture.problem("Write Delta", "the command writes more than once", "refused");
         return plan;
     }
@@ -122,7 +123,7 @@ final class TableCommands {
         return result;
     }
 
-    /** What a MERGE reads, and checkpoints first, is captured by itself. */
+    /** Capture the source of a MERGE separately, because MERGE checkpoints it first. */
     private LogicalPlan source(LogicalPlan plan, LogicalPlan asked, String root) {
         Capture capture = new Capture(plan, captures, families, asked, true);
         try {

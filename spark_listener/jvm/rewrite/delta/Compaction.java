@@ -17,8 +17,9 @@ import scala.collection.Iterable;
 import scala.collection.Iterator;
 
 /**
- * OPTIMIZE: several queries, each of which rewrites some files of the table, in threads that are in no transaction. What came of them is read from
- * the table's log: in a commit the files that a query added stand before those that it read, which are removed. By these each part is known.
+ * OPTIMIZE: several queries outside of any transaction, each of which rewrites some files of the table. The
+ * result is read from the table's log. In a commit, the files that a query added come before the removed
+ * files that it read, and these identify each part.
  */
 public final class Compaction extends TableCommit {
     private static final String READ = "TahoeBatchFileIndex";
@@ -41,7 +42,7 @@ public final class Compaction extends TableCommit {
         parts.add(paths);
     }
 
-    /** By the plan of a query of it; null where that is not as it is known. */
+    /** The compaction that runs this plan. Null if the plan has an unknown form. */
     static Compaction of(LogicalPlan plan) {
         List<LogicalPlan> leaves = Scala.list(plan.collectLeaves());
         LogicalPlan leaf = leaves.size() == 1 ? leaves.get(0) : null;
@@ -58,7 +59,7 @@ public final class Compaction extends TableCommit {
         return parts.size() - 1;
     }
 
-    /** The number of the first partition of a part: those of all parts are told apart by their numbers. */
+    /** The number of the first partition of a part, so that partitions of different parts have different numbers. */
     static int firstPartition(int part) {
         return part * PARTITIONS;
     }
@@ -105,7 +106,7 @@ public final class Compaction extends TableCommit {
         files = numbers.isEmpty() ? found : null;
     }
 
-    /** Takes the parts that a commit has. False: a file of one does not tell enough. */
+    /** Take the parts of a commit. False if a file has too few details. */
     private boolean look(List<Object> actions, Object number, Map<Set<String>, Integer> parts, Map<Integer, List<Map<String, Object>>> found) {
         List<Object> added = new ArrayList<>();
         Set<String> removed = new HashSet<>();
@@ -134,7 +135,10 @@ public final class Compaction extends TableCommit {
         return true;
     }
 
-    /** What was committed since its files were listed: pairs of a version and its actions; null where this version of Delta does not tell. */
+    /**
+     * The commits since the files were listed, as pairs of a version and its actions. Null if this version of
+     * Delta does not give them.
+     */
     private Iterator<Tuple2<?, Iterable<?>>> commits() {
         Object log = log();
         Object listed = get(index, "version");

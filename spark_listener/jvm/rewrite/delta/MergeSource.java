@@ -12,8 +12,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.execution.LogicalRDD;
 
 /**
- * The source of a MERGE, where Delta checkpoints it first, since it might not give the same rows twice. Each row is recorded as it is checkpointed,
- * with its reference beside it; what MERGE then reads is known by the name that Delta gives to the rows.
+ * The source of a MERGE that Delta checkpoints first, because it might not give the same rows twice. Each row
+ * is recorded when it is checkpointed, and its reference becomes one more column. Delta's name for the rows
+ * identifies the scan that MERGE runs later.
  */
 public final class MergeSource {
     private static final String DELTA = "org.apache.spark.sql.delta.";

@@ -20,11 +20,12 @@ import scala.Option;
 import scala.collection.Iterable;
 
 /**
- * What is to be committed to a table of Delta: the table as it will be, and, once that is done, which files were added. Delta's classes are other
- * people's and met by name; what a version of it does not have is null here, and then nothing is told of the files.
+ * A commit to a Delta table: the table after the commit and, once it is done, the added files. Delta's
+ * classes are accessed by name. Parts that a version of Delta does not have are null, and then no files are
+ * reported.
  */
 public abstract class TableCommit {
-    private static final Pattern NAME = Pattern.compile("part-(\\d{5,})-[0-9a-f-]{36}[^/]*$"); // the task's partition stands in it
+    private static final Pattern NAME = Pattern.compile("part-(\\d{5,})-[0-9a-f-]{36}[^/]*$"); // the number is the task's partition
 
     abstract Object metadata();
 
@@ -34,15 +35,16 @@ public abstract class TableCommit {
     public abstract Object version();
 
     /**
-     * The files that it added, by the partition of the task that wrote them (Integer), each a Map of path, length, modified, rows, and where the
-     * table numbers its rows first and version, in the order in which the task opened them. Null where it has not committed, or does not tell.
+     * The added files by the partition of the task that wrote them, in the order in which the task opened
+     * them. Each has path, length, modified and rows, and for a table with row numbers first and version.
+     * Null before the commit, or if the files are not known.
      */
     public abstract Map<Integer, List<Map<String, Object>>> files();
 
-    /** The catalog's entry of the table; null where it is none's, or none is known. */
+    /** The catalog's entry of the table. Null if there is none or it is not known. */
     public abstract Object catalogTable();
 
-    /** Where the table lies; null where that is not known. */
+    /** The place of the table. Null if it is not known. */
     public final String path() {
         Object path = get(log(), "dataPath");
         return path == null ? null : path.toString();
@@ -54,7 +56,10 @@ public abstract class TableCommit {
         return found instanceof scala.collection.Map<?, ?> ? Scala.map(Untyped.value(found)) : new HashMap<>();
     }
 
-    /** The names of columns in files that are none of the table's: they hold the numbers and versions of rows that were carried over. */
+    /**
+     * The names of columns in files that are not columns of the table. They contain the numbers and versions
+     * of rows that were carried over.
+     */
     public final Collection<Object> hidden() {
         List<Object> names = new ArrayList<>();
         Map<?, Object> properties = properties();
@@ -71,12 +76,15 @@ public abstract class TableCommit {
         return Scala.list((Iterable<?>) get(metadata(), "partitionColumns"));
     }
 
-    /** How columns are mapped: `none`, `name` or `id`. */
+    /** The mapping of columns: `none`, `name` or `id`. */
     public final String mapping() {
         return String.valueOf(get(get(metadata(), "columnMappingMode"), "name"));
     }
 
-    /** Adds the files of the actions to those of each partition, of which `most` are numbered from `first` on. False: one does not tell enough. */
+    /**
+     * Add the files of the actions to the files by partition, with at most `most` partitions, numbered from
+     * `first` on. False if a file has too few details.
+     */
     final boolean add(Map<Integer, List<Map<String, Object>>> files, Iterator<Object> actions, int first, int most) {
         while (actions.hasNext()) {
             Object action = actions.next();
@@ -140,7 +148,7 @@ public abstract class TableCommit {
         return action.getClass().getSimpleName().equals(type);
     }
 
-    /** What a method without parameters gives; null if there is none, or it fails. */
+    /** The result of a method without parameters. Null if there is none, or if it fails. */
     static Object get(Object of, String name) {
         for (Class<?> type = of == null ? null : of.getClass(); type != null; type = type.getSuperclass()) {
             try {

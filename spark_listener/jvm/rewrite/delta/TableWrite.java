@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 
 /**
- * Stands for a write to a table whose command runs a query of its own: the root of what is captured of it, above that query. It is looked at,
+ * The root of the captured plan of a command that writes a table by a query of its own. It is only described,
  * and never run.
  */
 public final class TableWrite extends Project {

@@ -29,8 +29,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * Aggregates. Active: each input row is tapped with its group's hash; above, the hash is the reference of the group. What can be found
- * again is left to RecomputedGroups. Nothing is collected.
+ * Aggregates. In active mode each input row is tapped with its group's hash, and the hash is the reference of
+ * the group above. RecomputedGroups handles groups that can be found again. No values are collected.
  */
 public final class AggregateFamily extends Family {
     public boolean takes(LogicalPlan node) {
@@ -115,7 +115,7 @@ public final class AggregateFamily extends Family {
         return known(aggregate).size() < aggregate.groupingExpressions().size();
     }
 
-    /** Above, each group's hash is recorded once, beside a second one, so that a trace sees where two groups share a hash. */
+    /** Record the hash of each group once, with a second hash, so that a trace sees a collision of the first. */
     private static LogicalPlan checked(
             Aggregate aggregate, int operator, LogicalPlan renewed, Alias reference, Alias second, Rewriter rewriter) {
         Boundary boundary = rewriter.boundary(SegmentSpec.CHECK, operator, Boundary.keyed(reference.child(), aggregate.child()));
@@ -144,7 +144,7 @@ public final class AggregateFamily extends Family {
         defines.addAll(expressions.distinctRows(aggregate));
         operator.put("defines", defines);
         if (hasSessions(aggregate)) {
-            operator.put("whole", true); // which of the rows are of the session is not recorded, so none is chosen
+            operator.put("whole", true); // the session's rows are not recorded separately, so all are given
         }
     }
 }

@@ -20,7 +20,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
-/** Cached rows, each with the reference that was cached beside it. */
+/** Cached rows, each with the reference in its last column. */
 public final class CacheFamily extends Family {
     public boolean takes(LogicalPlan node) {
         return node instanceof InMemoryRelation;

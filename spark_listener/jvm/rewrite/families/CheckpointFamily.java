@@ -46,7 +46,7 @@ public final class CheckpointFamily extends Family {
         return Behaviour.KEPT;
     }
 
-    /** Of a checkpoint that was not captured nothing more is known than of a leaf. */
+    /** A checkpoint without a capture is described as a leaf. */
     public boolean describes(LogicalPlan node) {
         return Checkpoints.of(node) != null;
     }

@@ -21,7 +21,10 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** Generators that make rows of one row (explode, inline, stack, …): the columns of that row stand beside them, the hidden ones too. */
+/**
+ * Generators that make rows of one row (explode, inline, stack, …). The columns of that row are in each
+ * result, with its hidden columns.
+ */
 public final class GenerateFamily extends Family {
     private static final String SPARKS_OWN = "org.apache.spark.sql.catalyst.expressions.";
 

@@ -39,10 +39,10 @@ import org.apache.spark.sql.types.Metadata;
 import scala.collection.immutable.Seq;
 
 /**
- * Functions in Python over groups, and over pairs of groups of equal keys: a row that the function gives is made of all rows of its group. Below,
- * each row is tapped with the hash of its key, as for an aggregate. The hash comes back from the worker as the reference of each row that was
- * made of the group. Of keys of usual types the worker makes it anew; of others it goes there as a hidden column, which the program's function
- * does not see (EnclosedFunctions).
+ * Python functions over groups, and over pairs of groups of equal keys. A result row depends on all rows of
+ * its group. Each input row is tapped with the hash of its key, as for an aggregate. The worker returns the
+ * hash with each result row. For keys of common types the worker computes the hash. For other keys the hash
+ * goes to the worker in a hidden column, which the program's function does not see (EnclosedFunctions).
  */
 public final class GroupFunctionFamily extends Family {
     private static final int MOST_ARGUMENTS = 20000; // in the description: each column has all
@@ -104,7 +104,10 @@ public final class GroupFunctionFamily extends Family {
         return new Rewritten(new HiddenProject(Scala.seq(columns), renewedNode, node), hidden);
     }
 
-    /** What the worker makes the hash of, as python_functions/key_hash.py has it; null where it cannot. */
+    /**
+     * The types of the hashed values, in the notation of python_functions/key_hash.py. Null if the worker
+     * cannot compute the hash.
+     */
     private static String kinds(LogicalPlan node) {
         String result = null;
         for (int i = 0; i < node.children().size(); i++) {
@@ -166,7 +169,7 @@ public final class GroupFunctionFamily extends Family {
             ? flatMapGroupsInPandas.functionExpr() : ((FlatMapGroupsInArrow) node).functionExpr();
     }
 
-    /** What the rows of a side are grouped by. */
+    /** The keys by which the rows of a side are grouped. */
     private static List<Expression> keys(LogicalPlan node, int side) {
         Seq<Attribute> keys;
         if (node instanceof FlatMapCoGroupsInPandas flatMapCoGroupsInPandas) {

@@ -22,8 +22,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.catalyst.plans.logical.WindowGroupLimit;
 
 /**
- * The limit that Spark puts below a window of ranks when a filter above keeps the first few. In the query as written a rank is one among
- * all rows of its partition, those too that the limit drops: they are recorded below it, with the partition's hash, as groups are.
+ * The limit that Spark puts below a window of ranks when a filter above keeps the first ranks only. In the
+ * query as written, a rank depends on all rows of its partition, so the rows are recorded below the limit,
+ * with the hash of the partition.
  */
 public final class GroupLimitFamily extends Family {
     private static final String NAME = "WindowGroupLimit";
@@ -47,7 +48,7 @@ public final class GroupLimitFamily extends Family {
         return true;
     }
 
-    /** The sort below a limit; null where there is none. */
+    /** The sort below a limit, or null. */
     private static Sort sortOf(LogicalPlan limit) {
         if (!(limit instanceof GlobalLimit globalLimit) || !(globalLimit.child() instanceof LocalLimit localLimit)) {
             return null;
@@ -56,7 +57,7 @@ public final class GroupLimitFamily extends Family {
         return below instanceof Sort sort ? sort : null;
     }
 
-    /** What a sort gets: recorded, if the sort belongs to a limit of ranks. */
+    /** The input of a sort, recorded if the sort belongs to a limit of ranks. */
     static LogicalPlan sorted(LogicalPlan sort, Rewritten child, Rewriter rewriter) {
         LogicalPlan limit = rewriter.limited();
         if (limit == null || sortOf(limit) != sort) {

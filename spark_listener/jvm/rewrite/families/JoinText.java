@@ -32,7 +32,7 @@ final class JoinText {
         }
     }
 
-    /** The places of the inputs of which a row of the join may have none. */
+    /** The places of the inputs that may have no row in a result row. */
     private static List<Integer> optional(JoinType type) {
         boolean full = type == org.apache.spark.sql.catalyst.plans.FullOuter$.MODULE$;
         List<Integer> result = new ArrayList<>();

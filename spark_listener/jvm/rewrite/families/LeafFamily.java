@@ -10,7 +10,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Range;
 
-/** Leaves whose rows come from no record: a range, the one row of a query without FROM, a relation that the optimiser found to be empty. */
+/**
+ * Leaves whose rows do not come from records: a range, the one row of a query without FROM, a relation that
+ * the optimizer found to be empty.
+ */
 public final class LeafFamily extends Family {
     public boolean takes(LogicalPlan node) {
         return node instanceof Range || node instanceof OneRowRelation || (node instanceof LocalRelation localRelation && localRelation.data().isEmpty());

@@ -18,8 +18,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Tail;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
 
 /**
- * Operators that let some rows of their child pass: LIMIT, OFFSET, tail, sample. Which rows these are is recorded by the next tap above,
- * never computed again. A limit stops reading early, which is no matter for groups (an unfinished one gives no row).
+ * Operators that pass some rows of their child: LIMIT, OFFSET, tail, sample. The next tap above records these
+ * rows, and nothing computes them again. A limit may stop reading early. That does no harm to groups, because
+ * an unfinished group gives no row.
  */
 public final class LimitFamily extends Family {
     public boolean takes(LogicalPlan node) {

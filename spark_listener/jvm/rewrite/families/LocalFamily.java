@@ -18,7 +18,10 @@ import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** Relations whose rows stand in the plan (VALUES, createDataFrame of Arrow data): each row carries its ordinal in the relation as written. */
+/**
+ * Relations whose rows are in the plan (VALUES, createDataFrame of Arrow data). Each row has its ordinal in
+ * the relation as written.
+ */
 public final class LocalFamily extends Family {
     public boolean takes(LogicalPlan node) {
         return node instanceof LocalRelation localRelation && !localRelation.data().isEmpty();

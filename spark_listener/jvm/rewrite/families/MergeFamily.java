@@ -22,8 +22,9 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import scala.collection.immutable.Seq;
 
 /**
- * What MERGE, and what Spark makes of UPDATE, does with the joined rows of a table and its source. A row that a clause updates is made of both, one that it
- * inserts of the source's row; one that is carried over is what it was, whether or not a row of the source met it.
+ * The part of MERGE, and of Spark's form of UPDATE, that processes the joined rows of a table and its source.
+ * An updated row depends on both rows. An inserted row depends on the source's row. A row that is carried
+ * over depends on the table's row only, even if a row of the source matched it.
  */
 public final class MergeFamily extends Family {
     public boolean takes(LogicalPlan node) {
@@ -71,7 +72,7 @@ public final class MergeFamily extends Family {
     }
 
     public String behaviour(LogicalPlan node) {
-        return Behaviour.GENERATES; // an update that is told as a deletion and an insertion makes two rows of one
+        return Behaviour.GENERATES; // an update as a deletion and an insertion gives two rows
     }
 
     /** Each column: the function `merge` over what each clause makes of it (Spark adds one that carries rows over). */

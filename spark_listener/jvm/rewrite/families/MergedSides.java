@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.plans.logical.MergeRows;
 import org.apache.spark.sql.types.DataTypes;
 import scala.collection.immutable.Seq;
 
-/** The table and the source of a MERGE: which of the two a hidden column is of, by the operator that it is about. */
+/** The table and the source of a MERGE. The operator of a hidden column shows to which of the two it belongs. */
 final class MergedSides {
     private final LogicalPlan merge;
     private final int operator;
@@ -28,7 +28,10 @@ final class MergedSides {
         this.operator = operator;
     }
 
-    /** The references of a row that a clause makes: those of the joined row; of one that it carries over, those of the table's row alone. */
+    /**
+     * The references of a row that a clause makes: those of the joined row. A row that is carried over has
+     * the references of the table's row only.
+     */
     List<Expression> references(MergeRows.Instruction clause, Rewritten child) {
         if (!carriesOver(clause)) {
             return new ArrayList<>(child.attributes());

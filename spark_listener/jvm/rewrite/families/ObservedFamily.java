@@ -12,7 +12,7 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.CollectMetrics;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** What the program has Spark observe of rows that pass (`DataFrame.observe`). */
+/** Observed metrics of passing rows (`DataFrame.observe`). */
 public final class ObservedFamily extends Family {
     public boolean takes(LogicalPlan node) {
         return node instanceof CollectMetrics;

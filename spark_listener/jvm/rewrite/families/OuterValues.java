@@ -22,9 +22,10 @@ import org.apache.spark.sql.catalyst.plans.logical.SetOperation;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 
 /**
- * The distinct values that rows give to a LATERAL or correlated query: Spark computes some such queries for all of them at once, and joins the
- * rows back. The query as written has no such aggregate, and a row joined back brings its own values: nothing of it is followed. It
- * is told by its columns, which are new; new are also those of a query that WITH defines and that is used twice.
+ * The distinct outer values of a LATERAL or correlated query. Spark computes some such queries for all values
+ * at once, and joins the rows back. The query as written has no such aggregate, and a joined row has its own
+ * values, so no records are followed here. The new columns identify the aggregate. A query in WITH that is
+ * used twice also has new columns.
  */
 final class OuterValues {
     private static final String DOUBT =
@@ -32,7 +33,7 @@ final class OuterValues {
 
     private OuterValues() {}
 
-    /** Whether an aggregate is nothing but that. Where it only may be, an answer says so. */
+    /** Whether an aggregate only collects outer values. If that is not certain, an answer reports it. */
     static boolean are(Aggregate aggregate, Capture capture) {
         if (!isDistinctOfRenamed(aggregate)) {
             return areTheirOwn(aggregate, capture);
@@ -51,8 +52,9 @@ final class OuterValues {
     }
 
     /**
-     * The same under the names that the rows' own columns have: Spark leaves that where it brings the other side of the join new columns. It is
-     * told by what the query as written groups: not these.
+     * The same for an aggregate with the names of the rows' own columns. Spark keeps them if the other side
+     * of the join gets new columns. The aggregate is identified by its keys: the query as written does not
+     * group by them.
      */
     private static boolean areTheirOwn(Aggregate aggregate, Capture capture) {
         List<NamedExpression> columns = Scala.list(aggregate.aggregateExpressions());

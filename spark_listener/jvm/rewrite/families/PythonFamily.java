@@ -19,7 +19,10 @@ import org.apache.spark.sql.catalyst.plans.logical.BatchEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.collection.immutable.Seq;
 
-/** Scalar Python functions, plain, Arrow and pandas: row-wise by Spark's contract, and Spark keeps the other columns beside them. */
+/**
+ * Scalar Python functions, plain, Arrow and pandas. They work row by row by Spark's contract, and Spark keeps
+ * the other columns.
+ */
 public final class PythonFamily extends Family {
     public boolean takes(LogicalPlan node) {
         return node instanceof BatchEvalPython || node instanceof ArrowEvalPython;

@@ -33,10 +33,11 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * Semi-joins and existence joins (IN, EXISTS, INTERSECT). The rows of the right side are recorded with the hash of their keys; a row of the
- * left side carries the hash of its own, which so refers to all rows that match it. Where a condition beyond the keys decides too,
- * its values are recorded on both sides, the left ones in a boundary above the join, so that a trace can tell the matches. Derived: nothing
- * is written of the right side, as the key tells a trace which records they are.
+ * Semi-joins and existence joins (IN, EXISTS, INTERSECT). The rows of the right side are recorded with the
+ * hash of their keys. A row of the left side has the hash of its own keys, and so refers to all its matches.
+ * If a further condition exists, its values are recorded on both sides, for the left side in a boundary above
+ * the join, so that a trace can evaluate it. A derived boundary writes nothing for the right side, because a
+ * trace finds the records by their key.
  */
 public final class SemiJoinFamily extends Family {
     public boolean takes(LogicalPlan node) {

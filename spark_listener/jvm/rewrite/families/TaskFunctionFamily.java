@@ -28,8 +28,9 @@ import org.apache.spark.sql.catalyst.plans.logical.MapInPandas;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * Functions over all rows of a task (mapInPandas, mapInArrow, table functions in Python, which may keep state from row to row). Which rows an
- * output row is made of the function alone knows, so it is all of them: a group by the number of the partition. The function sees the columns that it saw before, not ours.
+ * Functions over all rows of a task (mapInPandas, mapInArrow, table functions in Python). They may keep state
+ * from row to row, so each output row depends on all rows of the task. The rows form a group whose key is the
+ * number of the partition. The function does not see our columns.
  */
 public final class TaskFunctionFamily extends Family {
     public boolean takes(LogicalPlan node) {

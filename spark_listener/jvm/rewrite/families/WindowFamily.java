@@ -38,10 +38,10 @@ import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * Windows. Directly above the operator the rows stand partition after partition, each in the window's order: recording them there, with
- * the partition's hash, says everything about frames of rows. For frames of values the engine counts, in hidden window columns,
- * how far each row's frame reaches. Of ranks with ties the rank itself is recorded, which tells the peers. What stands above refers to the
- * window's rows.
+ * Windows. Directly above the operator the rows come partition after partition, each in the window's order.
+ * They are recorded there with the hash of the partition, which is enough for frames of rows. For frames of
+ * values, hidden window columns count how far each frame reaches. For ranks with ties, the rank is recorded,
+ * and shows the peers. The plan above refers to the window's rows.
  */
 public final class WindowFamily extends Family {
     public boolean takes(LogicalPlan node) {
@@ -113,7 +113,10 @@ public final class WindowFamily extends Family {
         return new Rewritten(new HiddenProject(Scala.seq(columns), counting, node), hidden);
     }
 
-    /** The window with the columns that count. Spark plans a window of Python functions apart, and ours are not: they stand in one of their own above it. */
+    /**
+     * The window with the counting columns. Spark plans a window of Python functions separately, so our
+     * columns are in a window of their own above it.
+     */
     private static LogicalPlan counting(Window window, List<NamedExpression> expressions, LogicalPlan child) {
         int own = window.windowExpressions().size();
         if (own == expressions.size() || !hasPython((Expression) expressions.get(0))) {
@@ -132,7 +135,10 @@ public final class WindowFamily extends Family {
         return found;
     }
 
-    /** A column of the window that is a rank with ties; null where there is none, or where a limit of row numbers below cuts peers apart. */
+    /**
+     * A column of the window that is a rank with ties. Null if there is none, or if a limit of row numbers
+     * below separates peers.
+     */
     private static Attribute rank(Window window, boolean limited) {
         Attribute found = null;
         for (NamedExpression column : Scala.list(window.windowExpressions())) {

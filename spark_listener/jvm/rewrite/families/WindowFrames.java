@@ -24,7 +24,7 @@ public final class WindowFrames {
         return result;
     }
 
-    /** The frame of the (first) window expression in an expression; null where there is none. */
+    /** The frame of the first window expression in an expression, or null. */
     public static SpecifiedWindowFrame frameOf(Expression expression) {
         if (expression instanceof WindowExpression windowExpression) {
             Object frame = windowExpression.windowSpec().frameSpecification();

@@ -14,9 +14,9 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
 /**
- * The program's functions in Python, enclosed: what runs in the worker takes a hidden column that stands after all others off what the program's
- * function gets, if there is one, and puts one after all others of what that gives. The function's own pickle is an argument in another one; it is
- * neither read nor run here. The opcodes are those of pickle's protocol 4.
+ * The program's Python functions, enclosed in ours. In the worker, our function removes the last column of
+ * the input if it is hidden, and adds one to the output. The pickle of the program's function is an argument
+ * in another pickle, and is not read or run here. The opcodes are those of pickle's protocol 4.
  */
 public final class EnclosedFunctions {
     public static final String HIDDEN = HiddenColumn.PREFIX + "group"; // python_functions/grouped.py has the same
@@ -35,13 +35,16 @@ public final class EnclosedFunctions {
 
     private EnclosedFunctions() {}
 
-    /** What the driver's Python puts around functions, for all that is rewritten from now on. */
+    /** Set the code that encloses functions from now on. */
     public static void state(Map<Object, byte[]> pickles, String version) {
         beginnings = pickles;
         python = version;
     }
 
-    /** The same function, enclosed. `kinds`: what the reference of a group is made of there; null: of a hidden column. */
+    /**
+     * The same function, enclosed. `kinds` are the types of the hashed values for the group's reference. Null
+     * takes the reference from a hidden column.
+     */
     public static PythonUDF of(Expression expression, String operator, String kinds) {
         if (!(expression instanceof PythonUDF function) || !(function.func() instanceof SimplePythonFunction known)) {
             throw new Refused(operator, "its function is not one of PySpark's");

@@ -15,7 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 
-/** Which scans of Iceberg tables have records that can be told by data file and position. */
+/** Finds the scans of Iceberg tables whose records are identified by data file and position. */
 public final class TableScans {
     private static final String PACKAGE = "org.apache.iceberg.spark.source.";
     private static final List<?> KNOWN = Arrays.asList("SparkBatchQueryScan", "SparkIncrementalAppendScan", "SparkCopyOnWriteScan", "SparkStagedScan");
@@ -27,7 +27,10 @@ public final class TableScans {
         return scan.getClass().getName().startsWith(PACKAGE);
     }
 
-    /** Throws Refused, naming the scan, where its records cannot be told. Plans the scan, as Spark is about to. */
+    /**
+     * Throws Refused, with the name of the scan, if the records cannot be identified. It plans the scan as
+     * Spark is about to.
+     */
     public static void check(DataSourceV2ScanRelation relation) {
         Scan scan = relation.scan();
         String name = is(scan) ? "Scan iceberg" : relation.nodeName();
@@ -59,7 +62,7 @@ public final class TableScans {
         }
     }
 
-    /** How tasks reach the files. */
+    /** The configuration by which tasks access the files. */
     public static Configuration conf() {
         return SparkContext.getOrCreate().hadoopConfiguration();
     }
@@ -68,7 +71,10 @@ public final class TableScans {
         return Boolean.TRUE.equals(Accessors.get(task, "isDataTask"));
     }
 
-    /** What makes two scans read the same source: the table, and the snapshot of it, or those between which it was appended to. */
+    /**
+     * The identity of a scan's source: the table, and its snapshot or range of snapshots. Two scans with
+     * equal keys read the same source.
+     */
     public static List<Object> key(DataSourceV2ScanRelation relation) {
         List<Object> key = new ArrayList<>();
         Object table = Accessors.get(relation.scan(), "table");
@@ -81,7 +87,7 @@ public final class TableScans {
         return key;
     }
 
-    /** What its columns are called, by field: two snapshots' schemas may call them otherwise. */
+    /** The names of the columns by field id, because the schemas of two snapshots may have different names. */
     private static String names(DataSourceV2ScanRelation relation) {
         return String.valueOf(Accessors.get(Accessors.get(relation.scan(), "schema"), "asStruct"));
     }

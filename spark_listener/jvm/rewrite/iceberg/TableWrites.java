@@ -38,7 +38,7 @@ public final class TableWrites {
         return command instanceof V2WriteCommand && write(command) != null && write(command).getClass().getName().startsWith("org.apache.iceberg.");
     }
 
-    /** Throws Refused where the records that a command writes cannot be told. */
+    /** Throws Refused if the records that a command writes cannot be identified. */
     public static void check(LogicalPlan command) {
         Refused.untried(NAME, "Iceberg");
         if (!Inputs.subqueries(command).isEmpty()) {
@@ -76,7 +76,7 @@ public final class TableWrites {
         return table instanceof RowLevelOperationTable rowLevelOperationTable ? rowLevelOperationTable.table() : table;
     }
 
-    /** The column that says what is to happen to a row; null where there is none. */
+    /** The column with the operation on a row. Null if there is none. */
     private static Attribute operation(LogicalPlan command) {
         for (Attribute column : Scala.list(((V2WriteCommand) command).query().output())) {
             if (column.name().equals(RowDeltaUtils.OPERATION_COLUMN())) {

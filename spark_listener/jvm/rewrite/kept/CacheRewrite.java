@@ -21,15 +21,16 @@ import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * The root of a plan whose rows are to be cached or checkpointed: each row is recorded where it is made, and its reference is kept beside it, the last
- * column. A partition that is computed again (it was evicted, or its executor lost) has the references of the task that did it.
+ * The root of a plan whose rows are cached or checkpointed. Each row is recorded when it is made, and its
+ * last column keeps the reference. A partition that is computed again (it was evicted, or its executor was
+ * lost) has the references of the task that computed it.
  */
 public final class CacheRewrite {
     private static final String MANAGER = "org.apache.spark.sql.execution.CacheManager";
 
     private CacheRewrite() {}
 
-    /** Whether this thread optimises a plan for a checkpoint, an RDD or the cache: of that Spark says so nowhere else. */
+    /** Whether this thread optimizes a plan for a checkpoint, an RDD or the cache. Spark shows that in no other way. */
     public static boolean takes(LogicalPlan plan) {
         if (plan instanceof Subquery) {
             return false; // its own root comes later
@@ -59,7 +60,7 @@ public final class CacheRewrite {
     public static LogicalPlan rewrite(LogicalPlan plan, Capture capture) {
         Rewriter rewriter = new Rewriter(capture, 1);
         Boundary boundary = capture.boundary(SegmentSpec.ROWS, 0, plan);
-        // What finds no room in the cache is made for its reader, who may stop before its end.
+        // Rows that do not fit into the cache are made for a reader that may stop early.
         Rewritten child = rewriter.rewriteStoppable(plan);
         List<Expression> values = new ArrayList<>();
         boundary.hidden(child, values);

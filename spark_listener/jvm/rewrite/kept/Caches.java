@@ -16,8 +16,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /**
- * The captures of plans whose rows were cached, in this JVM: a query that reads a cache finds there how its rows came about. What was
- * cached carries a hidden column, the reference of each row, whose name tells the capture. A capture is forgotten with its cached plan.
+ * The captures of cached plans in this JVM. A query that reads a cache finds the origin of its rows here. The
+ * cached rows have a hidden column with references, and its name identifies the capture. A capture is
+ * forgotten together with its cached plan.
  */
 public final class Caches {
     private static final String COLUMN = "cached_";
@@ -27,12 +28,12 @@ public final class Caches {
 
     private Caches() {}
 
-    /** What the hidden column of a cached plan is called. */
+    /** The name of the hidden column of a cached plan. */
     static String column(Capture capture) {
         return COLUMN + capture.id;
     }
 
-    /** False if there are too many: then the plan must be cached as it was. */
+    /** False if there are too many. The plan must be cached unchanged then. */
     public static boolean remember(Capture capture) {
         if (KNOWN.size() >= MOST) {
             forget(null);
@@ -56,7 +57,7 @@ public final class Caches {
         return reason == null ? "it was cached without capture" : "what was cached is not captured: " + reason;
     }
 
-    /** The capture of what a relation reads; null if there is none. */
+    /** The capture of the rows that a relation reads, or null. */
     public static Capture of(InMemoryRelation relation) {
         WeakReference<Capture> known = KNOWN.get(last(relation));
         return known == null ? null : known.get();
@@ -96,7 +97,7 @@ public final class Caches {
         Checkpoints.close(folder);
     }
 
-    /** Those whose plans are gone, and those whose folders lie in one (null: none). */
+    /** Forget the captures whose plans are gone, and the captures with segments in a folder (null: none). */
     private static void forget(String segments) {
         Iterator<WeakReference<Capture>> captures = KNOWN.values().iterator();
         while (captures.hasNext()) {

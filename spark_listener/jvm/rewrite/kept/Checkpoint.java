@@ -13,9 +13,9 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 
 /**
- * A frame that the program is about to checkpoint, and what to checkpoint in its place: a frame of the same plan, which runs with taps and
- * puts the reference of each row behind its columns. Spark's own `checkpoint` does the rest; the frame that it gives reads the columns that it
- * knows, and a captured query the reference too.
+ * A frame that the program checkpoints, and the frame that is checkpointed in its place. The latter has the
+ * same plan with taps, and the reference of each row as the last column. Spark's own `checkpoint` does the
+ * rest. The resulting frame reads its own columns, and a captured query also reads the reference.
  */
 public final class Checkpoint extends TappedFrame {
     private Dataset<?> frame; // null: the program's own
@@ -24,7 +24,7 @@ public final class Checkpoint extends TappedFrame {
         super(written);
     }
 
-    /** Of a frame. Nothing has run when this returns. Never throws. */
+    /** The replacement of a frame. Nothing has run when this returns. Never throws. */
     public static Checkpoint of(Dataset<?> frame) {
         Checkpoint checkpoint = new Checkpoint(Frames.plan(frame));
         QueryExecution tapped = checkpoint.planned(frame);
@@ -42,7 +42,7 @@ public final class Checkpoint extends TappedFrame {
         return "checkpointed";
     }
 
-    /** What is to be checkpointed; null: the program's own frame. */
+    /** The frame to checkpoint. Null for the program's own frame. */
     public Dataset<?> frame() {
         return frame;
     }
@@ -55,7 +55,7 @@ public final class Checkpoint extends TappedFrame {
         }
     }
 
-    /** Runs the plan with taps, and tells the size and the constraints of the one without. */
+    /** Runs the plan with taps, and reports the size and constraints of the plan without taps. */
     private static final class Tapped extends PlannedQuery {
         private final transient LogicalPlan optimized;
         private final transient QueryExecution tapped;

@@ -16,11 +16,13 @@ import org.apache.spark.sql.execution.LogicalRDD;
 import scala.reflect.ClassTag$;
 
 /**
- * The captures of frames that were checkpointed, in this JVM: a query that reads a checkpoint finds there how its rows came about. A capture is
- * forgotten with the rows. It must not keep alive the rows that it was itself made of: programs checkpoint in loops so that these can go.
+ * The captures of checkpointed frames in this JVM. A query that reads a checkpoint finds the origin of its
+ * rows here. A capture is forgotten together with the rows. It must not keep the rows below the checkpoint
+ * alive, because programs checkpoint in loops to release them.
  */
 public final class Checkpoints {
-    private static final Map<RDD<InternalRow>, Object> KNOWN = new WeakHashMap<>(); // RDD -> Capture, or String: why there is none
+    // an RDD -> its Capture, or the reason why there is none
+    private static final Map<RDD<InternalRow>, Object> KNOWN = new WeakHashMap<>();
 
     private Checkpoints() {}
 
@@ -39,12 +41,12 @@ public final class Checkpoints {
         }
     }
 
-    /** Whether a leaf reads a checkpoint that was seen as it was made. */
+    /** Whether a leaf reads a checkpoint whose creation was observed. */
     public static boolean knows(LogicalPlan leaf) {
         return known(leaf) != null;
     }
 
-    /** The capture of what a leaf reads; null if there is none. */
+    /** The capture of the rows that a leaf reads, or null. */
     public static Capture of(LogicalPlan leaf) {
         Object known = known(leaf);
         return known instanceof Capture capture ? capture : null;

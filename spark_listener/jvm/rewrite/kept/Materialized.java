@@ -9,17 +9,17 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 public final class Materialized {
     private Materialized() {}
 
-    /** Whether a leaf is one of whose plan something is known. */
+    /** Whether a leaf reads rows with a known plan. */
     public static boolean reads(LogicalPlan leaf) {
         return leaf instanceof InMemoryRelation || Checkpoints.of(leaf) != null;
     }
 
-    /** The capture of the plan that made the rows; null if there is none. */
+    /** The capture of the plan that made the rows, or null. */
     public static Capture of(LogicalPlan leaf) {
         return leaf instanceof InMemoryRelation inMemoryRelation ? Caches.of(inMemoryRelation) : Checkpoints.of(leaf);
     }
 
-    /** The plan that made the rows, as far as it is known: as it was written, or the capture's. Null: it is not. */
+    /** The plan that made the rows, as written or from the capture. Null if it is not known. */
     public static LogicalPlan written(LogicalPlan leaf) {
         if (leaf instanceof InMemoryRelation inMemoryRelation) {
             return inMemoryRelation.cacheBuilder().logicalPlan();
@@ -34,12 +34,12 @@ public final class Materialized {
         operator.put("text", name(leaf) + " " + leaf.output().mkString("[", ", ", "]"));
     }
 
-    /** What a description calls it. */
+    /** The name of the leaf in a description. */
     public static String name(LogicalPlan leaf) {
         return leaf instanceof InMemoryRelation ? leaf.nodeName() : "Checkpoint";
     }
 
-    /** What tells a checkpoint from others; null: the leaf is none that is captured. */
+    /** The identity of a checkpoint. Null if the leaf is no captured checkpoint. */
     public static String checkpoint(LogicalPlan leaf) {
         Capture capture = Checkpoints.of(leaf);
         return capture == null ? null : "of the checkpoint " + capture.id;

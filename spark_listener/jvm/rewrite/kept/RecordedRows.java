@@ -35,7 +35,10 @@ public final class RecordedRows {
         return operator >= FIRST;
     }
 
-    /** The frame of other rows in the place of its own: `pairs` of a row and its references. Null where it is not a frame of an RDD. */
+    /**
+     * A frame with the same columns over `pairs` of a row and its references. Null if the original is no
+     * frame of an RDD.
+     */
     public static Dataset<Row> frame(Dataset<?> plain, RDD<Object> pairs, int top, List<Integer> operators) {
         LogicalPlan plan = Frames.plan(plain);
         if (!(plan instanceof LogicalRDD relation)) {
@@ -48,7 +51,7 @@ public final class RecordedRows {
         return Frames.of(plain.sparkSession(), Nodes.rows(relation, headwater.shim.Scala.list(relation.output()), rows));
     }
 
-    /** What is known of the rows that a leaf reads; null: they are none of a recording. */
+    /** The recording of the rows that a leaf reads. Null if they come from no recording. */
     public static RecordedRows of(LogicalPlan leaf) {
         if (!(leaf instanceof LogicalRDD logicalRDD)) {
             return null;

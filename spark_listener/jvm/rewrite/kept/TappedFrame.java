@@ -15,8 +15,8 @@ import org.apache.spark.sql.types.DataType;
 import scala.Option;
 
 /**
- * A frame whose rows leave Spark SQL, and the same plan with taps, to be run in its place: what a subclass makes of it has the reference of
- * each row beside its columns.
+ * A frame whose rows leave Spark SQL, and the same plan with taps, which runs in its place. A subclass adds
+ * the reference of each row.
  */
 public abstract class TappedFrame {
     private static final ThreadLocal<TappedFrame> UNDER_WAY = new ThreadLocal<>(); // the TappedFrame whose plan this thread optimises
@@ -24,7 +24,7 @@ public abstract class TappedFrame {
     protected final LogicalPlan written;
     protected LogicalPlan optimized; // without taps
     protected Capture capture;
-    protected String reason; // why there is none
+    protected String reason; // the reason, if there is no capture
     private QueryPlanningTracker tracker; // of the planning with taps
 
     protected TappedFrame(LogicalPlan written) {
@@ -34,7 +34,7 @@ public abstract class TappedFrame {
     /** The plan with taps, of a plan whose rows are to leave Spark SQL. */
     public abstract LogicalPlan rewrite(LogicalPlan plan, Capture capture);
 
-    /** What happens to the frame, for messages: "checkpointed". */
+    /** The verb in messages for the use of the frame: "checkpointed". */
     protected abstract String done();
 
     /** Plans the frame with taps. Nothing has run when this returns; null where records are not captured, for a `reason`. Never throws. */
@@ -108,7 +108,7 @@ public abstract class TappedFrame {
         this.reason = "what was " + done() + " is not captured: " + reason;
     }
 
-    /** The capture of the plan; null: there is none. */
+    /** The capture of the plan, or null. */
     public final Capture capture() {
         return capture;
     }

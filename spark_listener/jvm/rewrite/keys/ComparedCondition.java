@@ -17,9 +17,9 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 
 /**
- * What a semi-join asks for beyond equal keys, taken apart: the largest parts that read one side only are values that the engine
- * computes and that are recorded; what is left compares them, and is checked again by a trace. Of what does not fit into 64 bits (text,
- * floating point) equality is told by hash.
+ * The condition of a semi-join beyond equal keys. The largest parts that read one side only are values, which
+ * the engine computes and the taps record. The rest compares these values, and a trace evaluates it again.
+ * Values that do not fit into 64 bits (text, floating point) are compared by hash, for equality only.
  */
 public final class ComparedCondition {
     public final List<ComparedValue> left = new ArrayList<>();

@@ -16,8 +16,9 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DecimalType;
 
 /**
- * A value as 64 bits, for a condition that a trace checks again (docs: capture format, role `value`): whole numbers and booleans as they
- * are, dates as days, timestamps as microseconds, decimals without their point.
+ * A value as 64 bits, for a condition that a trace evaluates again (docs: capture format, role `value`).
+ * Whole numbers and booleans stay unchanged. Dates are days, timestamps are microseconds, and decimals have
+ * no point.
  */
 public final class ComparedValue {
     public static final int MOST = 62; // a bit for each that may be null
@@ -50,7 +51,7 @@ public final class ComparedValue {
         return Cast$.MODULE$.apply(type == DataTypes.DateType ? new UnixDate(value) : value, DataTypes.LongType, false);
     }
 
-    /** What is null among values, a bit for each. */
+    /** A bit for each value that is null. */
     public static Expression nulls(List<ComparedValue> values) {
         Expression result = number(0L);
         for (int i = 0; i < values.size(); i++) {

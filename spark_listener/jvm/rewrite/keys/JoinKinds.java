@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
 import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 
-/** Which of its sides a join puts out, and whether it asks for what is not there. */
+/** Which sides a join outputs, and whether it requires that a match is missing. */
 public final class JoinKinds {
     private JoinKinds() {}
 

@@ -27,9 +27,9 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
 /**
- * The 64-bit hash that stands for a key. Equal keys, by Spark's own equality of groups, have equal hashes: floating-point keys are
- * normalised as Spark normalises them when it plans an aggregate (NaN, -0.0), and since XxHash64 skips nulls, flags of what is null
- * join the hash of several keys ((x, null) is not (null, x)).
+ * The 64-bit hash of a key. Keys that are equal in Spark's grouping have equal hashes. Floating-point keys
+ * are normalized (NaN, -0.0), as Spark does when it plans an aggregate. XxHash64 skips nulls, so the hash of
+ * several keys includes flags for nulls: (x, null) differs from (null, x).
  */
 public final class KeyHash {
     private static final long SEED = 42L;
@@ -52,8 +52,8 @@ public final class KeyHash {
     }
 
     /**
-     * A second hash of the keys: where it differs and the first does not, two keys have one hash, and what is said of either must say so. Null
-     * where the first one is the key itself, of which there are no two.
+     * A second hash of the keys. If only the second hash differs, two keys have the same first hash, and
+     * results about either must report that. Null if the first hash is the key itself, which is unique.
      */
     public static Expression check(List<Expression> keys, String operator) {
         if (keys.isEmpty() || (keys.size() == 1 && isNumber(keys.get(0).dataType()))) {
@@ -73,7 +73,7 @@ public final class KeyHash {
         return check(keys, operator) == null ? null : new XxHash64(Scala.seq(hashed(keys, operator, true)), CHECK_SEED);
     }
 
-    /** The hash as it is; for tests one of so few values that many keys share one. */
+    /** The hash itself, or a hash with few values so that tests get collisions. */
     public static Expression narrowed(Expression hash) {
         String values = SQLConf.get().getConfString(NARROWED, "");
         return values.isEmpty() ? hash : new Pmod(hash, new Literal(Long.valueOf(values), DataTypes.LongType));
@@ -96,8 +96,9 @@ public final class KeyHash {
     }
 
     /**
-     * The hash of the keys of one side of a join, null where a key is null: such a row has no match. (Keys that are compared by `<=>`
-     * come in a form that is never null.) Both sides' hashes of equal keys are equal, whichever side may be null.
+     * The hash of the keys of one side of a join. Null if a key is null, because such a row has no match.
+     * Keys that are compared by `<=>` come in a form that is never null. Equal keys have equal hashes on both
+     * sides, whichever side may be null.
      */
     static Expression ofJoin(List<Expression> keys, String operator, Capture capture) {
         if (keys.isEmpty()) {
@@ -118,8 +119,9 @@ public final class KeyHash {
     }
 
     /**
-     * One key that is a whole number needs no hash: two constants keep null and "none" apart from it, and segments shrink to a third. Of a BIGINT
-     * the capture, if there is one, says where a row has one that either is taken for.
+     * The number for a single key that is a whole number, which needs no hash. Two constants represent null
+     * and "none", and segments shrink to a third. For a BIGINT, the capture reports rows whose key equals one
+     * of the two constants.
      */
     private static Expression number(Expression key, String operator, Capture capture) {
         if (key.dataType() == DataTypes.LongType && capture != null) {
@@ -133,7 +135,7 @@ public final class KeyHash {
         return new BitwiseXor(present, new Literal(AmbiguousKeys.MIXED, DataTypes.LongType));
     }
 
-    /** What a key is, where it is a whole number that was made wider to be compared: its hash is the same. */
+    /** The key without a cast that makes a whole number wider for a comparison. The hash is the same. */
     public static Expression widened(Expression key) {
         Expression child = key instanceof Cast cast ? cast.child() : null;
         boolean wider = child != null && isNumber(key.dataType()) && isNumber(child.dataType())
@@ -141,14 +143,15 @@ public final class KeyHash {
         return wider ? child : key;
     }
 
-    /** Whether the hash of this one key tells the key itself. */
+    /** Whether the hash of this key identifies the key itself. */
     public static boolean tells(Expression key) {
         return isNumber(key.dataType()) && SQLConf.get().getConfString(NARROWED, "").isEmpty();
     }
 
     /**
-     * Of what the hash of keys is made, a letter for each, as python_functions/key_hash.py has them; null where a worker would not make the same of
-     * what it is shown: of floating-point numbers, decimals, times and what is nested.
+     * The types of the hashed keys, a letter each, in the notation of python_functions/key_hash.py. Null if a
+     * worker could not compute the same hash, as for floating-point numbers, decimals, times and nested
+     * types.
      */
     public static String kinds(List<Expression> keys) {
         if (!SQLConf.get().getConfString(NARROWED, "").isEmpty() || keys.size() > MOST_KINDS) {

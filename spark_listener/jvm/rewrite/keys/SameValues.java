@@ -38,9 +38,9 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DecimalType;
 
 /**
- * Which expressions over the columns of scans mean the same to Spark and to whoever traces.
+ * Finds expressions over the columns of scans that Spark and a trace evaluate alike.
  *
- * What is accepted here must be accepted by graph/duck/translate.py; a test compares them.
+ * Each accepted expression must be accepted by graph/duck/translate.py; a test compares them.
  */
 public final class SameValues {
     private static final Pattern DATE = Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}|null"); // of four digits' years alone
@@ -48,7 +48,7 @@ public final class SameValues {
     private final Map<ExprId, Expression> defined = new HashMap<>(); // ExprId -> Expression, of projections
     private final Map<ExprId, Integer> scanned = new HashMap<>(); // ExprId -> Integer, the scan that has the column
 
-    /** What a projection computes may be read above it. */
+    /** Allow expressions above to read the columns that a projection computes. */
     public void define(Project project) {
         for (NamedExpression column : Scala.list(project.projectList())) {
             if (column instanceof Alias alias) {
@@ -58,7 +58,8 @@ public final class SameValues {
     }
 
     /**
-     * The columns of a scan may be read above it. False where another scan has columns of the same numbers: a column is told by its number alone.
+     * Allow expressions above to read the columns of a scan. False if another scan has columns with the same
+     * ids, because the id alone identifies a column.
      */
     public boolean define(List<Attribute> columns, int scan) {
         boolean own = true;

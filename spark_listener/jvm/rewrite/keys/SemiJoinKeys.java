@@ -17,8 +17,8 @@ import scala.Tuple8;
 import scala.collection.immutable.Seq;
 
 /**
- * By what a semi-join finds its matches: the hash of equal keys on both sides, as Spark itself tells keys, and what is left of the
- * condition.
+ * How a semi-join finds its matches: the hash of equal keys on both sides, by Spark's own equality, and the
+ * rest of the condition.
  */
 public final class SemiJoinKeys {
     public final Expression left;
@@ -26,7 +26,7 @@ public final class SemiJoinKeys {
     public final Expression check; // a second hash of the right side's keys; null: the first is the key itself
     public final List<Expression> leftKeys; // the keys themselves
     public final List<Expression> rightKeys;
-    public final ComparedCondition condition; // beyond the keys; null: there is none
+    public final ComparedCondition condition; // the condition beyond the keys, or null
 
     private SemiJoinKeys(
             Expression left, Expression right, Expression check, List<Expression> leftKeys, List<Expression> rightKeys, ComparedCondition condition) {
@@ -39,8 +39,8 @@ public final class SemiJoinKeys {
     }
 
     /**
-     * Where a part of the condition cannot be recorded, the capture says that all rows of equal keys are given. Without a capture the result is null
-     * then.
+     * If a part of the condition cannot be recorded, the capture reports that all rows with equal keys are
+     * given. Without a capture, the result is null then.
      */
     public static SemiJoinKeys of(Join join, Capture capture) {
         String name = "Join " + how(join.joinType());
@@ -65,12 +65,12 @@ public final class SemiJoinKeys {
             KeyHash.check(right, name), left, right, condition);
     }
 
-    /** What of the right side is compared beyond the keys: expressions over its columns. */
+    /** The compared values of the right side, as expressions over its columns. */
     public List<Expression> rightValues() {
         return condition == null ? new ArrayList<>() : values(condition.right);
     }
 
-    /** The same of the left side. */
+    /** The compared values of the left side. */
     public List<Expression> leftValues() {
         return condition == null ? new ArrayList<>() : values(condition.left);
     }

@@ -8,7 +8,10 @@ import org.apache.spark.sql.execution.columnar.CachedRDDBuilder;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import scala.collection.immutable.Seq;
 
-/** Cached rows with a reference beside each, whose size is said without these: it decides whether a join with the cache is broadcast. */
+/**
+ * Cached rows with references. Its reported size does not include the references, because the size decides
+ * whether a join with the cache is broadcast.
+ */
 public final class HiddenCache extends InMemoryRelation {
     public HiddenCache(Seq<Attribute> output, CachedRDDBuilder builder, Seq<SortOrder> ordering) {
         super(output, builder, ordering);
@@ -38,7 +41,7 @@ public final class HiddenCache extends InMemoryRelation {
         return result;
     }
 
-    /** Else Spark would take it for the relation that it stands for, and leave that where it is. */
+    /** Otherwise Spark would consider it equal to the original relation, and keep the original. */
     public boolean canEqual(Object other) {
         return other instanceof HiddenCache;
     }

@@ -18,8 +18,9 @@ import scala.collection.immutable.Seq;
 import scala.math.BigInt;
 
 /**
- * What Spark would know of a plan's size without hidden columns: it decides by that between join strategies. Before the query runs that is
- * what the original's statistics say. Once stages have run, adaptive execution goes by what they counted, and so must a node above them.
+ * The statistics of a plan without hidden columns. Spark chooses join strategies by them. Before the query
+ * runs, they are the statistics of the original plan. Once stages have run, adaptive execution uses what they
+ * counted, and a node above them must do the same.
  */
 final class VisibleStatistics {
     private static final long WIDTH = 8L; // bytes that a hidden column takes in a row of a shuffle or a cache
@@ -91,13 +92,16 @@ final class VisibleStatistics {
         return node.withNewChildren(Scala.seq(children)).stats();
     }
 
-    /** What a stage counted, without the bytes of its hidden columns. Before it has run, it has an estimate, which is without them already. */
+    /**
+     * The counts of a stage without the bytes of its hidden columns. Before the stage has run, its estimate
+     * does not include them.
+     */
     private static Statistics discounted(LogicalQueryStage node) {
         Statistics known = node.stats();
         return known.isRuntime() ? without(known, hiddenColumns(node.physicalPlan())) : known;
     }
 
-    /** What was counted, without so many hidden columns of each row. */
+    /** The counted size without the bytes of hidden columns. */
     static Statistics without(Statistics counted, long columns) {
         if (columns == 0L || counted.rowCount().isEmpty()) {
             return counted;
@@ -118,7 +122,7 @@ final class VisibleStatistics {
         return plan.children().isEmpty() ? 0L : hiddenColumns(plan.children().apply(0));
     }
 
-    /** Passes its child on with other statistics. It is only asked for them, and never run. */
+    /** A node with given statistics. It only reports them, and never runs. */
     private static final class Weighed extends Project {
         private final Statistics known;
 

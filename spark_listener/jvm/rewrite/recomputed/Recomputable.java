@@ -31,12 +31,13 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructField;
 
 /**
- * Whether the groups of an aggregate, or what a semi-join finds on its right side, can be found again when somebody asks: the operator
- * stands over Parquet scans with nothing but filters, projections and (below a group) equi-joins between, inner, left outer, semi and anti, and whoever traces
- * can evaluate its keys, the filters and the joins' conditions exactly as Spark does. Then no association need be written: what is known of
- * a group tells its keys, and keys tell the records.
+ * Whether a trace can find the groups of an aggregate, or the matches on the right side of a semi-join,
+ * again. The operator must be above Parquet scans, with only filters, projections and, below a group,
+ * equi-joins (inner, left outer, semi and anti) in between. A trace must be able to evaluate the keys, the
+ * filters and the conditions of joins exactly as Spark does. No association is written then: a reference to
+ * the group identifies its keys, and the keys identify the records.
  *
- * What is accepted here must be accepted by graph/trace/recompute/spec.py; a test compares them.
+ * Each accepted plan must be accepted by graph/trace/recompute/spec.py; a test compares them.
  */
 public final class Recomputable {
     final double seconds; // that finding the records of one key again is estimated to take
@@ -51,7 +52,7 @@ public final class Recomputable {
         this.values = values;
     }
 
-    /** Of the groups of an aggregate; null where they cannot be found again for sure. */
+    /** For the groups of an aggregate. Null if they cannot be found again with certainty. */
     static Recomputable of(Aggregate aggregate) {
         Recomputable result = of(aggregate.child(), Scala.list(aggregate.groupingExpressions()), new ArrayList<>(), true);
         if (result == null || (result.joined && result.keys.size() > ComparedValue.MOST)) {
@@ -80,8 +81,9 @@ public final class Recomputable {
     }
 
     /**
-     * Of the matches on the right side of a semi-join; null where they cannot be found again for sure. Its rows are referred to by the hash of
-     * one key, which must tell the key; what is compared beyond it must be whole numbers.
+     * For the matches on the right side of a semi-join. Null if they cannot be found again with certainty.
+     * The reference to its rows is the hash of one key, which must identify the key. Further compared values
+     * must be whole numbers.
      */
     static Recomputable of(Join join, SemiJoinKeys keys) {
         List<Expression> wanted = new ArrayList<>();
@@ -103,19 +105,19 @@ public final class Recomputable {
         return true;
     }
 
-    /** Whether the reference to a group tells its key: one whole number, or none at all. */
+    /** Whether the reference to a group identifies its key: one whole number, or no key. */
     boolean isKeyInReference() {
         return keys.isEmpty() || (keys.size() == 1 && KeyHash.tells(keys.get(0)));
     }
 
-    /** Whether the least record of a group, found by an aggregate of ours, tells its key. */
+    /** Whether the smallest record of a group identifies its key. An aggregate of ours finds that record. */
     private boolean isToldByRecord() {
         return !isKeyInReference() && (!joined || !keyScans().isEmpty());
     }
 
     /**
-     * The scans of joined ones, by their place among the operators below (the operator's input is 0), whose records tell the keys of a group: of
-     * those keys that 64 bits do not hold.
+     * The scans of a join whose records identify the keys of a group, for keys that do not fit into 64 bits.
+     * A scan is given by its place among the operators below, where the operator's input is 0.
      */
     Set<Integer> keyScans() {
         Set<Integer> result = new HashSet<>();
@@ -144,7 +146,7 @@ public final class Recomputable {
         return new Recomputable(found.matches + TraceSeconds.of(found.scans, columns), keys, found.scans.size() > 1, found.values);
     }
 
-    /** What stands below an operator. */
+    /** The plan below an operator. */
     private static final class InputPlan {
         final SameValues values = new SameValues();
         final List<Expression> wanted = new ArrayList<>(); // what must be evaluated
@@ -193,7 +195,10 @@ public final class Recomputable {
             return visit(join.left()) && (!outer || !holdsJoin(join.right())) && visit(join.right());
         }
 
-        /** What it matches must be found again by itself; where more than the keys decides, a record of the left side stands for its row. */
+        /**
+         * Its matches must be found again separately. If the condition has more than keys, a record of the
+         * left side represents its row.
+         */
         private boolean visitSemi(Join join) {
             SemiJoinKeys keys = SemiJoinKeys.of(join, null);
             Recomputable found = keys == null ? null : Recomputable.of(join, keys);
@@ -224,7 +229,7 @@ public final class Recomputable {
         return relation.fileFormat().getClass() == ParquetFileFormat.class && isReadAgain(relation) && isPlain(relation);
     }
 
-    /** Whether whoever traces can read the files. What was left unwritten of others, nobody could find again. */
+    /** Whether a trace can read the files. If not, the associations must be written. */
     private static boolean isReadAgain(HadoopFsRelation relation) {
         for (Path root : Scala.list(relation.location().rootPaths())) {
             if (!ReadableRoots.cover(root)) {

@@ -24,8 +24,9 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * What stands below a group that is found again. Its scans are as they were, but that the files are listed which they read; those alone
- * carry references whose records tell the group's keys. The operators are those that Recomputable knows.
+ * The plan below a group that is found again. Its scans are unchanged, but the files that they read are
+ * listed. Only scans whose records identify the keys of the group have references. Recomputable knows these
+ * operators.
  */
 public final class RecomputedInput {
     final Rewritten rows;
@@ -51,7 +52,10 @@ public final class RecomputedInput {
         this.rows = side(side, made);
     }
 
-    /** The right side of a semi-join without a tap: a row of the left side tells the key, and the key the rows. */
+    /**
+     * The right side of a semi-join without a tap. A row of the left side identifies the key, and the key
+     * identifies the rows.
+     */
     public static LogicalPlan matches(Join join, SemiJoinKeys keys, Boundary boundary, Recomputable derivable, Rewriter rewriter) {
         RecomputedInput right = new RecomputedInput(rewriter, join.right());
         derive(boundary, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList<>() : keys.condition.right, right.made);
@@ -124,7 +128,7 @@ public final class RecomputedInput {
         return new Rewritten(new HiddenProject(Scala.seq(columns), renewed, join), kept);
     }
 
-    /** The place of the scan that a column is of, among the operators below. */
+    /** The place of a column's scan among the operators below. */
     int placeOf(HiddenColumn column) {
         return column.operator - first;
     }
@@ -133,7 +137,10 @@ public final class RecomputedInput {
         return numbered.contains(operator - first);
     }
 
-    /** A row of a semi-join refers to what it matches by its key; where more decides, by a record that tells the row. */
+    /**
+     * Connect a row of a semi-join with its matches by its key. If the condition has more than keys, a record
+     * represents the row.
+     */
     private void matched(Join join, SemiJoinKeys keys, Boundary matches, int operator, List<Integer> ofLeft, List<Integer> ofRight) {
         Recomputable derivable = Recomputable.of(join, keys);
         derive(matches, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList<>() : keys.condition.right, ofRight);

@@ -27,9 +27,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.sources.BaseRelation;
 
 /**
- * Sides of joins that stand in a query more than once. Spark broadcasts or shuffles equal sides once; where one carries references and
- * another does not, as nobody asks for its records, they would not be equal, and it would do so twice. So the other carries them too, up to the
- * join. Such a side is a scan with filters and projections over it.
+ * Sides of joins that occur in a query more than once. Spark broadcasts or shuffles equal sides once. If only
+ * one of them had references, because the records of the other are not needed, the sides would not be equal.
+ * So both have references up to the join. Such a side is a scan with filters and projections above it.
  */
 public final class RepeatedSides {
     private final Capture capture;
@@ -58,7 +58,7 @@ public final class RepeatedSides {
      * are there.
      */
     public LogicalPlan unfollowed(LogicalPlan side, Rewriter rewriter) {
-        boolean prunes = side.containsPattern(TreePattern.DYNAMIC_PRUNING_SUBQUERY()); // which goes by a side as it is
+        boolean prunes = side.containsPattern(TreePattern.DYNAMIC_PRUNING_SUBQUERY()); // which requires an unchanged side
         if (prunes || (followed.isEmpty() && listed.isEmpty())) {
             return rewriter.unfollowed(side);
         }
@@ -96,7 +96,7 @@ public final class RepeatedSides {
         return renewed.output().size() == node.output().size() ? renewed : new HiddenProject(node.output(), renewed, node);
     }
 
-    /** The side as it is, but that the files are remembered which it reads: as it is below a group that is found again. */
+    /** The unchanged side, except that the files that it reads are listed, as for a group that is found again. */
     private LogicalPlan listed(LogicalPlan node) {
         if (!(node instanceof LogicalRelation logicalRelation)) {
             return node.withNewChildren(Scala.seq(listed(node.children().apply(0))));
@@ -105,7 +105,10 @@ public final class RepeatedSides {
         return NumberedScan.listed(logicalRelation, relation, capture.source(relation, 0L));
     }
 
-    /** Collects what is followed: the right sides of anti-joins, of semi-joins, and what is below groups that are found again are not. */
+    /**
+     * Collect the sides that are followed. The right sides of anti-joins and semi-joins, and plans below
+     * groups that are found again, are not followed.
+     */
     private void visit(LogicalPlan node) {
         Recomputable derivable = node.getClass() == Aggregate.class ? capture.derived.of((Aggregate) node) : null;
         if (derivable != null) {
@@ -142,7 +145,10 @@ public final class RepeatedSides {
         }
     }
 
-    /** What is below a group that is found again: the scans that tell its key carry references. `place` is that of the node; gives the next one. */
+    /**
+     * Collect below a group that is found again, where the scans that identify its key have references.
+     * `place` is the place of the node. The result is the next place.
+     */
     private int list(LogicalPlan node, Set<Integer> keyScans, int place) {
         if (node instanceof LogicalRelation relation) {
             listed.put(relation.relation(), node);

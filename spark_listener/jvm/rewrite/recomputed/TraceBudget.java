@@ -7,7 +7,10 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** Which groups and matches of a query are left to traces: all of them together take no more than the budget, since one trace may need them all. */
+/**
+ * Decides which groups and matches of a query are left to traces. Together they stay within the budget,
+ * because one trace may need all of them.
+ */
 public final class TraceBudget {
     final boolean open; // whether anything is left to traces at all
     private double left; // seconds

@@ -12,8 +12,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructField;
 
 /**
- * How long a trace is estimated to take to find the records of one key again, by the sizes that Spark knows without opening a file. It reads
- * some columns of every scan, and where there are several it joins all their rows: that the key leaves out most is not counted on.
+ * The estimated time in which a trace finds the records of one key again, by the sizes that Spark knows
+ * without opening a file. The trace reads some columns of every scan, and joins all rows of several scans.
+ * The estimate assumes that the key excludes no rows.
  */
 final class TraceSeconds {
     private static final double BYTES_A_SECOND = 150.0e6; // of compressed columns, read and compared on two cores
@@ -58,7 +59,7 @@ final class TraceSeconds {
         return all == 0.0 ? 1.0 : read / all;
     }
 
-    /** How many rows a relation may have. */
+    /** An upper bound for the rows of a relation. */
     private static double rows(HadoopFsRelation relation) {
         return relation.location().sizeInBytes() / (COMPRESSED * Math.max(1, relation.dataSchema().defaultSize()));
     }

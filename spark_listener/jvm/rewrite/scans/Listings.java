@@ -15,9 +15,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 
 /**
- * Folders that a query reads as they were listed at two times, files having come or gone between. To Spark their indexes are equal, and scans of
- * equal indexes share their files (SourceFiles): which of them one scan read is known by references alone, and a trace that read all records of
- * a scan again would read too many.
+ * Folders that a query reads with two different lists of files, because files came or went in between. Spark
+ * considers their indexes equal, and scans of equal indexes share their files (SourceFiles). Only references
+ * show which files each scan read, so a trace that reads all records of a scan again would read too many.
  */
 public final class Listings {
     private final List<PartitioningAwareFileIndex> indexes = new ArrayList<>(); // each once
@@ -26,7 +26,7 @@ public final class Listings {
 
     private Listings() {}
 
-    /** Whether a plan reads some folder as it was at two times. */
+    /** Whether a plan reads a folder with two different lists of files. */
     public static boolean differ(LogicalPlan plan) {
         Listings found = new Listings();
         found.visit(plan);

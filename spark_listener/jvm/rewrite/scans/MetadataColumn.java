@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructType;
 
-/** The hidden column `_metadata` of a scan of files: what Spark, or a table format, tells of each record beside what is in the file. */
+/** The hidden column `_metadata` of a scan of files, in which Spark or a table format gives details of each record. */
 final class MetadataColumn {
     private static final String ROW_INDEX = "row_index";
 
@@ -27,8 +27,8 @@ final class MetadataColumn {
     }
 
     /**
-     * The row index that the query reads itself, null where it reads none. A scan has one column of row indexes: a second one beside it would stay
-     * empty.
+     * The row index that the query reads, or null. A scan can fill one column of row indexes only, so a
+     * second one would stay empty.
      */
     static Expression rowIndex(LogicalRelation scan) {
         Attribute metadata = of(scan);

@@ -48,8 +48,9 @@ public final class NumberedScan {
     }
 
     /**
-     * `reports` hears of what could not be numbered and of the splits read; null: nobody asks, and what cannot be numbered fails the task.
-     * Without `splits` a file whose reader tells no position is read by one task.
+     * `reports` receives records without a number, and the splits that were read. Without `reports`, a record
+     * without a number fails the task. Without `splits`, one task reads each whole file whose reader has no
+     * positions.
      */
     public static NumberedScan of(LogicalRelation scan, HadoopFsRelation relation, RecordFormat format, SourceFiles files, Reports reports, boolean splits) {
         String name = format.column();
@@ -87,7 +88,7 @@ public final class NumberedScan {
         return new NumberedScan(new HiddenProject(Scala.seq(columns), renewed, scan), reference.toAttribute());
     }
 
-    /** The scan as it is, but that the files are remembered which it reads. */
+    /** The unchanged scan, except that the files that it reads are listed. */
     public static LogicalPlan listed(LogicalRelation scan, HadoopFsRelation relation, SourceFiles files) {
         OrdinalFileIndex index = new OrdinalFileIndex(relation, files, relation.partitionSchema());
         HadoopFsRelation renewed = Nodes.relation(relation, index, relation.partitionSchema(), relation.dataSchema(), relation.fileFormat());

@@ -14,13 +14,13 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
-/** Which scans of files have records that can be numbered exactly, and found again by their number. */
+/** Finds the scans of files whose records can be numbered exactly, and found again by number. */
 public final class ScanCheck {
     private ScanCheck() {}
 
     /**
-     * Throws Refused where Spark would push filters into a reader that fails at the first bad record: ours gets none, since it counts every
-     * record, and would fail at those that the filters skip.
+     * Throws Refused if Spark would push filters into a reader that fails at the first bad record. Our reader
+     * gets no filters, because it counts every record, and it would fail at records that the filters skip.
      */
     public static void checkFilters(LogicalRelation scan, HadoopFsRelation relation, LogicalPlan plan) {
         RecordFormat format = RecordFormats.of(relation.fileFormat());

@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** What a query makes of the column in which an existence join says whether a row has a match. */
+/** How a query uses the column of an existence join. */
 public final class ExistenceUse {
     private final ExprId exists;
     private boolean asserted;

@@ -5,9 +5,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * A filter of a tap at the root of a subquery that says, to what stands above, that all below is deterministic. The tap itself says that it
- * is not, so that nothing moves or drops it; the rows are the same with it or without, and a filter that compares with the
- * subquery must still be pushed into the scan.
+ * The filter of a tap at the root of a subquery. It declares that the plan is deterministic. The tap declares
+ * the opposite, so that nothing moves or removes it. The rows are the same with and without the tap, and a
+ * filter that compares with the subquery must still be pushed into the scan.
  */
 public final class SettledFilter extends Filter {
     public SettledFilter(Expression condition, LogicalPlan child) {

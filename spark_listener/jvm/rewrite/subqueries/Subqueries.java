@@ -28,8 +28,9 @@ import org.apache.spark.sql.types.DataTypes;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Scalar subqueries, in whatever operator they stand. A subquery's one row is tapped at the root of its plan with a constant key; every
- * row of the operator gets that key in a hidden column, since the subquery had a part in each.
+ * Scalar subqueries in any operator. The single row of a subquery is tapped at the root of its plan with a
+ * constant key. Every row of the operator gets that key in a hidden column, because every row depends on the
+ * subquery.
  */
 public final class Subqueries {
     private static final Long KEY = 0L;

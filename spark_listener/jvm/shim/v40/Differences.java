@@ -20,9 +20,9 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 import scala.collection.immutable.Seq;
 
-/** What is otherwise in other versions of Spark: 4.0. */
+/** Code that differs between lines of Spark, here for 4.0. */
 public final class Differences {
-    private static final int SEED = 42; // of the hash by which Spark repartitions
+    private static final int SEED = 42; // for Spark's hash in repartitioning
 
     private Differences() {}
 
@@ -32,7 +32,10 @@ public final class Differences {
             of.cteId(), of._resolved(), output, of.isStreaming(), of.statsOpt(), of.recursive());
     }
 
-    /** What a subquery reads of the row that it stands in. Of one that is not known, also what it is joined by. */
+    /**
+     * The attributes of the outer row that a subquery reads. For an unknown subquery, its join conditions are
+     * included.
+     */
     public static List<Expression> outerAttributes(SubqueryExpression of) {
         if (of instanceof ScalarSubquery) {
             return Scala.list(((ScalarSubquery) of).outerAttrs());
@@ -61,8 +64,8 @@ public final class Differences {
     }
 
     /**
-     * For each partition the number by which `byNumber` sends a row there. This Spark repartitions by hashes alone, so it is the first
-     * number whose hash leads there.
+     * For each partition the number with which `byNumber` sends a row there. This Spark repartitions by hash
+     * only, so the result is the first number whose hash leads to the partition.
      */
     public static int[] numbersOfPartitions(int partitions) {
         int[] numbers = new int[partitions];
@@ -79,7 +82,7 @@ public final class Differences {
         return numbers;
     }
 
-    /** What to repartition by, so that each row goes to the partition whose number it has. */
+    /** The expression to repartition by, so that each row goes to the partition with its number. */
     public static Expression byNumber(Expression number) {
         return number;
     }

@@ -4,7 +4,7 @@ import java.io.IOException;
 import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.PartitionReader;
 
-/** A connector's reader of a task's rows, of which something else is given. */
+/** A connector's reader for a task, whose rows a subclass replaces. */
 public abstract class ForwardedReader<T> implements PartitionReader<T> {
     protected final PartitionReader<T> original;
 

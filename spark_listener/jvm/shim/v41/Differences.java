@@ -17,7 +17,7 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import scala.collection.immutable.Seq;
 
-/** What is otherwise in other versions of Spark: 4.1. */
+/** Code that differs between lines of Spark, here for 4.1. */
 public final class Differences {
     private Differences() {}
 
@@ -27,7 +27,7 @@ public final class Differences {
             of.cteId(), of._resolved(), output, of.isStreaming(), of.statsOpt(), of.recursive(), of.maxRows(), of.isUnlimitedRecursion());
     }
 
-    /** What a subquery reads of the row that it stands in. */
+    /** The attributes of the outer row that a subquery reads. */
     public static List<Expression> outerAttributes(SubqueryExpression of) {
         return Scala.list(of.getOuterAttrs());
     }
@@ -46,12 +46,15 @@ public final class Differences {
         return session.sessionState().conf().pysparkBinaryAsBytes();
     }
 
-    /** For each partition the number by which `byNumber` sends a row there; null: its own. */
+    /**
+     * For each partition the number with which `byNumber` sends a row there. Null if it is the partition's
+     * own number.
+     */
     public static int[] numbersOfPartitions(int partitions) {
         return null;
     }
 
-    /** What to repartition by, so that each row goes to the partition whose number it has. */
+    /** The expression to repartition by, so that each row goes to the partition with its number. */
     public static Expression byNumber(Expression number) {
         return new DirectShufflePartitionID(number);
     }

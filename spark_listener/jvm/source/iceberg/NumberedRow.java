@@ -8,8 +8,9 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The first columns of a row, and behind them a reference: a long, which no object is made for. What is not given here, types that are rare
- * or that one line of Spark alone has, a JoinedRow gives from its left row, which has more columns than are asked for.
+ * The first columns of a row, followed by a reference. The reference is a long, without an object. Rare
+ * types, and types of one line of Spark only, come from the JoinedRow's left row, which has more columns than
+ * the query reads.
  */
 final class NumberedRow extends JoinedRow {
     private final int columns; // before the reference

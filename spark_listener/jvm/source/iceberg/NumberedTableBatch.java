@@ -10,8 +10,9 @@ import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 
 /**
- * Iceberg's own plan of a scan, task by task, whose readers also give the file and the position of each row. What is read and how it is
- * split stays as it was. Equal to another whose plan is equal: without that, reuse of exchanges would be lost.
+ * Iceberg's own plan of a scan, whose readers also return the file and position of each row. The reads and
+ * splits stay the same. Two of these are equal if their plans are. Without that, exchanges could not be
+ * reused.
  */
 final class NumberedTableBatch implements Batch {
     /** The field that holds what a task is to read, as Iceberg calls it in one release or another. */

@@ -6,7 +6,10 @@ import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
-/** Batches of columns, each with the references of its rows behind the columns that the query reads. A batch is of one data file. */
+/**
+ * Batches of columns, each with the references of its rows after the columns that the query reads. The rows
+ * of a batch come from one data file.
+ */
 final class NumberedTableColumns extends ForwardedReader<ColumnarBatch> {
     private final int columns; // that the query reads
     private final RowPlaces places;
@@ -46,7 +49,7 @@ final class NumberedTableColumns extends ForwardedReader<ColumnarBatch> {
         return new References(batch, RowPlaces.NONE, places, columns);
     }
 
-    /** References of a batch's rows. Closed in the place of the columns that it hides. */
+    /** References of a batch's rows. It is closed together with the columns that it hides. */
     private static final class References extends LongColumn {
         private final ColumnarBatch batch;
         private final long base;

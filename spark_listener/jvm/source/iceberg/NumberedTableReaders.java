@@ -10,7 +10,10 @@ import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
-/** Makes Iceberg's readers, in the executor, with the references of the rows beside the columns that the query reads. */
+/**
+ * Creates Iceberg's readers in the executor, with the references of the rows after the columns that the query
+ * reads.
+ */
 final class NumberedTableReaders implements PartitionReaderFactory {
     private final PartitionReaderFactory original;
     private final int columns; // that the query reads
@@ -46,7 +49,7 @@ final class NumberedTableReaders implements PartitionReaderFactory {
         return places;
     }
 
-    /** Rows of this task cannot be numbered. They get no reference, and the driver is told. */
+    /** The rows of this task cannot be numbered. They get no reference, and the driver gets a report. */
     void lost(String reason) {
         Report report = new Report();
         report.boundary = -1;

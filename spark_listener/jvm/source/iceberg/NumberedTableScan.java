@@ -17,8 +17,9 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A scan of an Iceberg table with one more column, the reference of each row: its data file's ordinal, and its position there. The original
- * scan stays the one that plans, filters and counts: a row-level command asks that very object which files it has read.
+ * A scan of an Iceberg table with one more column for the reference of each row: the ordinal of its data
+ * file, and its position in the file. The original scan still plans, filters and counts, because a row-level
+ * command asks that object for the files that it read.
  */
 public class NumberedTableScan implements Scan, SupportsReportStatistics {
     public static final String COLUMN = "_headwater_row";

@@ -8,7 +8,7 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering;
 
-/** A scan that a join above tells, when the query runs, which files it does not need. */
+/** A scan that skips the files that a join above excludes while the query runs. */
 final class PrunedTableScan extends NumberedTableScan implements SupportsRuntimeV2Filtering {
     PrunedTableScan(Scan original, SourceFiles files, Reports reports, Configuration conf) {
         super(original, files, reports, conf);

@@ -4,7 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The references of the rows that one task reads: the ordinal of the data file that a row is of, and its position there. */
+/** The references of the rows that one task reads: the ordinal of the data file, and the position in the file. */
 final class RowPlaces {
     static final long NONE = Long.MIN_VALUE;
     private static final long POSITIONS = 1L << 40;
@@ -27,7 +27,7 @@ final class RowPlaces {
         }
     }
 
-    /** What the references of the rows of a file have in common; NONE: they have none. */
+    /** The common part of the references to a file's rows, or NONE. */
     long base(UTF8String location) {
         if (given == null || given != location && !last.equals(location)) {
             Integer ordinal = location == null ? null : ordinals.get(location);

@@ -14,7 +14,7 @@ import org.apache.hadoop.fs.FileStatus;
 public final class TableFiles {
     private TableFiles() {}
 
-    /** What a scan or a group of tasks holds, of Iceberg's ScanTask. Throws where it does not tell. */
+    /** The tasks (ScanTask) of a scan or of a group. Throws if they are not known. */
     public static List<Object> tasks(Object of) {
         Object tasks = Accessors.get(of, "tasks");
         if (tasks != null) {

@@ -2,7 +2,7 @@ package headwater.source.iceberg;
 
 import org.apache.spark.sql.connector.read.InputPartition;
 
-/** What one task reads of a table: Iceberg's own part, and by which columns its reader tells the places of the rows. */
+/** One task's part of a table: Iceberg's own part, and the columns with the places of the rows. */
 class TablePart implements InputPartition {
     final InputPartition original;
     final String[] locations; // of its data files, as `_file` has them

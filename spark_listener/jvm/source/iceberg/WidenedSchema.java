@@ -5,8 +5,8 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 /**
- * What Iceberg is asked to read, as it hands it to the tasks (the JSON of its specification): with the data file and the position of each
- * row, which Iceberg's readers fill by themselves. They are the last columns, unless the query itself reads them.
+ * The schema that Iceberg reads, in the JSON of its specification, with the file and position of each row.
+ * Iceberg's readers fill both columns. They are the last columns, unless the query itself reads them.
  */
 final class WidenedSchema {
     private static final ObjectMapper JSON = new ObjectMapper();

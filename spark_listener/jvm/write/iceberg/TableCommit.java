@@ -14,9 +14,10 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What a write is to an Iceberg table: the ids of the fields that it fills, and the snapshot that its commit made. That is the one of this
- * application that the table did not have before; where others commit at the same time, so that there are several, none is named. A
- * catalog may give the whole history of a table only when asked for it, at length: looked at is what lies between the heads before and now.
+ * A write to an Iceberg table: the ids of the fields that it fills, and the snapshot of its commit. That is
+ * the snapshot of this application that the table did not have before. If concurrent commits make that
+ * ambiguous, no snapshot is named. Some catalogs return the complete history only in a slow request, so only
+ * the snapshots between the earlier and the present head are read.
  */
 public final class TableCommit {
     private static final int MOST = 1000;
@@ -38,12 +39,12 @@ public final class TableCommit {
         }
     }
 
-    /** Null: it is not known, or there is none. */
+    /** Null if it is not known, or if there is none. */
     public String snapshot() {
         return snapshot;
     }
 
-    /** The id of the field that a column of the table is; null where there is none. */
+    /** The id of a column's field. Null if there is none. */
     public Object field(String column) {
         return fields.get(column);
     }
@@ -72,7 +73,7 @@ public final class TableCommit {
         }
     }
 
-    /** What tells the data files that a snapshot added. */
+    /** The method that returns the data files that a snapshot added. */
     private static Method added(Object snapshot) throws Exception {
         Method[] methods = snapshot.getClass().getMethods();
         for (Method method : methods) {

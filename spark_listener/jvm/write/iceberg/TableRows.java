@@ -21,16 +21,17 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
 /**
- * Which row of a task went to which data file of an Iceberg table. Iceberg's writers hold a file open for each partition and begin a new one
- * when it is full, so that the rows of a partition fill its files in the order of writing: how many a file has, its commit message says.
- * Which partition a row is of, the writer's own key says after it was written. Never throws: what cannot be told, the driver hears of.
+ * The data file of each row that a task writes to an Iceberg table. Iceberg's writers keep a file open for
+ * each partition and begin a new file when it is full. So the rows of a partition fill its files in the order
+ * of writing, and the commit message has the row count of each file. The writer's own key has the partition
+ * of a row after it was written. Never throws. If the files are not known, the driver gets a report.
  */
 final class TableRows {
     private static final String KEY = "org.apache.iceberg.PartitionKey";
 
     private final Configuration conf;
     private final FileRuns files = new FileRuns();
-    private final Object key; // of the writer: it changes with every row; null: it has none, all rows are of one partition
+    private final Object key; // of the writer: its partition key, which changes with every row. Null for tables without partitions
     private final Method copy;
     private Map<Object, Object[]> partitions = new HashMap<>(); // copy of the key -> Object[] {the copy, Integer}
     private RowRuns runs = new RowRuns(); // of partitions
@@ -96,7 +97,7 @@ final class TableRows {
         partition = ((Integer) last[1]);
     }
 
-    /** The task has closed its files, which the message tells. */
+    /** The task has closed the files that the message names. */
     void committed(WriterCommitMessage message) {
         try {
             if (!failed) {
@@ -203,7 +204,7 @@ final class TableRows {
         return result;
     }
 
-    /** What a row of partition values holds, in a form that compares. */
+    /** The values in a row of partition values, in a form that can be compared. */
     private static List<?> values(Object struct) throws Exception {
         Method get = struct.getClass().getMethod("get", Integer.TYPE, Class.class);
         get.setAccessible(true);

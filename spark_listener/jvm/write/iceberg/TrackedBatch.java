@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.util.SerializableConfiguration;
 
-/** A write of an Iceberg table whose tasks note where their rows go, and which learns the snapshot that it makes. */
+/** A write of an Iceberg table. Its tasks note where their rows go, and it finds the snapshot that it makes. */
 final class TrackedBatch extends ForwardedBatch {
     private final SerializableConfiguration conf;
     private final TableCommit table;

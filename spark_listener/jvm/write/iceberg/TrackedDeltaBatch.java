@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.util.SerializableConfiguration;
 
-/** The same of a row-level command that writes what it deletes apart. */
+/** A write of a row-level command that keeps deletions in separate files. */
 final class TrackedDeltaBatch extends ForwardedBatch implements DeltaBatchWrite {
     private final SerializableConfiguration conf;
     private final TableCommit table;

@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.write.DeltaBatchWrite;
 import org.apache.spark.sql.connector.write.DeltaWrite;
 import org.apache.spark.util.SerializableConfiguration;
 
-/** The same of a row-level command that writes what it deletes apart. */
+/** A write of a row-level command that keeps deletions in separate files. */
 final class TrackedDeltaWrite implements DeltaWrite {
     private final DeltaWrite original;
     private final SerializableConfiguration conf;

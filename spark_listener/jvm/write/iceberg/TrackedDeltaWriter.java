@@ -5,7 +5,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.write.DeltaWriter;
 
-/** The same of a row-level command that writes what it deletes apart: a row that is deleted goes to no data file. */
+/** A writer of a row-level command that keeps deletions in separate files. A deleted row goes to no data file. */
 final class TrackedDeltaWriter extends TrackedWriter implements DeltaWriter<InternalRow> {
     private final DeltaWriter<InternalRow> delta;
 

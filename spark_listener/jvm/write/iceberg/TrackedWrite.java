@@ -8,7 +8,10 @@ import org.apache.spark.sql.connector.write.DeltaWrite;
 import org.apache.spark.sql.connector.write.Write;
 import org.apache.spark.util.SerializableConfiguration;
 
-/** What a command does to an Iceberg table, with tasks that note where their rows go. How rows are to be distributed is settled by now. */
+/**
+ * A command on an Iceberg table, with tasks that note where their rows go. The distribution of the rows is
+ * already decided.
+ */
 public final class TrackedWrite implements Write {
     private final Write original;
     private final SerializableConfiguration conf;

@@ -39,7 +39,7 @@ final class CsvRecords extends LineRecords {
         return new CsvLines(command);
     }
 
-    /** Spark's writer leaves out a row whose one column is null, or empty, where that is written as nothing. */
+    /** Spark's writer leaves out a row whose only column is null or empty, if that is written as nothing. */
     static final class CsvLines extends LineCheck {
         private final boolean isText;
         private final boolean nullIsNothing;

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 
-/** How a scan leaves out records that lie in a table's files and are no rows of the table any more. */
+/** Filters of a scan for records in a table's files that are no longer rows of the table. */
 public final class DeletionMarks {
     public final FileFormat format; // gives the mark
     public final Attribute column; // a column of the reader: the mark

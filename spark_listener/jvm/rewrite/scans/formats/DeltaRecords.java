@@ -23,10 +23,11 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Delta: rows of Parquet files, by their index. A file's deletion vector marks rows that the table does not hold any more, and Delta filters by
- * the mark when it plans a scan. It knows its scans by their class, which ours is not: so the filter is put in here.
+ * Delta: rows of Parquet files, by row index. A file's deletion vector marks rows that the table no longer
+ * contains, and Delta filters by the mark when it plans a scan. Delta recognizes its scans by class, and our
+ * scan has another class, so the filter is added here.
  *
- * Its classes are other people's, and not always there: they are met by name.
+ * Delta's classes may be absent, so they are accessed by name.
  */
 final class DeltaRecords extends RecordFormat {
     private static final String FORMAT = "org.apache.spark.sql.delta.DeltaParquetFileFormat";
@@ -74,7 +75,7 @@ final class DeltaRecords extends RecordFormat {
         return new NumberedDelta((ParquetFileFormat) relation.fileFormat(), files.number, reports);
     }
 
-    /** Delta says itself how a scan with marks is planned, so that which files have any is asked of it in its own way. */
+    /** Delta's own method plans a scan with marks, so Delta decides which files have any. */
     public DeletionMarks marks(LogicalRelation scan, HadoopFsRelation relation) {
         Object planned = Scala.orNull((scala.Option<?>) marked(scan, relation));
         if (planned == null) {

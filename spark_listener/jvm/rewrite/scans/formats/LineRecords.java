@@ -27,7 +27,10 @@ abstract class LineRecords extends RecordFormat {
         checkSplits(scan, relation);
     }
 
-    /** A file of bzip2 that is split begins its splits where no line can be told. What is no larger than the smallest split is never split. */
+    /**
+     * A split of a bzip2 file may begin in the middle of a line. A file that is no larger than the smallest
+     * split is never split.
+     */
     private static void checkSplits(String scan, HadoopFsRelation relation) {
         String[] files = relation.location().inputFiles();
         boolean packed = false;

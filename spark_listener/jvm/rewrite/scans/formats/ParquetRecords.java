@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils;
 
-/** Parquet: the row index in the file, of which Spark's reader knows. */
+/** Parquet: the row index in the file, which Spark's reader supplies. */
 final class ParquetRecords extends RecordFormat {
     public boolean is(FileFormat format) {
         return format.getClass() == ParquetFileFormat.class;

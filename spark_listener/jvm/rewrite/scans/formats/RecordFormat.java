@@ -12,8 +12,9 @@ import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationComm
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * A file format: how its records get their numbers, and with which options of a reader they have none. What the numbers mean stands in
- * docs/reference/capture-format.md, section 1; the service's half is a module in graph/files/formats.
+ * A file format: how its records are numbered, and the reader's options with which they cannot be. Section 1
+ * of docs/reference/capture-format.md defines the numbers. The service reads the format with a module in
+ * graph/files/formats.
  */
 public abstract class RecordFormat {
     /** Whether this is Spark's own class of the format: another's subclass may read otherwise. */
@@ -47,7 +48,10 @@ public abstract class RecordFormat {
         return "_headwater_ordinal";
     }
 
-    /** How records of the scan's files are left out that are no rows of its table; null: none are. Asked once for a scan that is numbered. */
+    /**
+     * The filter for records in the scan's files that are not rows of its table. Null if all are. Called once
+     * for each numbered scan.
+     */
     public DeletionMarks marks(LogicalRelation scan, HadoopFsRelation relation) {
         return null;
     }
@@ -67,7 +71,7 @@ public abstract class RecordFormat {
         return is(format);
     }
 
-    /** What is to be looked at in each row that is written in this format, so that it becomes one record of its file. */
+    /** A check of each row written in this format, for rows that do not become one record of the file. */
     public RowCheck rowCheck(InsertIntoHadoopFsRelationCommand command) {
         return new RowCheck();
     }

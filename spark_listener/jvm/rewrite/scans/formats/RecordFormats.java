@@ -18,7 +18,7 @@ public final class RecordFormats {
 
     private RecordFormats() {}
 
-    /** What is known of Spark's reader or writer of a format; null where nothing is. */
+    /** The format of Spark's reader or writer. Null if it is not known. */
     public static RecordFormat of(FileFormat format) {
         for (RecordFormat recordFormat : ALL) {
             if (recordFormat.is(format)) {
@@ -28,7 +28,7 @@ public final class RecordFormats {
         return null;
     }
 
-    /** The format of a writer that makes the n-th row which a task gives it the n-th record of its file; null where nobody knows that it does. */
+    /** The format of a writer whose n-th row in a task becomes the n-th record of a file. Null if that is not known. */
     public static RecordFormat written(FileFormat format) {
         for (RecordFormat recordFormat : ALL) {
             if (recordFormat.writes(format)) {

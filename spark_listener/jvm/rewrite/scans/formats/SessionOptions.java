@@ -1,12 +1,15 @@
 package headwater.rewrite.scans.formats;
 
-/** What readers of files take from the session of a query where none of their own options says it. */
+/** Settings of a query's session that readers of files use as default options. */
 public interface SessionOptions {
     String timeZone();
 
     /** The name of the column for records that do not fit. */
     String corruptColumn();
 
-    /** How Parquet finds columns: by `id` those of the schema that have one, by names where `case` counts, or `id case`; null: by names. */
+    /**
+     * How Parquet finds columns: `id` for columns with an id, `case` for names with case, `id case` for both.
+     * Null for names without case.
+     */
     String parquetNames();
 }

@@ -23,8 +23,9 @@ import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation;
 import org.apache.spark.sql.sources.BaseRelation;
 
 /**
- * Rows of a table of a database, by their primary key: as PostgreSQL's catalog states it, else as the program's settings do. A key that is one whole number is
- * the position of its row; any other is recorded beside it. However Spark splits, filters or prunes the read, the key is among the columns that it reads.
+ * Rows of a database table, by primary key, which PostgreSQL's catalog or the program's settings state. A key
+ * that is one whole number is the position of its row. Any other key is recorded in addition. The key is
+ * always among the columns that Spark reads, no matter how the read is split, filtered or pruned.
  */
 final class JdbcRows extends KeyedSource {
     private static final ObjectMapper JSON = new ObjectMapper();

@@ -21,7 +21,7 @@ import org.apache.spark.sql.sources.BaseRelation;
 /** Records of a topic of Kafka, by partition and offset, which Spark reads with every record. */
 final class KafkaRecords extends KeyedSource {
     private static final String NAME = "Kafka";
-    private static final int MOST = 1 << 12; // partitions of a topic: each is told in the manifest
+    private static final int MOST = 1 << 12; // partitions of a topic, all of which the manifest lists
 
     boolean is(BaseRelation relation) {
         return relation.getClass().getName().equals("org.apache.spark.sql.kafka010.KafkaRelation");

@@ -13,8 +13,8 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DecimalType;
 
 /**
- * A column of the key of a table: how its values are told from each other, by the type that Spark reads and the one that the database states (docs: capture
- * format, section 3). Refused is what Spark may read as one value though the database has two.
+ * A column of a table's key. The types in Spark and in the database decide how its values are compared (docs:
+ * capture format, section 3). A type is refused if Spark may read two values of the database as one.
  */
 final class KeyColumn {
     private static final String NAME = "JDBC";

@@ -3,7 +3,10 @@ package headwater.rewrite.scans.keyed;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 
-/** How the records of a scan are known by values of their own: the expression of their reference, and what the manifest says of the source. */
+/**
+ * Identifies the records of a scan by values of their own: the expression of the reference, and the entry of
+ * the source in the manifest.
+ */
 public final class Keyed {
     public final Expression reference;
     public final Map<String, Object> described;

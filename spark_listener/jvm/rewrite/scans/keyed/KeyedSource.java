@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.types.DataTypes;
 
-/** A kind of source whose records have a value each by which they are found again, in a column that Spark reads anyway or can read. */
+/** A kind of source in which a value identifies each record. Spark reads or can read the column of that value. */
 public abstract class KeyedSource {
     private static final KeyedSource[] ALL = new KeyedSource[] {new JdbcRows(), new KafkaRecords()};
 

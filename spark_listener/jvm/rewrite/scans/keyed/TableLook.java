@@ -17,8 +17,9 @@ import org.apache.spark.sql.jdbc.JdbcDialects;
 import scala.Function1;
 
 /**
- * What the catalog of a database says of a table before it is read: its primary key, and which transactions had ended by then, by which a trace
- * tells rows that have changed since. One short question over a connection of the program's own options.
+ * The catalog entry of a database table before it is read: its primary key, and the ended transactions, by
+ * which a trace finds rows that have changed since. It takes one short question over a connection with the
+ * program's own options.
  */
 public final class TableLook {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -28,7 +29,8 @@ public final class TableLook {
         + " CROSS JOIN unnest(p.conkey) WITH ORDINALITY k(number, place) JOIN pg_attribute a ON a.attrelid = p.conrelid AND a.attnum = k.number"
         + " WHERE p.conrelid = c.oid AND p.contype = 'p'),"
         + " (SELECT json_object_agg(a.attname, CASE WHEN d.typbasetype = 0 THEN format_type(a.atttypid, a.atttypmod)"
-        + " ELSE format_type(d.typbasetype, d.typtypmod) END)::text FROM pg_attribute a JOIN pg_type d ON d.oid = a.atttypid" // of a domain, what it is of
+        // of a domain, the underlying type
+        + " ELSE format_type(d.typbasetype, d.typtypmod) END)::text FROM pg_attribute a JOIN pg_type d ON d.oid = a.atttypid"
         + " WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)"
         + " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(?)";
 

@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.sources.BaseRelation;
 
 /**
- * What the brokers say of a topic before it is read: how many partitions it has, and its id, by which a trace tells whether it is the same topic still.
- * The client is that of the program's connector, and known by its methods alone.
+ * The details of a topic before it is read: the number of its partitions, and its id, by which a trace
+ * recognizes the topic. The client belongs to the program's connector, and its methods are called by name.
  */
 final class TopicLook {
     private static final String NO_ID = "AAAAAAAAAAAAAAAAAAAAAA";
@@ -25,7 +25,7 @@ final class TopicLook {
         this.id = id;
     }
 
-    /** A TopicLook; else a String, why there is none. */
+    /** A TopicLook, or a String with the reason if there is none. */
     static Object of(BaseRelation relation, final Map<String, String> parameters, final String topic) {
         final ClassLoader loader = relation.getClass().getClassLoader();
         return ShortQuestion.answer(String.valueOf(parameters.get("bootstrap.servers")), loader, () -> asked(loader, parameters, topic));
