@@ -23,7 +23,6 @@ PRESENT = {
     ("graph/views", "python"): 20,
     ("spark_listener/capture", "python"): 7,
     ("headwater", "python"): 8,
-    ("spark_listener/jvm", "java"): 24,
 }
 _ALONE = ("bench", "capture", "examples", "graphql", "scripts", "tests")
 

@@ -35,7 +35,7 @@ public final class CatalogEvents {
         }
     }
 
-    /** The database in which a table of this name was created. Null if no database or more than one is known. */
+    /** The database in which a table of this name was created. Null unless exactly one is known. */
     static String madeIn(String table) {
         String found = null;
         for (String name : NAMES.keySet()) {

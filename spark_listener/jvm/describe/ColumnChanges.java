@@ -40,7 +40,7 @@ final class ColumnChanges {
         StructType after;
         try {
             after = CatalogV2Util.applySchemaChanges(before, command.changes(), Option.empty(), "ALTER TABLE");
-        } catch (RuntimeException unknown) { // the columns after the command are not known, so their earlier names are of no use
+        } catch (RuntimeException unknown) { // the columns after the command are not known, so their earlier names cannot be used
             sink.remove("columns");
             return;
         }

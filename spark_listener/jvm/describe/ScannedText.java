@@ -25,10 +25,7 @@ public final class ScannedText {
 
     private ScannedText() {}
 
-    /**
-     * Null if the plan is no scan, or if the rows that Spark counts are not rows of the dataset (an aggregate
-     * that the source computed).
-     */
+    /** Null if the plan is no scan, or if Spark counts other rows than the dataset's (an aggregate of the source). */
     public static Map<String, Object> of(SparkPlan scan) {
         if (scan instanceof FileSourceScanExec fileSourceScanExec) {
             return paths(files(fileSourceScanExec));

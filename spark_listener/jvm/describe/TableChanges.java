@@ -19,9 +19,9 @@ import org.apache.spark.sql.types.StructField;
 
 /**
  * Commands that create, change or drop a table and write no rows, and commands that load whole files. The
- * sink's `change` is CREATE, ALTER, TRUNCATE, RENAME or DROP. It is missing if the command may have done
- * nothing. The description is made as soon as the command has ended. A table that is gone by then is known by
- * its name only.
+ * sink's `change` is CREATE, ALTER, TRUNCATE, RENAME or DROP. The change is missing if the command may have
+ * done nothing. The description is made as soon as the command has ended. A table that is gone by then is
+ * known by its name only.
  */
 public final class TableChanges {
     private static final String COMMANDS = "org.apache.spark.sql.execution.command.";

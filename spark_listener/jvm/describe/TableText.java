@@ -27,8 +27,8 @@ import org.apache.spark.sql.execution.datasources.v2.FileTable;
 
 /**
  * Tables of table formats (Iceberg, Delta) as datasets of the manifest: their place, their name in a catalog,
- * and the snapshot that is read. They are read through Spark's interfaces, and through accessors by name for
- * details of a connector.
+ * and the snapshot that is read. The descriptions use Spark's interfaces, and accessors by name for details
+ * of a connector.
  */
 final class TableText {
     private static final String DELTA = "org.apache.spark.sql.delta.";
@@ -40,10 +40,7 @@ final class TableText {
 
     private TableText() {}
 
-    /**
-     * The dataset of a scan. Its snapshot is the one for which the scan was planned, and null for a table
-     * without a snapshot.
-     */
+    /** The dataset of a scan. Its snapshot is the one of the plan, and null for a table without a snapshot. */
     static Map<String, Object> scanned(DataSourceV2ScanRelation leaf) {
         Map<String, Object> result = named(leaf.relation());
         if (result != null) {

@@ -37,7 +37,10 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.SparkStrategy;
 
-/** The entry point of Python for one application. It installs the listener and the rule, and returns events as JSON. */
+/**
+ * The entry point of Python for one application. This class installs the listener and the rule, and returns
+ * events as JSON.
+ */
 public final class CaptureBridge {
     private static final int MOST = 256; // events a drain
 

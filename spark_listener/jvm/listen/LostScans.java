@@ -30,8 +30,8 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 
 /**
  * Files and checkpoints of the query that the optimizer removed, like the outer side of a join under a
- * DISTINCT. They are part of the query's lineage, but none of their records is read. The capture reports them
- * as missing.
+ * DISTINCT. These relations are part of the query's lineage, but none of their records is read. The capture
+ * reports them as missing.
  *
  * Outside of subqueries, a path is lost if the optimized plan reads it less often than the query does. The
  * optimizer repeats relations there, but never merges two. In subqueries it merges relations. A subquery is

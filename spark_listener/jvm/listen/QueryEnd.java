@@ -200,8 +200,8 @@ final class QueryEnd implements Described {
     }
 
     /**
-     * The attributes by which a function of `foreachBatch` knows the columns of a batch, in their order, from
-     * the plan as written.
+     * The attributes of a batch's columns for a function of `foreachBatch`, in their order, from the plan as
+     * written.
      */
     private List<Long> given() {
         List<Long> result = new ArrayList<>();
@@ -329,8 +329,8 @@ final class QueryEnd implements Described {
     }
 
     /**
-     * The counters of the writer. They belong to the executed plan, because planning works on a copy of the
-     * optimized plan.
+     * The counters of the writer. The counters belong to the executed plan, because planning works on a copy
+     * of the optimized plan.
      */
     private static Map<String, Object> metrics(Object executed) {
         Map<String, Object> result = new LinkedHashMap<>();

@@ -253,8 +253,8 @@ final class PlainPlan {
     }
 
     /**
-     * The result of a method without parameters. It is called by name, because its return type differs
-     * between lines of Spark.
+     * The result of a method without parameters. The method is called by name, because its return type
+     * differs between lines of Spark.
      */
     private static Object value(Object owner, String member) {
         try {

@@ -26,8 +26,9 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The one scan of a changed dataset below an aggregate, where each row of the aggregate's input comes from one file of it: the input is then
- * the union of what the files give one by one. Filters, projections, generators and joins that keep the rows of the scan's side are such.
+ * The one scan of a changed dataset below an aggregate, if each row of the aggregate's input comes from one
+ * of its files. The input is then the union of the inputs from single files. Filters, projections,
+ * generators, and joins that keep the rows of the scan's side allow that.
  */
 final class ChangedScan {
     private static final String ORDINAL = "_headwater_ordinal";
@@ -46,7 +47,7 @@ final class ChangedScan {
         index.listFiles(Scala.empty(), Scala.empty());
     }
 
-    /** The scan, or null where there is none, or where rows do not come from single files of it. */
+    /** The scan. Null if there is none, or if rows do not come from single files. */
     static ChangedScan below(LogicalPlan plan, List<String> places) {
         List<LogicalPlan> scans = new ArrayList<>();
         collect(plan, places, scans);
@@ -118,7 +119,7 @@ final class ChangedScan {
         return false;
     }
 
-    /** The same plan with the ordinal of each row's file as one more column, over the files of some ordinals alone. */
+    /** The same plan with the ordinal of each row's file as one more column, over the files with some ordinals only. */
     LogicalPlan over(LogicalPlan plan, Set<Integer> ordinals) {
         if (plan == scan) {
             StructType partition = index.partitionSchema();

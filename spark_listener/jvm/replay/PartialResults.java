@@ -41,9 +41,10 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Aggregates over a changed dataset, computed from what an earlier refresh kept of each unchanged file, and from the changed files. A partial
- * result is the aggregate's groups over the rows of one file; groups of all files together are aggregated again. This is done only where the
- * result is the very same in any order of the rows: no sums of floating-point numbers, nothing distinct, no function of the program.
+ * Aggregates over a changed dataset, computed from the changed files and from partial results that an earlier
+ * refresh kept of the unchanged files. A partial result has the aggregate's groups over the rows of one file.
+ * The groups of all files are aggregated again. This requires that the result does not depend on the order of
+ * the rows: no sums of floating-point numbers, no DISTINCT, no function of the program.
  */
 final class PartialResults {
     private static final List<String> TYPES = Arrays.asList("IntegerType", "LongType", "ShortType", "ByteType", "BooleanType", "DateType", "TimestampType");
@@ -55,7 +56,7 @@ final class PartialResults {
     private final Notes notes;
     private final ThreadLocal<Boolean> isRunning = new ThreadLocal<>();
 
-    /** Who hears how many files of a dataset were read, and how many were not. */
+    /** Receives the number of files of a dataset, and of those that were not read. */
     interface Notes {
         void add(String dataset, int files, int reused);
 

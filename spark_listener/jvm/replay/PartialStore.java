@@ -34,7 +34,10 @@ final class PartialStore {
         folder = new File(root, digest);
     }
 
-    /** Of each save that has some of the files: its name -> the map of its numbers by file. A file is in the newest save that has it. */
+    /**
+     * The saves that contain some of the files: name -> its numbers by file. A file is taken from the newest
+     * save that contains it.
+     */
     Map<String, Map<String, Integer>> find(List<String> identities) throws IOException {
         Map<String, Map<String, Integer>> found = new LinkedHashMap<>();
         File[] listed = folder.listFiles();

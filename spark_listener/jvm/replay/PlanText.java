@@ -23,8 +23,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.internal.SQLConf;
 
 /**
- * A digest of everything that the rows of a plan depend on, but for the files of one scan. Plans with one digest give the same rows for the
- * same file. Null for a plan of which that is not certain: with functions of the program, with chance, or with another source than files.
+ * A digest of everything that the rows of a plan depend on, except the files of one scan. Plans with the same
+ * digest give the same rows for the same file. Null if that is not certain: with functions of the program,
+ * with random values, or with a source other than files.
  */
 final class PlanText {
     private static final List<String> NODES = Arrays.asList("LogicalRelation", "Project", "Filter", "Join", "Generate", "Aggregate", "Union");
@@ -158,7 +159,7 @@ final class PlanText {
         return found.appendTail(renewed).toString();
     }
 
-    /** Whether the value of an expression depends on its input alone, and the text above tells all of it. */
+    /** Whether the value of an expression depends on its input alone, and the text above contains all of it. */
     static boolean isCertain(Expression expression) {
         String name = expression.getClass().getName();
         boolean isOfSpark = name.startsWith(EXPRESSIONS) && !name.startsWith(EXPRESSIONS + "objects.") && !name.contains("ApplyFunction");

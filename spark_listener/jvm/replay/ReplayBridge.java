@@ -6,7 +6,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 
-/** The entry point of Python for a replayed application. It installs the rule in the sessions. */
+/** The entry point of Python for a replayed application. This class installs the rule in the sessions. */
 public final class ReplayBridge {
     private final ReplayRule rule;
 

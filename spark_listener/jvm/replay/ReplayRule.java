@@ -38,10 +38,10 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
 
 /**
- * The optimizer rule of a replay. It excludes, keeps and edits records at the scans of every query, and stops
- * a program that would write outside of the shadow root. Unlike capture, it fails the query if it cannot do
- * its work. A replay that silently repeats the original is worthless, and one that overwrites the original is
- * worse.
+ * The optimizer rule of a replay. The rule excludes, keeps and edits records at the scans of every query, and
+ * stops a program that would write outside of the shadow root. Unlike capture, it fails the query if it
+ * cannot do its work. A replay that silently repeats the original is worthless, and one that overwrites the
+ * original is worse.
  */
 public final class ReplayRule extends Rule<LogicalPlan> {
     // Commands that change no data. Any other that is not led to the shadow is refused: a list of what is harmful would be too short.

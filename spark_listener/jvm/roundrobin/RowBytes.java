@@ -8,7 +8,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * The order in which Spark sorts rows with equal hashes: shorter rows first, then by bytes. It is evaluated
+ * The order of Spark's sort for rows with equal hashes: shorter rows first, then by bytes. The value is used
  * for equal hashes only.
  */
 public final class RowBytes extends RowImage {

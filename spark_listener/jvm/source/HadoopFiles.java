@@ -24,7 +24,7 @@ import org.apache.spark.rdd.RDD;
 
 /** The files that an RDD of Hadoop's reads, and those that one has written, as JSON: one call from Python instead of one a file. */
 public final class HadoopFiles {
-    /** Settings with which Hadoop's line reader does not return each line. */
+    /** Settings that make Hadoop's line reader return something else than each line. */
     private static final String[] NO_LINES = {"textinputformat.record.delimiter", "mapreduce.input.linerecordreader.line.maxlength"};
     private static final int MOST_FILES = 1000; // that a short look goes through
     private final Configuration conf;
@@ -52,8 +52,8 @@ public final class HadoopFiles {
     }
 
     /**
-     * The setting with which the records of an RDD are not the lines of its files, or null. A program may
-     * have settings for each read.
+     * The setting that makes the records of an RDD something else than the lines of its files, or null. A
+     * program may have settings for each read.
      */
     private static String noLines(RDD<?> rdd) throws Exception {
         Configuration read = settings(rdd);
@@ -191,7 +191,7 @@ public final class HadoopFiles {
         return paths.length == 0 ? null : paths[0].toString();
     }
 
-    /** The configuration with which an RDD reads its files. Null if it reads none. */
+    /** The configuration for an RDD's files. Null if the RDD reads none. */
     private static Configuration settings(RDD<?> rdd) throws Exception {
         while (!(rdd instanceof HadoopRDD<?, ?>) && !(rdd instanceof NewHadoopRDD<?, ?>) && rdd.dependencies().size() == 1) {
             rdd = rdd.dependencies().apply(0).rdd();

@@ -25,8 +25,8 @@ import scala.collection.immutable.Seq;
  * The local relations of a query as written. The optimizer evaluates projections, filters and limits over a
  * local relation, and the remaining relation has other rows. This class finds the original of each row.
  *
- * Filters and limits keep the row objects. A projection makes new rows in the same order, one for each. They
- * are found by the values of the columns that it passes on, if only one assignment is possible.
+ * Filters and limits keep the row objects. A projection makes new rows in the same order, one for each. These
+ * rows are found by the values of the columns that it passes on, if only one assignment is possible.
  */
 public final class LocalRows {
     /** Rows that the optimizer left: the number of the relation as written, and each row's ordinal there. */

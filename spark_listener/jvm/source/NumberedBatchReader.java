@@ -35,7 +35,7 @@ final class NumberedBatchReader extends scala.runtime.AbstractFunction1<Partitio
         return Scala.batches(new NumberedBatches(batches, column, groups, this));
     }
 
-    /** The rows of this task cannot be numbered. They get no reference, and the driver gets a report. */
+    /** The rows of this task cannot be numbered. The rows get no reference, and the driver gets a report. */
     void lost(Throwable cause) {
         if (reports == null) {
             throw new IllegalStateException("The rows of a file cannot be numbered: " + cause, cause);

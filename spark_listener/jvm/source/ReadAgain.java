@@ -19,7 +19,7 @@ import org.apache.spark.util.SerializableConfiguration;
 
 /** Files as a run read them. Whoever reads one of them again compares it before and after, so that changed data is never shown as lineage. */
 public final class ReadAgain implements java.io.Serializable {
-    /** Part of every message, by which Python recognizes the error. */
+    /** Part of every message, so that Python recognizes the error. */
     public static final String CHANGED = "has changed since the run read it";
     private static final List<?> FINE = Arrays.asList("file", "hdfs", "webhdfs", "swebhdfs"); // schemes whose times are exact, as FINE_SCHEMES of graph/records/safe_names.py
     private static final int FEW = 3; // files of one folder that are asked for one by one

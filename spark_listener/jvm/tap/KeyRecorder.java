@@ -16,7 +16,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * collisions (docs: capture format, section 2).
  *
  * Generated code uses it as a ToLongFunction of Object[] with a value for each column of the key: a Long
- * (whole numbers, days, microseconds, 0 or 1), Decimal or UTF8String. It never throws. A key that is null,
+ * (whole numbers, days, microseconds, 0 or 1), Decimal or UTF8String. No method throws. A key that is null,
  * too long or out of range has the position "none", and the driver gets a report.
  */
 public final class KeyRecorder implements ToLongFunction<Object>, Serializable {

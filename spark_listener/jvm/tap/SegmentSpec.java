@@ -2,7 +2,7 @@ package headwater.tap;
 
 import java.io.Serializable;
 
-/** The settings with which a task writes the segment of a boundary. */
+/** The settings of a task that writes the segment of a boundary. */
 public final class SegmentSpec implements Serializable {
     public static final String SINK = "sink";
     public static final String GROUP = "group";

@@ -85,7 +85,7 @@ final class SegmentWriter {
     }
 
     /**
-     * The attempt ended: publish or delete the segment. An incomplete segment is of no use. A trace sees
+     * The attempt ended: publish or delete the segment. An incomplete segment cannot be used. A trace sees
      * whether anything refers to it.
      */
     void finish(boolean succeeded, FileRuns files) throws IOException {
@@ -106,7 +106,7 @@ final class SegmentWriter {
         report();
     }
 
-    /** The written part is of no use. */
+    /** Discard the written part. */
     void fail(Throwable cause) {
         if (report.fault == null) {
             report.fault = String.valueOf(cause);

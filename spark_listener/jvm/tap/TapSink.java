@@ -9,10 +9,9 @@ import org.apache.spark.TaskContext;
  * class loader of ours.
  *
  * apply(null) returns a new buffer. apply(buffer) takes a full buffer and returns the one to continue with. A
- * buffer is a long[]:
- * [0] index of the next free place, [1] reference of the next row (windows increment it, others do not use
- * it), [2..] rows of `columns`
- * longs. It never throws. A record that cannot be written is reported as missing, and the job goes on.
+ * buffer is a long[]: [0] index of the next free place, [1] reference of the next row (windows increment it,
+ * others do not use it), [2..] rows of `columns` longs. No call throws. A record that cannot be written is
+ * reported as missing, and the job goes on.
  */
 public final class TapSink implements Function<Object, Object>, Serializable {
     public static final int HEADER = 2;

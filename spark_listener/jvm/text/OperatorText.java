@@ -36,7 +36,7 @@ public final class OperatorText {
 
     /**
      * Describe an operator that creates columns in an unknown way, like a function over all rows of a task or
-     * a group. It `makes` columns, and each of them may depend on every column that it `sees`.
+     * a group. The operator `makes` columns, and each of them may depend on every column that it `sees`.
      */
     private static void opaque(LogicalPlan node, Map<String, Object> operator) {
         Set<Long> seen = new LinkedHashSet<>(); // asked for every column

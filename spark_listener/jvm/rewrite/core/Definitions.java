@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 
 /**
- * Common table expressions that are left after optimization. There are two kinds. Scalar subqueries that
+ * Common table expressions that are left after optimization. There are two kinds: Scalar subqueries that
  * Spark merged into one are followed. Expressions that are used several times and are not deterministic are
  * refused, because Spark decides only at run time whether to run them once or once for each use. Definitions
  * are numbered after the plan that uses them.

@@ -27,7 +27,7 @@ public abstract class Family {
 
     /**
      * How a row of the operator depends on its input, as a constant of Behaviour. Null if the family does not
-     * know, which an answer reports.
+     * know it. An answer reports that.
      */
     public String behaviour(LogicalPlan node) {
         return null;

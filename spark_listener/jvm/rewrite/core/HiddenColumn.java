@@ -8,9 +8,9 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 
 /**
- * A hidden column: its attribute, and the operator of the original plan to which it belongs. Its role is
- * `ref` for references to the operator's records. Its role is `branch` for the projection of an Expand that
- * made the row, and for an existence join, where it states whether the row needs no match.
+ * A hidden column: its attribute, and its operator in the original plan. Its role is `ref` for references to
+ * the operator's records. Its role is `branch` for the projection of an Expand that made the row, and for an
+ * existence join, where it states whether the row needs no match.
  */
 public final class HiddenColumn {
     public static final String PREFIX = "_headwater_"; // of the names of hidden columns
@@ -38,7 +38,7 @@ public final class HiddenColumn {
         return new HiddenColumn(column, operator);
     }
 
-    /** A new column for the values of another column, some of which may become null. */
+    /** A new column for the values of another column, where some may become null. */
     public static HiddenColumn nullable(HiddenColumn of) {
         Attribute column = new AttributeReference(
             of.attribute.name(), DataTypes.LongType, true, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());

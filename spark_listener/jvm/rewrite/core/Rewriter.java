@@ -44,8 +44,8 @@ public final class Rewriter {
     }
 
     /**
-     * A rewriter for a plan that may run in addition to the query. It refuses operators that need a tap, and
-     * gives operators no numbers.
+     * A rewriter for a plan that may run in addition to the query. This rewriter refuses operators that need
+     * a tap, and gives operators no numbers.
      */
     public Rewriter withoutTaps() {
         return new Rewriter(capture, Integer.MIN_VALUE, false);

@@ -35,9 +35,9 @@ public abstract class TableCommit {
     public abstract Object version();
 
     /**
-     * The added files by the partition of the task that wrote them, in the order in which the task opened
-     * them. Each has path, length, modified and rows, and for a table with row numbers first and version.
-     * Null before the commit, or if the files are not known.
+     * The added files by the partition of the task that wrote them, in the order of their creation. Each has
+     * path, length, modified and rows, and for a table with row numbers first and version. Null before the
+     * commit, or if the files are not known.
      */
     public abstract Map<Integer, List<Map<String, Object>>> files();
 

@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.plans.logical.MergeRows;
 import org.apache.spark.sql.types.DataTypes;
 import scala.collection.immutable.Seq;
 
-/** The table and the source of a MERGE. The operator of a hidden column shows to which of the two it belongs. */
+/** The table and the source of a MERGE. The operator of a hidden column identifies the side. */
 final class MergedSides {
     private final LogicalPlan merge;
     private final int operator;

@@ -20,7 +20,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.collection.immutable.Seq;
 
 /**
- * Scalar Python functions, plain, Arrow and pandas. They work row by row by Spark's contract, and Spark keeps
+ * Scalar Python functions, plain, Arrow and pandas. By Spark's contract they work row by row, and Spark keeps
  * the other columns.
  */
 public final class PythonFamily extends Family {

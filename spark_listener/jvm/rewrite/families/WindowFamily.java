@@ -39,9 +39,9 @@ import org.apache.spark.sql.types.DataTypes;
 
 /**
  * Windows. Directly above the operator the rows come partition after partition, each in the window's order.
- * They are recorded there with the hash of the partition, which is enough for frames of rows. For frames of
- * values, hidden window columns count how far each frame reaches. For ranks with ties, the rank is recorded,
- * and shows the peers. The plan above refers to the window's rows.
+ * The rows are recorded there with the hash of the partition, which is enough for frames of rows. For frames
+ * of values, hidden window columns count how far each frame reaches. For ranks with ties, the rank is
+ * recorded, and shows the peers. The plan above refers to the window's rows.
  */
 public final class WindowFamily extends Family {
     public boolean takes(LogicalPlan node) {

@@ -28,8 +28,8 @@ public final class TableScans {
     }
 
     /**
-     * Throws Refused, with the name of the scan, if the records cannot be identified. It plans the scan as
-     * Spark is about to.
+     * Throws Refused, with the name of the scan, if the records cannot be identified. The check plans the
+     * scan as Spark is about to.
      */
     public static void check(DataSourceV2ScanRelation relation) {
         Scan scan = relation.scan();
@@ -62,7 +62,7 @@ public final class TableScans {
         }
     }
 
-    /** The configuration by which tasks access the files. */
+    /** The configuration of the tasks' access to files. */
     public static Configuration conf() {
         return SparkContext.getOrCreate().hadoopConfiguration();
     }

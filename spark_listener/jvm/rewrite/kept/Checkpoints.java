@@ -17,8 +17,8 @@ import scala.reflect.ClassTag$;
 
 /**
  * The captures of checkpointed frames in this JVM. A query that reads a checkpoint finds the origin of its
- * rows here. A capture is forgotten together with the rows. It must not keep the rows below the checkpoint
- * alive, because programs checkpoint in loops to release them.
+ * rows here. A capture is forgotten together with the rows. The capture must not keep the rows below the
+ * checkpoint alive, because programs checkpoint in loops to release them.
  */
 public final class Checkpoints {
     // an RDD -> its Capture, or the reason why there is none

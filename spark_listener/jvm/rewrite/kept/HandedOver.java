@@ -24,7 +24,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A frame whose RDD the program asks for, and the rows to return. They come from the same plan with taps,
+ * A frame whose RDD the program asks for, and the rows to return. The rows come from the same plan with taps,
  * each in a pair with its references. Operators are numbered as in the description of the plan, where the
  * root is 0. Operators of a recording in Python keep their numbers.
  */

@@ -122,7 +122,7 @@ final class VisibleStatistics {
         return plan.children().isEmpty() ? 0L : hiddenColumns(plan.children().apply(0));
     }
 
-    /** A node with given statistics. It only reports them, and never runs. */
+    /** A node with given statistics. The node only reports them, and never runs. */
     private static final class Weighed extends Project {
         private final Statistics known;
 

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructField;
 
 /**
- * The estimated time in which a trace finds the records of one key again, by the sizes that Spark knows
+ * The estimated time of a trace that finds the records of one key again, by the sizes that Spark knows
  * without opening a file. The trace reads some columns of every scan, and joins all rows of several scans.
  * The estimate assumes that the key excludes no rows.
  */

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructType;
 
-/** The hidden column `_metadata` of a scan of files, in which Spark or a table format gives details of each record. */
+/** The hidden column `_metadata` of a scan of files with details from Spark or a table format of each record. */
 final class MetadataColumn {
     private static final String ROW_INDEX = "row_index";
 

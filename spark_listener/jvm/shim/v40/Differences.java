@@ -64,7 +64,7 @@ public final class Differences {
     }
 
     /**
-     * For each partition the number with which `byNumber` sends a row there. This Spark repartitions by hash
+     * For each partition the number that makes `byNumber` send a row there. This Spark repartitions by hash
      * only, so the result is the first number whose hash leads to the partition.
      */
     public static int[] numbersOfPartitions(int partitions) {

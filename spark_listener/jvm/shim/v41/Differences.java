@@ -47,8 +47,8 @@ public final class Differences {
     }
 
     /**
-     * For each partition the number with which `byNumber` sends a row there. Null if it is the partition's
-     * own number.
+     * For each partition the number that makes `byNumber` send a row there. Null if it is the partition's own
+     * number.
      */
     public static int[] numbersOfPartitions(int partitions) {
         return null;

@@ -49,7 +49,7 @@ final class NumberedTableColumns extends ForwardedReader<ColumnarBatch> {
         return new References(batch, RowPlaces.NONE, places, columns);
     }
 
-    /** References of a batch's rows. It is closed together with the columns that it hides. */
+    /** References of a batch's rows. The vector is closed together with the columns that it hides. */
     private static final class References extends LongColumn {
         private final ColumnarBatch batch;
         private final long base;

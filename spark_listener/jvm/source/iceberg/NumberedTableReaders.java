@@ -49,7 +49,7 @@ final class NumberedTableReaders implements PartitionReaderFactory {
         return places;
     }
 
-    /** The rows of this task cannot be numbered. They get no reference, and the driver gets a report. */
+    /** The rows of this task cannot be numbered. The rows get no reference, and the driver gets a report. */
     void lost(String reason) {
         Report report = new Report();
         report.boundary = -1;

@@ -44,7 +44,7 @@ public final class TableCommit {
         return snapshot;
     }
 
-    /** The id of a column's field. Null if there is none. */
+    /** The id of a column's field, or null. */
     public Object field(String column) {
         return fields.get(column);
     }

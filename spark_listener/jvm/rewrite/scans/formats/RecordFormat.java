@@ -12,8 +12,8 @@ import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationComm
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * A file format: how its records are numbered, and the reader's options with which they cannot be. Section 1
- * of docs/reference/capture-format.md defines the numbers. The service reads the format with a module in
+ * A file format: how its records are numbered, and the reader's options that prevent it. Section 1 of
+ * docs/reference/capture-format.md defines the numbers. The service reads the format with a module in
  * graph/files/formats.
  */
 public abstract class RecordFormat {

@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.types.DataTypes;
 
-/** A kind of source in which a value identifies each record. Spark reads or can read the column of that value. */
+/** A kind of source with a value that identifies each record. Spark reads or can read the column of that value. */
 public abstract class KeyedSource {
     private static final KeyedSource[] ALL = new KeyedSource[] {new JdbcRows(), new KafkaRecords()};
 
