@@ -17,6 +17,7 @@ from headwater.spark_listener.application import Application
 from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.checkpoints import TappedFrame
 from headwater.spark_listener.delivery.route import Report, Route
+from headwater.spark_listener.hooks import Watcher
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.operations import DeclaredOperation, RecordedOperations
 from headwater.spark_listener.outcome import Outcome
@@ -34,7 +35,7 @@ _log = logging.getLogger("headwater")
 _MOST_EARLY = 1000  # declared operations before the first SparkContext
 
 
-class Agent:
+class Agent(Watcher):
     """The agent of a process. `finish` ends it; the hooks call everything else."""
 
     def __init__(self, settings: Settings, invocation: Invocation, *, loading_seconds: float = 0.0) -> None:

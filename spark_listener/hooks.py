@@ -14,7 +14,7 @@ from collections.abc import Callable
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from headwater.spark_listener.rdd_records.operators import Hooks, rows_made
 
@@ -22,45 +22,12 @@ if TYPE_CHECKING:
     from headwater.spark_listener.rdd_records.program import Program
 
 
-class Watcher(Protocol):
-    """Receives the events of the hooks. No method may raise."""
+class Watcher:
+    """Receives the events of the hooks. This one ignores them; a subclass overrides what it needs. No method may raise."""
 
     @property
-    def watching(self) -> bool: ...
-
-    def context_started(self, context: Any) -> None: ...
-
-    def context_stopped(self, context: Any) -> None: ...
-
-    def session_made(self, session: Any) -> None: ...
-
-    def frame_becomes_rdd(self, frame: Any) -> Any: ...
-
-    def look_begins(self, context: Any) -> None: ...
-
-    def look_ended(self, context: Any) -> None: ...
-
-    def frame_became_rdd(self, frame: Any, rdd: Any, token: Any) -> None: ...
-
-    def rdd_became_frame(self, rdd: Any, rows: Any, frame: Any) -> Any: ...
-
-    def checkpoint_begins(self, frame: Any) -> Any: ...
-
-    def frame_checkpointed(self, frame: Any, checkpoint: Any, token: Any) -> None: ...
-
-    def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> Any: ...
-
-    def save_ended(self, token: Any, error: BaseException | None) -> None: ...
-
-    def program(self, context: Any) -> Program | None: ...
-
-    def rdd_fault(self, doing: str, error: Exception) -> None: ...
-
-
-class Unmoved:
-    """A watcher that ignores everything; a subclass overrides what it needs."""
-
-    watching = False
+    def watching(self) -> bool:
+        return False
 
     def context_started(self, context: Any) -> None: ...
 
@@ -96,7 +63,8 @@ class _Current:
     """The watcher of this process. PySpark's classes are hooked once, and look up the watcher at each call."""
 
     def __init__(self) -> None:
-        self.to: Watcher = Unmoved()
+        self.to = Watcher()
+        self.is_hooked = False
 
     # These functions look up the current watcher at each call.
     def program(self, context: Any) -> Program | None:
@@ -119,9 +87,9 @@ _HOOKED = "__headwater_hooked__"
 
 def install(watcher: Watcher) -> None:
     """Hook PySpark's classes now if they are loaded, else at their import. A later watcher replaces an earlier one."""
-    hooked = not isinstance(_CURRENT.to, Unmoved) or _CURRENT.to.watching
     _CURRENT.to = watcher
-    if not hooked:
+    if not _CURRENT.is_hooked:
+        _CURRENT.is_hooked = True
         _hook(cast("Watcher", _CURRENT))
 
 

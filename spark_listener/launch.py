@@ -32,7 +32,7 @@ from headwater.spark_listener.attach import claim
 from headwater.spark_listener.hooks import install
 from headwater.spark_listener.invocation import take_invocation
 from headwater.spark_listener.outcome import Outcome
-from headwater.spark_listener.replay import CapturingReplayer, Replayer, ReplayOrder, lead_paths
+from headwater.spark_listener.replay import ReplayOrder, lead_paths, watcher_of
 from headwater.spark_listener.settings import Mode, Settings, load_settings
 
 _OURS = os.path.dirname(os.path.realpath(__file__))
@@ -81,7 +81,7 @@ def run(program: str, arguments: Sequence[str], settings: Settings, *, module: b
     atexit.register(ending)
     claim(agent)
     if order is not None:
-        install(CapturingReplayer(order, agent) if order.captures else Replayer(order))
+        install(watcher_of(order, agent))
         lead_paths(order)  # last, so that the watchers see the redirected paths
     elif settings.mode is not Mode.OFF:
         install(agent)

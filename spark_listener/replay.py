@@ -18,10 +18,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from headwater.errors import ConfigurationError, UnsupportedError
-from headwater.spark_listener.hooks import Unmoved, Watcher
+from headwater.spark_listener.hooks import Watcher
 from headwater.spark_listener.shadow_paths import ShadowPaths
 
 VARIABLE = "HEADWATER_REPLAY"
@@ -142,7 +142,7 @@ def lead_paths(order: ReplayOrder) -> None:
         _refuse(DataStreamWriter, method)
 
 
-class Replayer(Unmoved):
+class Replayer(Watcher):
     """Watches new sessions, and lets the JVM leave records out there. A fault of it ends the program."""
 
     watching = True
@@ -170,7 +170,7 @@ class CapturingReplayer:
     def __init__(self, order: ReplayOrder, agent: Watcher) -> None:
         self._replayer = Replayer(order)
         self._agent = agent
-        self._nobody = Unmoved()
+        self._nobody = Watcher()
 
     def session_made(self, session: Any) -> None:
         """Install the rule of the replay in this session, then capture."""
@@ -183,6 +183,11 @@ class CapturingReplayer:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._told, name)
+
+
+def watcher_of(order: ReplayOrder, agent: Watcher) -> Watcher:
+    """Return the watcher of a replay, which captures if the order says so."""
+    return cast("Watcher", CapturingReplayer(order, agent)) if order.captures else Replayer(order)
 
 
 def _read_text(order: ReplayOrder, paths: ShadowPaths, path: str) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from headwater.spark_listener.hooks import Unmoved, install
+from headwater.spark_listener.hooks import Watcher, install
 
 _log = logging.getLogger("headwater")
 
 
-class Switch(Unmoved):
+class Switch(Watcher):
     """Waits for the first SparkContext, and then leaves or starts capture."""
 
     watching = True
