@@ -174,7 +174,7 @@ class MaskedQuestions:
         """
         called = {dataset, *datasets_with(origins)}
         files = [origin.names for origin in origins]
-        names = {column: {column, *(name for file in files for name in file.names_of(column))} for column in columns}
+        names = {column: {column, *(name for file in files for name in file.find_names(column))} for column in columns}
         hidden: set[str] = set()
         for mask in self._masks:
             about = self._about(mask, called)
@@ -210,7 +210,7 @@ class MaskedQuestions:
             folded = {name.casefold() for name in hidden_nodes}
             hidden_names = {name for of_column in names.values() for name in of_column if is_same_or_within(folded, name)}
         for file in files:
-            of_file = {name.casefold() for name in file.known}
+            of_file = {name.casefold() for name in file.file_names}
             if file.may_be_renamed and any(of_file.isdisjoint(names_above(name)) for name in hidden_nodes):
                 return None  # the file may have a masked column of the table under any name
         return {column for column, of_column in names.items() if of_column & hidden_names}

@@ -1,12 +1,12 @@
-"""Records read back from the files that a run read or wrote, as they were.
+"""Reads records back from the files that a run read or wrote, as they were.
 
-reading                  reader, shapes; compression; lines and marks (long files of lines); text_values
-formats                  formats/, one module each, and what several share: base, line_records, multiline, objects, keyed_rows, dialect,
-csv_names, loaded_records, record_places, local_files
-column names             column_names
-Parquet                  footers; excerpts (parts of large columns), pages, parquet_file, thrift
-Avro                     avro_blocks
-Delta                    delta_log, delta_protocol, deletions, delta_rows
-Iceberg                  iceberg_log, iceberg_snapshot
-tables of both           versions, row_ids, table_cache, allowance (limits of what is read of metadata)
+reading            reader, shapes; compression; lines and marks (long files of lines); text_values
+formats            formats/, one module each, and shared modules: base, line_records, multiline, objects, keyed_rows, dialect,
+                   csv_names, loaded_records, record_places, local_files
+column names       column_names
+Parquet            footers; excerpts (parts of large columns), pages, parquet_file, thrift
+Avro               avro_blocks
+Delta              delta_log, delta_protocol, deletions, delta_rows
+Iceberg            iceberg_log, iceberg_snapshot
+tables of both     table_versions, row_ids, table_cache, allowance (limits for metadata)
 """

@@ -1,7 +1,7 @@
-"""The names of the columns whose values a column of an answer may hold, by what the files themselves say.
+"""The names of the columns whose values a column of an answer may contain, as the files themselves state them.
 
-For whoever hides columns by name. A manifest is its producer's word: it may state another separator, other names, another format.
-A reader may rename columns, too: DuckDB calls the second of `salary` and `Salary` `Salary_1`. So a name is certain only if the file has it.
+Used to hide columns by name. A manifest comes from its producer and may be wrong: about the separator, the names or the format. A reader
+may rename columns too: DuckDB calls the second of `salary` and `Salary` `Salary_1`. So a name is certain only if the file has it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from headwater.graph.records.bounded_cache import Bounded
 
-_NUMBERED = re.compile(r"(?:[_:][0-9]+)+")  # what DuckDB puts behind a name that is taken
+_NUMBERED = re.compile(r"(?:[_:][0-9]+)+")  # DuckDB's suffix for a repeated name
 _MOST = 2_000
 
 
@@ -21,47 +21,48 @@ _MOST = 2_000
 class ColumnNames:
     """Names of the columns of a file.
 
-    `is_certain` is false if a column may hold a whole record, or values of a column of another name. `others` are pairs: the name of a
-    column, and a further name of its values, as of a nested field. `doubled` are names that several columns have, apart from case.
-    `may_be_renamed`: a table may have other names for the columns than `known`, those in the file.
+    - `is_certain`: false if a column may contain a whole record, or values of a column of another name.
+    - `other_names`: pairs of a column's name and a further name of its values, for example of a nested field.
+    - `ambiguous_names`: names that several columns have, except for case.
+    - `may_be_renamed`: a table may have other names for the columns than `file_names`, the names in the file.
     """
 
     is_certain: bool
-    others: frozenset[tuple[str, str]] = frozenset()
-    doubled: frozenset[str] = frozenset()
+    other_names: frozenset[tuple[str, str]] = frozenset()
+    ambiguous_names: frozenset[str] = frozenset()
     may_be_renamed: bool = False
-    known: frozenset[str] = frozenset()
+    file_names: frozenset[str] = frozenset()
 
-    def names_of(self, column: str) -> set[str]:
-        """All names under which a rule may know the values of a column of an answer."""
-        stems = self._stems(column)
-        others = {other for name, other in self.others if name.casefold() in {column.casefold(), *stems}}
-        return {column, *stems, *others, *(stem for other in others for stem in self._stems(other))}
+    def find_names(self, column: str) -> set[str]:
+        """Return all names that a rule may use for the values of a column of an answer."""
+        stems = self._strip_numbers(column)
+        further_names = {further_name for name, further_name in self.other_names if name.casefold() in {column.casefold(), *stems}}
+        return {column, *stems, *further_names, *(stem for further_name in further_names for stem in self._strip_numbers(further_name))}
 
-    def _stems(self, column: str) -> set[str]:
-        """The names of which DuckDB may have made this one by a number."""
-        folded = column.casefold()
-        return {name for name in self.doubled if folded.startswith(name) and _NUMBERED.fullmatch(folded, len(name))}
+    def _strip_numbers(self, column: str) -> set[str]:
+        """Return the names from which DuckDB may have made this one by adding a number."""
+        folded_name = column.casefold()
+        return {name for name in self.ambiguous_names if folded_name.startswith(name) and _NUMBERED.fullmatch(folded_name, len(name))}
 
 
 UNCERTAIN = ColumnNames(is_certain=False)
 
 
 class NamesCache:
-    """Names of the columns of files as they are now. Safe to use from several threads."""
+    """Caches the names of the columns of files in their current state. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._known: Bounded[Hashable, ColumnNames] = Bounded(_MOST)
+        self._names: Bounded[Hashable, ColumnNames] = Bounded(_MOST)
 
     def get(self, key: Hashable, make: Callable[[], ColumnNames]) -> ColumnNames:
-        """The names that are known by a key, or are made now."""
-        found = self._known.get(key)
-        if found is None:
-            found = make()
-            self._known.put(key, found, 1)
-        return found
+        """Return the cached names of a key, or make them."""
+        names = self._names.get(key)
+        if names is None:
+            names = make()
+            self._names.put(key, names, 1)
+        return names
 
 
-def find_doubled(names: Iterable[str]) -> frozenset[str]:
-    """Names, case folded, that are there twice."""
+def find_ambiguous(names: Iterable[str]) -> frozenset[str]:
+    """Return names, case folded, that occur twice."""
     return frozenset(name for name, count in Counter(name.casefold() for name in names).items() if count > 1)

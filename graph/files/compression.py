@@ -1,6 +1,6 @@
-"""Compressed text files, unpacked as Hadoop's codecs do, by the file's suffix.
+"""Unpacks compressed text files as Hadoop's codecs do, by the file's suffix.
 
-Nothing is unpacked beyond a bound: a file of a few megabytes may say that it stands for terabytes.
+Unpacking stops at a limit, because a file of a few megabytes may claim to contain terabytes.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _OTHERS = frozenset({".lz4", ".xz", ".zip"})
 
 
 def is_packed(name: str) -> bool:
-    """Whether a file of this name is compressed."""
+    """Return whether a file of this name is compressed."""
     suffix = PurePath(name).suffix
     return suffix in _CODECS or suffix in _OTHERS
 
 
-def unpacked(stored: StoredFile, most: int = _MOST) -> mmap | bytes:
-    """The content of a file, unpacked where its suffix says so. `most` is a bound in bytes, of what is unpacked.
+def unpack_file(stored: StoredFile, most_bytes: int = _MOST) -> mmap | bytes:
+    """Return the content of a file, unpacked if its suffix says so. `most_bytes` limits the unpacked size.
 
     Raises:
-        OSError: it cannot be read, or is damaged.
-        UnsupportedError: it is compressed in another way, or is larger than the bound.
+        OSError: the file cannot be read, or is damaged.
+        UnsupportedError: the file is compressed in another way, or is larger than the limit.
     """
-    suffix = PurePath(stored.name).suffix  # Hadoop minds its case
+    suffix = PurePath(stored.name).suffix  # Hadoop's suffixes are case-sensitive
     if suffix in _OTHERS:
         raise UnsupportedError(f"{stored.name} is compressed in a way that records cannot be read from ({suffix}).")
     content = stored.content()
@@ -46,66 +46,66 @@ def unpacked(stored: StoredFile, most: int = _MOST) -> mmap | bytes:
     try:
         for part in _CODECS[suffix](content):
             size += len(part)
-            if size > most:
-                raise UnsupportedError(f"{stored.name} is larger than {most} bytes when unpacked; its records are not read.")
+            if size > most_bytes:
+                raise UnsupportedError(f"{stored.name} is larger than {most_bytes} bytes when unpacked; its records are not read.")
             parts.append(part)
     except (ValueError, EOFError, zlib.error, pa.ArrowException, OSError) as error:
         raise OSError(f"{stored.name} cannot be decompressed: {error}") from error
     return b"".join(parts)
 
 
-def _streamed(opened: io.BufferedIOBase) -> Iterator[bytes]:
-    while part := opened.read(_STEP):
+def _read_stream(stream: io.BufferedIOBase) -> Iterator[bytes]:
+    while part := stream.read(_STEP):
         yield part
 
 
-def _gzip(content: mmap | bytes) -> Iterator[bytes]:
-    return _streamed(gzip.GzipFile(fileobj=io.BytesIO(content)))
+def _unpack_gzip(content: mmap | bytes) -> Iterator[bytes]:
+    return _read_stream(gzip.GzipFile(fileobj=io.BytesIO(content)))
 
 
-def _bzip2(content: mmap | bytes) -> Iterator[bytes]:
-    return _streamed(bz2.BZ2File(io.BytesIO(content)))
+def _unpack_bzip2(content: mmap | bytes) -> Iterator[bytes]:
+    return _read_stream(bz2.BZ2File(io.BytesIO(content)))
 
 
-def _deflate(content: mmap | bytes) -> Iterator[bytes]:
-    stream, given = zlib.decompressobj(), bytes(content[:])
+def _unpack_deflate(content: mmap | bytes) -> Iterator[bytes]:
+    stream, remaining = zlib.decompressobj(), bytes(content[:])
     while not stream.eof:
-        part = stream.decompress(given, _STEP)
+        part = stream.decompress(remaining, _STEP)
         if not part:
             raise EOFError("it ends before its last record")
         yield part
-        given = stream.unconsumed_tail
+        remaining = stream.unconsumed_tail
 
 
-def _zstd(content: mmap | bytes) -> Iterator[bytes]:
+def _unpack_zstd(content: mmap | bytes) -> Iterator[bytes]:
     with pa.CompressedInputStream(pa.BufferReader(pa.py_buffer(content)), "zstd") as stream:
         while part := stream.read(_STEP):
             yield part
 
 
-def _snappy(content: mmap | bytes) -> Iterator[bytes]:
-    """Hadoop's frame: the length of a block, then chunks of it, each behind its own length; all big-endian."""
-    at, codec = 0, pa.Codec("snappy")
-    while at < len(content):
-        left, at = _length(content, at)
-        while left > 0:
-            size, at = _length(content, at)
-            chunk = content[at : at + size]
-            raw = _varint(chunk)
-            if len(chunk) < size or not 0 < raw <= left:
+def _unpack_snappy(content: mmap | bytes) -> Iterator[bytes]:
+    """Unpack Hadoop's frame: the length of a block, then its chunks, each behind its own length, all big-endian."""
+    position, codec = 0, pa.Codec("snappy")
+    while position < len(content):
+        bytes_left, position = _read_length(content, position)
+        while bytes_left > 0:
+            size, position = _read_length(content, position)
+            chunk = content[position : position + size]
+            raw = _read_varint(chunk)
+            if len(chunk) < size or not 0 < raw <= bytes_left:
                 raise EOFError("a block of snappy is cut off")
             yield codec.decompress(chunk, decompressed_size=raw, asbytes=True)
-            at, left = at + size, left - raw
+            position, bytes_left = position + size, bytes_left - raw
 
 
-def _length(content: mmap | bytes, at: int) -> tuple[int, int]:
-    if at + 4 > len(content):
+def _read_length(content: mmap | bytes, position: int) -> tuple[int, int]:
+    if position + 4 > len(content):
         raise EOFError("a block of snappy is cut off")
-    return int.from_bytes(content[at : at + 4], "big"), at + 4
+    return int.from_bytes(content[position : position + 4], "big"), position + 4
 
 
-def _varint(chunk: bytes) -> int:
-    """The length with which a chunk of snappy begins."""
+def _read_varint(chunk: bytes) -> int:
+    """Read the length at the beginning of a chunk of snappy."""
     value = 0
     for place, byte in enumerate(chunk[:5]):
         value |= (byte & 0x7F) << (7 * place)
@@ -115,5 +115,5 @@ def _varint(chunk: bytes) -> int:
 
 
 _CODECS: dict[str, Callable[[mmap | bytes], Iterator[bytes]]] = {
-    ".gz": _gzip, ".bz2": _bzip2, ".deflate": _deflate, ".zst": _zstd, ".snappy": _snappy,
+    ".gz": _unpack_gzip, ".bz2": _unpack_bzip2, ".deflate": _unpack_deflate, ".zst": _unpack_zstd, ".snappy": _unpack_snappy,
 }  # fmt: skip

@@ -1,7 +1,7 @@
-"""The log of a Delta table: which files hold the table's rows, and which rows of them it does not hold any more.
+"""Reads the log of a Delta table: the table's files, and their deleted rows.
 
-For traces, which begin with records that a table has now; the folder alone does not tell them, since files that were replaced stay in it
-until VACUUM. Reads the commits and the last checkpoint before them, as they are; what it does not understand it refuses by name.
+A trace begins with records that a table has now. The folder alone does not show them, because replaced files stay there until VACUUM. The
+module reads the commits and the last checkpoint before them. Unknown content is refused by name.
 The log's format: https://github.com/delta-io/delta/blob/master/PROTOCOL.md
 """
 
@@ -29,130 +29,134 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file of a table. `partition` has the values of partition columns, by the names that the log has for them."""
+    """A file of a table. `partition` has the values of partition columns, under their names in the log."""
 
     block: FileBlock
     partition: Mapping[str, str | None] = field(default_factory=dict)
-    vector: Mapping[str, Any] | None = None  # names the rows that were deleted
+    vector: Mapping[str, Any] | None = None  # describes the deleted rows
 
 
-def table_files(look: Look, table: str, version: int | None = None) -> list[DataFile] | None:
-    """The files of a table, by path: as it is now, or as of a version. None where there is no table.
+def list_table_files(look: Look, table: str, version: int | None = None) -> list[DataFile] | None:
+    """Return the files of a table, by path, now or at a version. None if there is no table.
 
     Raises:
-        UnsupportedError: the log is not whole, or of a kind that is not understood; or it may not be read.
-        SourceUnavailableError: its storage does not say.
+        UnsupportedError: the log is incomplete or of an unknown kind, or may not be read.
+        SourceUnavailableError: its storage does not answer.
     """
     log = look.listed(f"{table}/_delta_log")
     if not log:
         return None
     names = [block.path for block in log]
-    commits = commits_of(names)
-    last = max(commits, default=-1) if version is None else version
-    begin, parts = checkpoint_before(names, last)
-    later = range(0 if begin is None else begin + 1, last + 1)
-    if missing := [number for number in later if number not in commits]:
-        raise UnsupportedError(f"The log of {table} is not whole: the commit of version {missing[0]} is not there.")
+    commits = list_commits(names)
+    last_version = max(commits, default=-1) if version is None else version
+    begin, parts = find_checkpoint(names, last_version)
+    later_versions = range(0 if begin is None else begin + 1, last_version + 1)
+    if missing_versions := [number for number in later_versions if number not in commits]:
+        raise UnsupportedError(f"The log of {table} is not whole: the commit of version {missing_versions[0]} is not there.")
     files: dict[tuple[str, str], Mapping[str, Any]] = {}
     protocol: Mapping[str, Any] = {}
-    for action in _all(look, table, parts, [commits[number] for number in later]):
+    for action in _read_all_actions(look, table, parts, [commits[number] for number in later_versions]):
         protocol = action.get("protocol") or protocol
         if action.get("add") or action.get("remove"):
-            _apply(action, files)
+            _apply_action(action, files)
     check_protocol(table, [protocol])
-    return sorted((_data_file(table, entry) for entry in files.values()), key=lambda file: file.block)
+    return sorted((_make_data_file(table, entry) for entry in files.values()), key=lambda file: file.block)
 
 
-def version_of(look: Look, table: str, *, name: str | None = None, until: int | None = None) -> tuple[int, int] | None:
-    """A version of a table by its number, or the last by an instant (ms), with when it was made; None where there is no table.
+def find_version(look: Look, table: str, *, name: str | None = None, latest_instant: int | None = None) -> tuple[int, int] | None:
+    """Return a version of a table by its number, or the last before an instant (ms), with its time. None if there is no table.
 
-    Delta takes a version for as old as the file of its commit, and for younger than the version before it.
+    For Delta, the time of a version is the time of its commit's file, or later than the version before it.
 
     Raises:
         NotFoundError: there is no such version.
-        UnsupportedError: the table notes the times of its versions otherwise; or its log may not be read.
+        UnsupportedError: the table stores the times of its versions elsewhere, or its log may not be read.
     """
     log = look.listed(f"{table}/_delta_log")
     if not log:
         return None
     blocks = {block.path: block for block in log}
-    commits = commits_of(blocks)
+    commits = list_commits(blocks)
     times: dict[int, int] = {}
     for version in sorted(commits):
         times[version] = max(blocks[commits[version]].modified, times.get(version - 1, -1) + 1)
-    there = f"It has versions {min(times)} to {max(times)}." if times else "Its log has none."
+    known_versions = f"It has versions {min(times)} to {max(times)}." if times else "Its log has none."
     if name is not None:
         if not name.isdecimal() or int(name) not in times:
-            raise NotFoundError(f"{table} has no version {name}.", hint=there)
+            raise NotFoundError(f"{table} has no version {name}.", hint=known_versions)
         return int(name), times[int(name)]
-    if times and any("inCommitTimestamp" in (action.get("commitInfo") or {}) for action in _actions(look, commits[max(times)])):
+    if times and any("inCommitTimestamp" in (action.get("commitInfo") or {}) for action in _read_actions(look, commits[max(times)])):
         raise UnsupportedError(
-            f"{table} notes the times of its versions in its commits, which are not all read.", hint=f"Name one. {there}"
+            f"{table} notes the times of its versions in its commits, which are not all read.", hint=f"Name one. {known_versions}"
         )
-    found = [version for version, made in times.items() if until is None or made <= until]
-    if not found:
-        raise NotFoundError(f"Which version {table} had then its log does not tell any more.", hint=there)
-    return found[-1], times[found[-1]]
+    versions = [version for version, commit_time in times.items() if latest_instant is None or commit_time <= latest_instant]
+    if not versions:
+        raise NotFoundError(f"Which version {table} had then its log does not tell any more.", hint=known_versions)
+    return versions[-1], times[versions[-1]]
 
 
-def commits_of(names: Iterable[str]) -> dict[int, str]:
-    """The commits of a log, by version."""
-    return {int(found[1]): name for name in names if (found := _COMMIT.search(name))}
+def list_commits(names: Iterable[str]) -> dict[int, str]:
+    """Return the commits of a log, by version."""
+    return {int(match[1]): name for name in names if (match := _COMMIT.search(name))}
 
 
-def checkpoint_before(names: Iterable[str], last: int) -> tuple[int | None, list[str]]:
-    """The last whole checkpoint that is not after a version, and its parts."""
-    found: dict[tuple[int, int], list[str]] = {}
+def find_checkpoint(names: Iterable[str], last_version: int) -> tuple[int | None, list[str]]:
+    """Return the last complete checkpoint that is not after a version, and its parts."""
+    parts_by_checkpoint: dict[tuple[int, int], list[str]] = {}
     for name in names:
-        if (match := _CHECKPOINT.search(name)) and int(match[1]) <= last:
-            found.setdefault((int(match[1]), int(match[3] or 1)), []).append(name)
-        elif (match := _NEWER.search(name)) and int(match[1]) <= last:
-            found[int(match[1]), 1] = [name]  # there may be several of one version: each is whole
-    whole = {key: parts for key, parts in found.items() if len(parts) == key[1]}
-    return (max(whole)[0], sorted(whole[max(whole)])) if whole else (None, [])
+        if (match := _CHECKPOINT.search(name)) and int(match[1]) <= last_version:
+            parts_by_checkpoint.setdefault((int(match[1]), int(match[3] or 1)), []).append(name)
+        elif (match := _NEWER.search(name)) and int(match[1]) <= last_version:
+            parts_by_checkpoint[int(match[1]), 1] = [name]  # each of several checkpoints of one version is complete
+    whole_checkpoints = {key: parts for key, parts in parts_by_checkpoint.items() if len(parts) == key[1]}
+    return (max(whole_checkpoints)[0], sorted(whole_checkpoints[max(whole_checkpoints)])) if whole_checkpoints else (None, [])
 
 
-def checkpointed(look: Look, table: str, path: str) -> Iterator[Mapping[str, Any]]:
-    """The actions `add`, `metaData` and `protocol` of a checkpoint, those among them that it keeps in files of their own (version 2)."""
+def read_checkpoint(look: Look, table: str, path: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the actions `add`, `metaData` and `protocol` of a checkpoint, also those in its sidecar files (version 2)."""
     sidecars = []
-    for action in _actions(look, path) if path.endswith(".json") else _rows(look, path, ("add", "metaData", "protocol", "sidecar")):
+    for action in (
+        _read_actions(look, path) if path.endswith(".json") else _read_rows(look, path, ("add", "metaData", "protocol", "sidecar"))
+    ):
         if sidecar := action.get("sidecar"):
             sidecars.append(unquote(str(sidecar["path"])).rpartition("/")[2])
         else:
             yield action
     for name in sidecars:
-        yield from _rows(look, f"{table.rstrip('/')}/_delta_log/_sidecars/{name}", ("add",))
+        yield from _read_rows(look, f"{table.rstrip('/')}/_delta_log/_sidecars/{name}", ("add",))
 
 
-def _rows(look: Look, path: str, kinds: Iterable[str]) -> Iterator[Mapping[str, Any]]:
-    """The actions of some kinds in a file of Parquet, as the log's JSON has them."""
+def _read_rows(look: Look, path: str, kinds: Iterable[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the actions of some kinds in a Parquet file, in the form of the log's JSON."""
     file = pq.ParquetFile(io.BytesIO(bytes(look.file(path)[1].content())))
-    there = [kind for kind in kinds if kind in file.schema_arrow.names]
-    if not there:
+    present_kinds = [kind for kind in kinds if kind in file.schema_arrow.names]
+    if not present_kinds:
         return
-    for row in file.read(columns=there).to_pylist():
+    for row in file.read(columns=present_kinds).to_pylist():
         for kind, entry in row.items():
             if entry is not None:
                 maps = {name: dict(entry[name] or ()) for name in ("partitionValues", "configuration") if name in entry}
                 yield {kind: {**entry, **maps}}
 
 
-def _actions(look: Look, path: str) -> list[Mapping[str, Any]]:
+def _read_actions(look: Look, path: str) -> list[Mapping[str, Any]]:
     content = bytes(look.file(path)[1].content())
     return [json.loads(line) for line in content.splitlines() if line.strip()]
 
 
-def _all(look: Look, table: str, parts: Iterable[str], commits: Iterable[str]) -> Iterator[Mapping[str, Any]]:
-    """The actions that make a version of a table, each after those that it changes."""
+def _read_all_actions(look: Look, table: str, parts: Iterable[str], commits: Iterable[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the actions of a version of a table, each after the actions that it changes."""
     for part in parts:
-        for action in checkpointed(look, table, part):
-            yield {kind: entry for kind, entry in action.items() if kind != "remove"}  # what is there is added
+        for action in read_checkpoint(look, table, part):
+            yield {kind: entry for kind, entry in action.items() if kind != "remove"}  # entries of a checkpoint are additions
     for commit in commits:
-        yield from sorted(_actions(look, commit), key=lambda action: bool(action.get("add")))  # what a commit adds is there after it
+        yield from sorted(
+            _read_actions(look, commit), key=lambda action: bool(action.get("add"))
+        )  # additions of a commit come after its removals
 
 
-def _apply(action: Mapping[str, Any], files: dict[tuple[str, str], Mapping[str, Any]]) -> None:
-    """A file with another deletion vector is another entry of the log: the former is removed in the same commit."""
+def _apply_action(action: Mapping[str, Any], files: dict[tuple[str, str], Mapping[str, Any]]) -> None:
+    """Apply an action. A file with another deletion vector is another entry, and the former entry is removed in the same commit."""
     entry = action.get("add") or action.get("remove") or {}
     vector = entry.get("deletionVector") or {}
     key = entry["path"], f"{vector.get('storageType', '')}{vector.get('pathOrInlineDv', '')}@{vector.get('offset') or ''}" if vector else ""
@@ -162,12 +166,12 @@ def _apply(action: Mapping[str, Any], files: dict[tuple[str, str], Mapping[str, 
         files.pop(key, None)
 
 
-def _data_file(table: str, entry: Mapping[str, Any]) -> DataFile:
-    block = block_at(located(table, entry["path"]), int(entry["size"]), int(entry["modificationTime"]))
+def _make_data_file(table: str, entry: Mapping[str, Any]) -> DataFile:
+    block = block_at(locate_file(table, entry["path"]), int(entry["size"]), int(entry["modificationTime"]))
     return DataFile(block, entry.get("partitionValues") or {}, entry.get("deletionVector"))
 
 
-def located(table: str, path: str) -> str:
-    """Where a file of the log lies, as a URI."""
-    absolute = path.startswith("/") or _SCHEME.match(path)  # the log escapes it as URIs are: a colon that it shows is no part of a name
+def locate_file(table: str, path: str) -> str:
+    """Return the URI of a file of the log."""
+    absolute = path.startswith("/") or _SCHEME.match(path)  # paths are escaped like URIs, so a visible colon ends a scheme
     return uri_of(unquote(path)) if absolute else f"{table.rstrip('/')}/{unquote(path)}"

@@ -1,8 +1,8 @@
-"""Excerpts of Parquet files: a few rows of the columns that are large, as a Parquet file of its own.
+"""Excerpts of Parquet files: a few rows of the large columns, as a Parquet file of their own.
 
-For reading the values of a few records: DuckDB decodes of a row group whatever a record of it may lie in, which for columns of lists, maps
-or long texts is tens of megabytes a record. An excerpt holds the same values, levels and types, so what reads it gives just what reading
-the file would give. What is written in a way that is not known here is read from the file, as without.
+DuckDB decodes a whole row group for one record. For columns of lists, maps or long texts this is tens of megabytes per record. An excerpt
+has the same values, levels and types, so reading it gives the same result. Files that are written in an unknown way are read without
+excerpts.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ import pyarrow as pa
 
 from headwater.errors import SourceChangedError
 from headwater.graph.files import thrift
-from headwater.graph.files.pages import Chunk, Entries, Levels, NotCuttableError
-from headwater.graph.files.parquet_file import MAGIC, CutChunk, Encoding, Leaf, Page, PageKind, Repetition, page, parquet_file
+from headwater.graph.files.pages import ColumnChunk, LeafEntries, Levels, NotCuttableError
+from headwater.graph.files.parquet_file import MAGIC, CutChunk, Encoding, Leaf, Page, PageKind, Repetition, make_page, make_parquet_file
 from headwater.graph.files.thrift import Scanner, Struct
 from headwater.graph.records.decode import Longs
 from headwater.graph.storage import Identity, LocalFile
 
-_LARGE = 8 << 20  # bytes, decoded, of a column in a row group that it pays to cut; reading less takes DuckDB a few milliseconds
-_LARGE_NESTED = 1 << 20  # the same of lists and maps, of which it decodes some 150 MB a second
-_LONGEST_FOOTER = 256 << 10  # bytes, for a quarter of a second; of a longer one, reading it here takes longer than what it would save
-_MOST_ROWS = 1000  # of a file; of more, DuckDB decodes the whole in less time
-_MOST = 256  # files of which footers and pages are remembered
-# what a file that is damaged, or written as nobody foresaw, may come to
+_LARGE = 8 << 20  # decoded bytes of a column in a row group; DuckDB reads smaller columns in a few milliseconds
+_LARGE_NESTED = 1 << 20  # bytes of lists and maps; DuckDB decodes 150 MB of these in a second
+_LONGEST_FOOTER = 256 << 10  # bytes, read in a quarter of a second; to read a longer footer takes longer than it saves
+_MOST_ROWS = 1000  # of a file; for more rows, DuckDB is faster
+_MOST = 256  # files whose footers and pages are cached
+# errors of a file that is damaged, or written in an unexpected way
 _FAULTS = (
     NotCuttableError, SourceChangedError, OSError, MemoryError, pa.ArrowException, struct.error,
     ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError,
@@ -40,7 +40,7 @@ _FAULTS = (
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A file that holds some columns of some rows of another: `rows` are their places there, in the order in which they stand."""
+    """A file with some columns of some rows of another file. `rows` are their places there, in the order of the excerpt."""
 
     path: Path
     columns: Sequence[str]
@@ -49,63 +49,66 @@ class Excerpt:
 
 @dataclass(slots=True)
 class _Footer:
-    """What is known of a file: elements of the schema by column, leaves, row groups, and chunks whose pages are known."""
+    """The cached parts of a file's footer: elements of the schema by column, leaves, row groups, and chunks with known pages."""
 
     elements: Mapping[str, Sequence[bytes]]
     leaves: Sequence[Leaf]
     groups: Sequence[_Group]
-    chunks: dict[tuple[int, int], Chunk] = field(default_factory=dict)
+    chunks: dict[tuple[int, int], ColumnChunk] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """A row group: its rows, those before it, the columns that are large in it, and by leaf the chunks of those large in any group."""
+    """A row group: its rows, the rows before it, its large columns, and by leaf the chunks of columns that are large in any group."""
 
-    before: int
+    rows_before: int
     rows: int
     large: frozenset[str]
     chunks: Mapping[int, Struct]
 
 
 class Excerpts:
-    """Makes excerpts, and remembers where pages begin of files that are as they were. Safe to use from several threads."""
+    """Makes excerpts, and caches the beginnings of pages for unchanged files. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[Identity, _Footer | None] = OrderedDict()
+        self._footers: OrderedDict[Identity, _Footer | None] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, file: LocalFile, rows: Longs, place: Callable[[], Path]) -> Excerpt | None:
-        """Write the large columns of rows, which ascend, to a file whose place is asked for then; None where there are none to be cut."""
+    def cut_rows(self, file: LocalFile, rows: Longs, place: Callable[[], Path]) -> Excerpt | None:
+        """Write the large columns of rows, which ascend, to a file.
+
+        Its path is requested only if there is something to write. Else None.
+        """
         if len(rows) > _MOST_ROWS:
             return None
         try:
-            footer = self._footer(file)
-            large = _large(footer, rows) if footer else []
+            footer = self._get_footer(file)
+            large = _find_large_columns(footer, rows) if footer else []
             if footer is None or not large:
                 return None
-            made = _cut(footer, file.descriptor, rows, large)
+            row_groups = _cut_groups(footer, file.descriptor, rows, large)
             if Identity.of(os.fstat(file.descriptor)) != file.identity:
-                return None  # it was written meanwhile
+                return None  # the file was written in the meantime
             target = place()
-            target.write_bytes(made)
+            target.write_bytes(row_groups)
         except _FAULTS:
-            return None  # whoever reads the file itself says what is wrong with it
+            return None  # reading the file itself reports the fault
         return Excerpt(target, large, rows.tolist())
 
-    def _footer(self, file: LocalFile) -> _Footer | None:
+    def _get_footer(self, file: LocalFile) -> _Footer | None:
         identity = file.identity
         with self._lock:
-            if identity in self._known:
-                self._known.move_to_end(identity)
-                return self._known[identity]
+            if identity in self._footers:
+                self._footers.move_to_end(identity)
+                return self._footers[identity]
         try:
             footer = _read_footer(file.descriptor, identity.length)
         except _FAULTS:
             footer = None
         with self._lock:
-            self._known[identity] = footer
-            while len(self._known) > _MOST:
-                self._known.popitem(last=False)
+            self._footers[identity] = footer
+            while len(self._footers) > _MOST:
+                self._footers.popitem(last=False)
         return footer
 
 
@@ -115,48 +118,48 @@ def _read_footer(descriptor: int, end: int) -> _Footer:
     if tail[4:] != MAGIC or length > _LONGEST_FOOTER:
         raise NotCuttableError("its footer is encrypted, or long")
     footer = os.pread(descriptor, length, end - 8 - length)
-    elements, leaves = _schema(footer)
-    read = Scanner(footer).struct()[4]
-    large = [_large_in(leaves, group[1]) for group in read]
-    cut = frozenset[str]().union(*large)
-    groups, before = [], 0
-    for group, names in zip(read, large, strict=True):
-        chunks = {place: group[1][place] for place, leaf in enumerate(leaves) if leaf.column in cut}
-        groups.append(_Group(before, group[3], names, chunks))
-        before += group[3]
+    elements, leaves = _read_schema(footer)
+    group_structs = Scanner(footer).read_struct()[4]
+    large = [_find_large_in_group(leaves, group[1]) for group in group_structs]
+    cut_columns = frozenset[str]().union(*large)
+    groups, rows_before = [], 0
+    for group, names in zip(group_structs, large, strict=True):
+        chunks = {place: group[1][place] for place, leaf in enumerate(leaves) if leaf.column in cut_columns}
+        groups.append(_Group(rows_before, group[3], names, chunks))
+        rows_before += group[3]
     return _Footer(elements, leaves, groups)
 
 
-def _large_in(leaves: Sequence[Leaf], chunks: Sequence[Struct]) -> frozenset[str]:
-    """The columns that are large in a row group."""
-    sizes: dict[str, float] = {}  # in parts of what is large
+def _find_large_in_group(leaves: Sequence[Leaf], chunks: Sequence[Struct]) -> frozenset[str]:
+    """Return the large columns of a row group."""
+    sizes: dict[str, float] = {}  # as a share of the limit
     for leaf, chunk in zip(leaves, chunks, strict=True):
         sizes[leaf.column] = sizes.get(leaf.column, 0.0) + chunk[3][6] / (_LARGE_NESTED if leaf.repetition else _LARGE)
     return frozenset(name for name, size in sizes.items() if size > 1)
 
 
-def _schema(footer: bytes) -> tuple[Mapping[str, Sequence[bytes]], Sequence[Leaf]]:
-    """The elements below each child of the root, and the leaves."""
+def _read_schema(footer: bytes) -> tuple[Mapping[str, Sequence[bytes]], Sequence[Leaf]]:
+    """Return the elements below each child of the root, and the leaves."""
     scanner = Scanner(footer)
-    scanner.struct(until=1)
-    scanner.at += 1  # the head of the next field, which is the list of elements
-    head = footer[scanner.at]
-    scanner.at += 1
-    size = head >> 4 if head >> 4 < 15 else scanner.varint()
-    root = scanner.struct()
+    scanner.read_struct(last_field=1)
+    scanner.position += 1  # the header of the next field, the list of elements
+    head = footer[scanner.position]
+    scanner.position += 1
+    size = head >> 4 if head >> 4 < 15 else scanner.read_varint()
+    root = scanner.read_struct()
     elements: dict[str, list[bytes]] = {}
     leaves: list[Leaf] = []
-    open_: list[tuple[int, int, int]] = []  # children that are still to come, and the levels above them
+    open_: list[tuple[int, int, int]] = []  # numbers of missing children, with the levels above them
     column = ""
     for _ in range(size - 1):
-        begin = scanner.at
-        element = scanner.struct()
+        begin = scanner.position
+        element = scanner.read_struct()
         if not open_:
             column = bytes(element[4]).decode()
             if column.lower() in {name.lower() for name in elements}:
                 raise NotCuttableError("two of its columns have one name")
             elements[column] = []
-        elements[column].append(footer[begin : scanner.at])
+        elements[column].append(footer[begin : scanner.position])
         repetition, definition = open_[-1][1:] if open_ else (0, 0)
         repetition += element[3] == Repetition.REPEATED
         definition += element[3] != Repetition.REQUIRED
@@ -173,57 +176,56 @@ def _schema(footer: bytes) -> tuple[Mapping[str, Sequence[bytes]], Sequence[Leaf
     return elements, leaves
 
 
-def _large(footer: _Footer, rows: Longs) -> list[str]:
-    """The columns that are large where one of the rows lies."""
-    found = frozenset[str]().union(*(footer.groups[number].large for number, _ in _holding(footer, rows)))
-    return [name for name in footer.elements if name in found]
+def _find_large_columns(footer: _Footer, rows: Longs) -> list[str]:
+    """Return the columns that are large in the row groups of these rows."""
+    large_columns = frozenset[str]().union(*(footer.groups[number].large for number, _ in _find_groups(footer, rows)))
+    return [name for name in footer.elements if name in large_columns]
 
 
-def _holding(footer: _Footer, rows: Longs) -> list[tuple[int, Longs]]:
-    """The row groups that hold rows, by number, and the rows as counted from there."""
-    found = []
+def _find_groups(footer: _Footer, rows: Longs) -> list[tuple[int, Longs]]:
+    """Return the row groups that contain these rows, by number, with the rows counted from the start of the group."""
+    groups = []
     for number, group in enumerate(footer.groups):
-        low, high = np.searchsorted(rows, (group.before, group.before + group.rows))
-        if high > low:
-            found.append((number, rows[low:high] - group.before))
-    return found
+        first_index, end_index = np.searchsorted(rows, (group.rows_before, group.rows_before + group.rows))
+        if end_index > first_index:
+            groups.append((number, rows[first_index:end_index] - group.rows_before))
+    return groups
 
 
-def _cut(footer: _Footer, file: int, rows: Longs, columns: Sequence[str]) -> bytes:
-    if len(rows) and int(rows[-1]) >= footer.groups[-1].before + footer.groups[-1].rows:
+def _cut_groups(footer: _Footer, file: int, rows: Longs, columns: Sequence[str]) -> bytes:
+    if len(rows) and int(rows[-1]) >= footer.groups[-1].rows_before + footer.groups[-1].rows:
         raise NotCuttableError("a row is beyond the file")
     groups = []
-    for number, wanted in _holding(footer, rows):
-        chunks, cut = footer.groups[number].chunks, []
+    for number, group_rows in _find_groups(footer, rows):
+        chunks, cut_chunks = footer.groups[number].chunks, []
         for place, leaf in enumerate(footer.leaves):
             if leaf.column in columns:
-                chunk = footer.chunks.setdefault((number, place), Chunk(leaf, chunks[place]))
-                entries = chunk.entries(file, wanted)
-                cut.append(CutChunk(leaf, chunks[place][3][3], [_page(leaf, entries)], len(entries.definition)))
-        groups.append((cut, len(wanted)))
+                chunk = footer.chunks.setdefault((number, place), ColumnChunk(leaf, chunks[place]))
+                entries = chunk.read_entries(file, group_rows)
+                cut_chunks.append(CutChunk(leaf, chunks[place][3][3], [_make_page(leaf, entries)], len(entries.definition)))
+        groups.append((cut_chunks, len(group_rows)))
     schema = [element for name in columns for element in footer.elements[name]]
-    return parquet_file(schema, len(columns), groups, len(rows))
+    return make_parquet_file(schema, len(columns), groups, len(rows))
 
 
-def _page(leaf: Leaf, entries: Entries) -> Page:
-    levels = _encoded(entries.repetition, leaf.repetition) + _encoded(entries.definition, leaf.definition)
-    return page(PageKind.DATA, [levels, _plain(entries.values)], len(entries.definition), Encoding.PLAIN)
+def _make_page(leaf: Leaf, entries: LeafEntries) -> Page:
+    levels = _encode_levels(entries.repetition, leaf.repetition) + _encode_levels(entries.definition, leaf.definition)
+    return make_page(PageKind.DATA, [levels, _encode_plain(entries.values)], len(entries.definition), Encoding.PLAIN)
 
 
-def _encoded(levels: Levels, most: int) -> bytes:
-    """Levels as one run, packed by bits, with their length before them."""
-    if not most:
+def _encode_levels(levels: Levels, greatest_level: int) -> bytes:
+    """Encode levels as one bit-packed run, behind its length."""
+    if not greatest_level:
         return b""
-    width, runs = most.bit_length(), -(-len(levels) // 8)
+    width, runs = greatest_level.bit_length(), -(-len(levels) // 8)
     padded = np.zeros(runs * 8, np.int64)
     padded[: len(levels)] = levels
     bits = (padded[:, None] >> np.arange(width) & 1).astype(np.uint8)
-    content = thrift.varint(runs << 1 | 1) + np.packbits(bits.reshape(-1), bitorder="little").tobytes()
+    content = thrift.write_varint(runs << 1 | 1) + np.packbits(bits.reshape(-1), bitorder="little").tobytes()
     return len(content).to_bytes(4, "little") + content
 
 
-def _plain(values: pa.Array) -> bytes:
-    """Values one after the other."""
+def _encode_plain(values: pa.Array) -> bytes:
     if pa.types.is_boolean(values.type):
         return np.packbits(np.array(values.to_pylist(), np.uint8), bitorder="little").tobytes()
     if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):

@@ -1,6 +1,6 @@
-"""Whether Parquet files hold columns in such a way that DuckDB gives the values that Spark gave.
+"""Checks that DuckDB reads the same values from the columns of Parquet files as Spark did.
 
-Spark goes by the schema of the table, DuckDB by the file. Where a file says something else, nothing is computed from it.
+Spark reads by the schema of the table, DuckDB by the file. If the two differ, nothing is computed from the column.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from headwater.graph.records import FileBlock
 
 
 class NoParquetError(SourceChangedError):
-    """A file that should be Parquet is none, or is damaged."""
+    """A file that should be Parquet is not, or is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """The columns that a file has, with DuckDB's types; whether its dates may be of the calendar before 1582; and how many rows it has.
+    """The columns of a file, with DuckDB's types, and its number of rows. Its dates may be in the calendar before 1582.
 
-    `ids` are the ids of the columns' fields, in the same order, where the file has some. `nested` are pairs of a column and a field in it.
+    `ids` are the field ids of the columns, in the same order, if the file has them. `nested` are pairs of a column and a field in it.
     """
 
     columns: Sequence[tuple[str, str | None]]
@@ -45,119 +45,123 @@ _WIDER = frozenset({
     ("TIMESTAMP", "TIMESTAMPTZ"),  # INT96, in UTC, as a trace's database is
 })  # fmt: skip
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
-_LEGACY = "org.apache.spark.legacyDateTime"  # dates of the calendar before 1582; Spark converts them, DuckDB does not
+_LEGACY = "org.apache.spark.legacyDateTime"  # dates in the calendar before 1582; only Spark converts them
 _VERSION = "org.apache.spark.version"
-_STRUCTURAL = frozenset({"list", "element", "array", "array_element", "bag", "key_value", "map"})  # levels of lists and maps, no fields
+_STRUCTURAL = frozenset(
+    {"list", "element", "array", "array_element", "bag", "key_value", "map"}
+)  # levels of lists and maps, which are not fields
 _MOST = 2_000
-_KNOWN: OrderedDict[tuple[Hashable, FileBlock], Footer] = OrderedDict()
+_FOOTERS: OrderedDict[tuple[Hashable, FileBlock], Footer] = OrderedDict()
 _LOCK = threading.Lock()
 
 
 def check_columns(
-    database: Database, files: Sequence[ReadFile], wanted: Mapping[str, str], everywhere: Collection[str] = (), *, cased: bool = False
+    database: Database, files: Sequence[ReadFile], types: Mapping[str, str], everywhere: Collection[str] = (), *, cased: bool = False
 ) -> set[str]:
-    """Check columns, name → Spark's type, in files; give those that none of the files has, which Spark reads as null.
+    """Check columns, name → Spark's type, in files. Return the columns that no file has, which Spark reads as null.
 
-    Those of `everywhere` (lower case) have a value of their own in a file that lacks them. `cased`: a name in another case is another name.
+    Columns of `everywhere` (lower case) have a default value in files without them. `cased`: names that differ in case are different names.
 
     Raises:
-        Untranslatable: their values may be others than Spark read, or a column, wanted or not, hides the place of a record.
+        Untranslatable: the values may differ from Spark's, or any column hides the place of a record.
     """
     if not files:
         return set()
-    found: set[str] = set()
-    names = {name.lower(): (name, kind) for name, kind in wanted.items()}
-    listed = footers(database, files)
-    for file, footer in zip(files, listed, strict=True):
+    found_names: set[str] = set()
+    names = {name.lower(): (name, kind) for name, kind in types.items()}
+    file_footers = read_footers(database, files)
+    for file, footer in zip(files, file_footers, strict=True):
         lower = [name.lower() for name, _ in footer.columns]
-        if own := [name for name, _ in footer.columns if name.lower() in HIDDEN]:
-            raise Untranslatable(f"a record of {file.block.path}, which has a column {own[0]},")
+        if hiding_names := [name for name, _ in footer.columns if name.lower() in HIDDEN]:
+            raise Untranslatable(f"a record of {file.block.path}, which has a column {hiding_names[0]},")
         for (name, kind), key in zip(footer.columns, lower, strict=True):
-            other = key in names and cased and name != names[key][0]
-            if key in names and (other or lower.count(key) > 1 or not alike(kind, duckdb_type(names[key][1]))):
-                read = f"{names[key][0]}, which was read as {names[key][1]}"
-                raise Untranslatable(f"{read}, is not just that in {file.block.path} ({name}: {kind})")
-        found.update(lower)
-        if lacking := sorted(names.keys() & set(everywhere) - set(lower)):
-            raise Untranslatable(f"{lacking[0]}, which {file.block.path} lacks and which has a default,")
-    if "date" in wanted.values() and any(footer.old_calendar for footer in listed):
+            has_other_case = key in names and cased and name != names[key][0]
+            if key in names and (has_other_case or lower.count(key) > 1 or not has_same_values(kind, duckdb_type(names[key][1]))):
+                column_text = f"{names[key][0]}, which was read as {names[key][1]}"
+                raise Untranslatable(f"{column_text}, is not just that in {file.block.path} ({name}: {kind})")
+        found_names.update(lower)
+        if missing_names := sorted(names.keys() & set(everywhere) - set(lower)):
+            raise Untranslatable(f"{missing_names[0]}, which {file.block.path} lacks and which has a default,")
+    if "date" in types.values() and any(footer.old_calendar for footer in file_footers):
         raise Untranslatable("a date in a file of the calendar that Spark used before version 3")
-    return {names[key][0] for key in names.keys() - found}
+    return {names[key][0] for key in names.keys() - found_names}
 
 
-def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
-    """What the footers of files say; those of files that are as they were are not read again.
+def read_footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
+    """Return the footers of files. Footers of unchanged files are cached.
 
     Raises:
-        NoParquetError: a file is none.
+        NoParquetError: a file is not Parquet.
     """
     with _LOCK:
-        known = {key: _KNOWN[key] for file in files if (key := _key(file)) in _KNOWN}
-    if unknown := [file for file in files if _key(file) not in known]:
-        paths = [file.stored.scan for file in unknown]
-        schema = _schema(database, paths)
+        known_footers = {key: _FOOTERS[key] for file in files if (key := _make_key(file)) in _FOOTERS}
+    if unknown_files := [file for file in files if _make_key(file) not in known_footers]:
+        paths = [file.stored.scan for file in unknown_files]
+        schema = _read_schema(database, paths)
         statement = (
             f"SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata(?) WHERE key IN ('{_LEGACY}'::BLOB, '{_VERSION}'::BLOB)"
         )
         entries = database.execute(statement, [paths]).fetchall()
         old = {file for file, key, value in entries if key == _LEGACY or (key == _VERSION and value < "3")}
         counts = dict(database.execute("SELECT file_name, num_rows FROM parquet_file_metadata(?)", [paths]).fetchall())
-        columns = {file: (top, nested) for file, top, nested in _top(schema)}
-        read = {}
-        for file in unknown:
+        columns = {file: (top, nested) for file, top, nested in _list_top_columns(schema)}
+        columns_by_file = {}
+        for file in unknown_files:
             name = file.stored.name_in_answers
             top, nested = columns[name]
             names, ids = [(column, kind) for column, kind, _ in top], [number for _, _, number in top]
-            read[_key(file)] = Footer(names, name in old, counts[name], ids, nested)
-        for file in unknown:
-            _ = file.stored.scan  # raises if it was closed meanwhile, so that nothing is remembered of a file that has its name by now
-        known |= read
+            columns_by_file[_make_key(file)] = Footer(names, name in old, counts[name], ids, nested)
+        for file in unknown_files:
+            _ = file.stored.scan  # raises if it was closed, so that nothing is cached for another file with its name
+        known_footers |= columns_by_file
         with _LOCK:
-            _KNOWN.update(read)
-            while len(_KNOWN) > _MOST:
-                _KNOWN.popitem(last=False)
-    return [known[_key(file)] for file in files]
+            _FOOTERS.update(columns_by_file)
+            while len(_FOOTERS) > _MOST:
+                _FOOTERS.popitem(last=False)
+    return [known_footers[_make_key(file)] for file in files]
 
 
-def _key(file: ReadFile) -> tuple[Hashable, FileBlock]:
+def _make_key(file: ReadFile) -> tuple[Hashable, FileBlock]:
     return file.stored.identity, file.block
 
 
-def no_parquet(error: duckdb.InvalidInputException) -> NoParquetError:
-    """What DuckDB says of a file, which it names."""
+def make_parquet_error(error: duckdb.InvalidInputException) -> NoParquetError:
+    """Make an error from DuckDB's message, which names the file."""
     return NoParquetError(f"A file cannot be read as Parquet: {str(error).partition(chr(10))[0]}.", hint="Look at the file, or remove it.")
 
 
-def _schema(database: Database, paths: list[str]) -> list[tuple[str, str, int | None, str | None, int | None]]:
+def _read_schema(database: Database, paths: list[str]) -> list[tuple[str, str, int | None, str | None, int | None]]:
     query = "SELECT file_name, name, num_children, duckdb_type, field_id FROM parquet_schema(?)"
     try:
         return database.execute(query, [paths]).fetchall()
     except duckdb.InvalidInputException as error:
-        raise no_parquet(error) from error
+        raise make_parquet_error(error) from error
 
 
-def _top(
+def _list_top_columns(
     schema: Iterable[tuple[str, str, int | None, str | None, int | None]],
 ) -> Iterable[tuple[str, list[tuple[str, str | None, int | None]], frozenset[tuple[str, str]]]]:
-    """Each file's columns with the ids of their fields; and, apart from them, pairs of a column and a field within it."""
+    """Return each file's columns with their field ids, and separately pairs of a column and a field within it."""
     rows = iter(schema)
     for file, _, count, _, _ in rows:
         columns, nested = [], set()
         for _ in range(count or 0):
             _, name, children, kind, number = next(rows)
             columns.append((name, None if children else kind, number))
-            below = children or 0
-            while below:
+            children_left = children or 0
+            while children_left:
                 _, field, inner, _, _ = next(rows)
                 nested.add((name, field))
-                below += (inner or 0) - 1
+                children_left += (inner or 0) - 1
         yield file, columns, frozenset(pair for pair in nested if pair[1] not in _STRUCTURAL)
 
 
-def alike(given: str | None, wanted: str | None) -> bool:
-    """Whether values of one of DuckDB's types are those that Spark reads as another."""
-    stored, asked = _DECIMAL.fullmatch(given or ""), _DECIMAL.fullmatch(wanted or "")
-    if asked:
-        whole, scale = int(asked[1]) - int(asked[2]), int(asked[2])
-        return given in _INTEGERS or (stored is not None and int(stored[2]) <= scale and int(stored[1]) - int(stored[2]) <= whole)
-    return given == wanted or (given, wanted) in _WIDER or (wanted in INTEGERS and given in _INTEGERS)
+def has_same_values(stored_type: str | None, spark_type: str | None) -> bool:
+    """Return whether values of one of DuckDB's types are the values that Spark reads as another type."""
+    stored, wanted_decimal = _DECIMAL.fullmatch(stored_type or ""), _DECIMAL.fullmatch(spark_type or "")
+    if wanted_decimal:
+        whole_digits, scale = int(wanted_decimal[1]) - int(wanted_decimal[2]), int(wanted_decimal[2])
+        return stored_type in _INTEGERS or (
+            stored is not None and int(stored[2]) <= scale and int(stored[1]) - int(stored[2]) <= whole_digits
+        )
+    return stored_type == spark_type or (stored_type, spark_type) in _WIDER or (spark_type in INTEGERS and stored_type in _INTEGERS)

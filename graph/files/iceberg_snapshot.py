@@ -1,9 +1,9 @@
-"""A snapshot of an Iceberg table: its data files, and the rows of them that its delete files take away.
+"""A snapshot of an Iceberg table: its data files, and the rows that its delete files remove.
 
-For traces that begin with records of a table at a snapshot. A snapshot never changes, so any metadata file that has it tells it; which one
-a branch or a tag means only the newest does. Rows are taken away by position (delete files in Parquet, deletion vectors); tables of which
-rows are deleted by value are refused, as are data files that are no Parquet.
-The format: https://iceberg.apache.org/spec/ (snapshots, position delete files, deletion vectors)
+A trace uses it to begin with records of a table at a snapshot. A snapshot never changes, so any metadata file that contains it is valid.
+Only the newest metadata file determines the snapshot of a branch or a tag. Rows are removed by position (delete files in Parquet, deletion
+vectors). Tables with rows that are deleted by value are refused, and data files in other formats than Parquet. The format:
+https://iceberg.apache.org/spec/ (snapshots, position delete files, deletion vectors)
 """
 
 from __future__ import annotations
@@ -19,22 +19,29 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headwater.errors import NotFoundError, UnsupportedError
-from headwater.graph.files.allowance import Allowance, faults_of_metadata
-from headwater.graph.files.deletions import numbers, vector_at
-from headwater.graph.files.formats.base import Listed
-from headwater.graph.files.iceberg_log import DELETED, log_of, metadata_files, metadata_in, newest_metadata, qualified
+from headwater.graph.files.allowance import Allowance, translate_faults
+from headwater.graph.files.deletions import decode_numbers, read_vector
+from headwater.graph.files.formats.base import ListedFile
+from headwater.graph.files.iceberg_log import (
+    DELETED,
+    find_log_folder,
+    find_newest_metadata,
+    list_metadata_files,
+    qualify_location,
+    read_metadata,
+)
 from headwater.graph.files.versions import TableVersion
 from headwater.graph.records import FileBlock, Look, uri_of
 from headwater.graph.records.decode import Longs
 
-_MOST_METADATA = 20  # files in which a snapshot is looked for
-_DATA, _POSITIONS, _VALUES = 0, 1, 2  # what a file of a manifest holds
+_MOST_METADATA = 20  # files that are searched for a snapshot
+_DATA, _POSITIONS, _VALUES = 0, 1, 2  # the content of a file in a manifest
 
 Entry = tuple[int, Mapping[str, Any]]  # the sequence number of its data, and the file
 
 
 @dataclass
-class _Files:
+class _LiveFiles:
     """The live files of a snapshot."""
 
     data: list[Entry] = field(default_factory=list)
@@ -42,79 +49,81 @@ class _Files:
     positions: list[Entry] = field(default_factory=list)
 
 
-def snapshot(look: Look, table: str, *, name: str | None = None, until: int | None = None) -> TableVersion | None:
-    """A table at a snapshot: by its id, or the name of a branch or a tag; or as it was at an instant (ms). None where there is no table.
+def read_snapshot(look: Look, table: str, *, name: str | None = None, latest_instant: int | None = None) -> TableVersion | None:
+    """Return a table at a snapshot: by its id, a branch, a tag, or an instant (ms). None if there is no table.
 
     Raises:
-        NotFoundError: the metadata know no such snapshot any more, or one of its files is gone.
-        UnsupportedError: they are damaged, too much, or may not be read; or rows of the snapshot cannot be told.
-        SourceUnavailableError: its storage does not give them.
+        NotFoundError: the metadata do not contain the snapshot any more, or one of its files is gone.
+        UnsupportedError: the metadata are damaged, too large or may not be read, or the snapshot's rows are not certain.
+        SourceUnavailableError: its storage does not return them.
         OSError: they cannot be read.
     """
     budget = Allowance(table)
-    with faults_of_metadata(table):
+    with translate_faults(table):
         by_id = name is not None and name.isdecimal()
-        found = _by_id(look, table, int(name or 0), budget) if by_id else _newest(look, table, budget, name, until)
-        if found is None:
+        entry = _find_by_id(look, table, int(name or 0), budget) if by_id else _find_newest(look, table, budget, name, latest_instant)
+        if entry is None:
             return None
-        files = _live(look, table, found, budget)
-        return TableVersion(str(found["snapshot-id"]), int(found["timestamp-ms"]), _listed(look, table, files, budget))
+        files = _list_live_files(look, table, entry, budget)
+        return TableVersion(str(entry["snapshot-id"]), int(entry["timestamp-ms"]), _list_files(look, table, files, budget))
 
 
-def newest_snapshot(look: Look, table: str) -> str | None:
-    """The id of the snapshot that the newest metadata call the current one; None where they do not tell."""
+def find_newest_snapshot(look: Look, table: str) -> str | None:
+    """Return the id of the current snapshot in the newest metadata. None if these do not state one."""
     try:
-        with faults_of_metadata(table):
-            newest = newest_metadata(_log(look, table), table)
-            current = metadata_in(look, newest, Allowance(table)).get("current-snapshot-id") if newest is not None else None
+        with translate_faults(table):
+            newest_path = find_newest_metadata(_list_log(look, table), table)
+            current = read_metadata(look, newest_path, Allowance(table)).get("current-snapshot-id") if newest_path is not None else None
     except (UnsupportedError, OSError):
         return None
     return str(current) if isinstance(current, int) and current >= 0 else None
 
 
-def _log(look: Look, table: str) -> list[FileBlock]:
-    return look.listed(log_of(table)) or []
+def _list_log(look: Look, table: str) -> list[FileBlock]:
+    return look.listed(find_log_folder(table)) or []
 
 
-def _by_id(look: Look, table: str, number: int, budget: Allowance) -> Mapping[str, Any] | None:
-    numbered = metadata_files(_log(look, table))
-    for path in [path for version in sorted(numbered, reverse=True) for path in numbered[version]][:_MOST_METADATA]:
-        for found in metadata_in(look, path, budget).get("snapshots") or ():
-            if int(found["snapshot-id"]) == number:
-                return dict(found)
-    if not numbered:
+def _find_by_id(look: Look, table: str, number: int, budget: Allowance) -> Mapping[str, Any] | None:
+    files_by_version = list_metadata_files(_list_log(look, table))
+    for path in [path for version in sorted(files_by_version, reverse=True) for path in files_by_version[version]][:_MOST_METADATA]:
+        for entry in read_metadata(look, path, budget).get("snapshots") or ():
+            if int(entry["snapshot-id"]) == number:
+                return dict(entry)
+    if not files_by_version:
         return None
     raise NotFoundError(f"{table} has no snapshot {number}, or it has expired.", hint=_HINT)
 
 
-def _newest(look: Look, table: str, budget: Allowance, name: str | None, until: int | None) -> Mapping[str, Any] | None:
-    """The snapshot of a branch or a tag, or the one that was current at an instant."""
-    newest = newest_metadata(_log(look, table), table)
-    if newest is None:
+def _find_newest(look: Look, table: str, budget: Allowance, name: str | None, latest_instant: int | None) -> Mapping[str, Any] | None:
+    """Return the snapshot of a branch or a tag, or the one that was current at an instant."""
+    newest_path = find_newest_metadata(_list_log(look, table), table)
+    if newest_path is None:
         return None
-    known = metadata_in(look, newest, budget)
+    metadata = read_metadata(look, newest_path, budget)
     if name is not None:
-        refs = known.get("refs") or {}
+        refs = metadata.get("refs") or {}
         if name not in refs:
-            there = ", ".join(sorted(refs)) or "none"
-            raise NotFoundError(f"{table} has no branch or tag {name}. It has {there}.", hint=_HINT)
+            ref_names = ", ".join(sorted(refs)) or "none"
+            raise NotFoundError(f"{table} has no branch or tag {name}. It has {ref_names}.", hint=_HINT)
         number = int(refs[name]["snapshot-id"])
     else:
-        log = [entry for entry in known.get("snapshot-log") or () if until is None or int(entry["timestamp-ms"]) <= until]
+        log = [
+            entry for entry in metadata.get("snapshot-log") or () if latest_instant is None or int(entry["timestamp-ms"]) <= latest_instant
+        ]
         if not log:
             raise NotFoundError(f"Which snapshot {table} had then its metadata do not tell.", hint=_HINT)
         number = int(log[-1]["snapshot-id"])
-    return next((found for found in known.get("snapshots") or () if int(found["snapshot-id"]) == number), None) or _by_id(
-        look, table, number, budget
-    )
+    return next(
+        (snapshot_entry for snapshot_entry in metadata.get("snapshots") or () if int(snapshot_entry["snapshot-id"]) == number), None
+    ) or _find_by_id(look, table, number, budget)
 
 
-def _live(look: Look, table: str, snapshot: Mapping[str, Any], budget: Allowance) -> _Files:
-    files = _Files()
+def _list_live_files(look: Look, table: str, snapshot: Mapping[str, Any], budget: Allowance) -> _LiveFiles:
+    files = _LiveFiles()
     if "manifest-list" not in snapshot:
         raise UnsupportedError(f"The table {table} is of a version of the format that is not read here.")
-    for manifest in budget.records(look, qualified(snapshot["manifest-list"], table)):
-        for sequence, file in _of_manifest(look, table, manifest, budget):
+    for manifest in budget.read_records(look, qualify_location(snapshot["manifest-list"], table)):
+        for sequence, file in _read_manifest(look, table, manifest, budget):
             kind, form = int(file.get("content") or _DATA), str(file["file_format"]).upper()
             if kind == _VALUES:
                 raise UnsupportedError(f"Rows of {table} were deleted by their values, which a trace does not compare.", hint=_BY_PLACE)
@@ -127,36 +136,36 @@ def _live(look: Look, table: str, snapshot: Mapping[str, Any], budget: Allowance
     return files
 
 
-def _of_manifest(look: Look, table: str, manifest: Mapping[str, Any], budget: Allowance) -> Iterator[Entry]:
-    """The live files of a manifest. An entry inherits the sequence number that it leaves out."""
-    inherited = int(manifest.get("sequence_number") or 0)
-    for entry in budget.records(look, qualified(manifest["manifest_path"], table)):
+def _read_manifest(look: Look, table: str, manifest: Mapping[str, Any], budget: Allowance) -> Iterator[Entry]:
+    """Yield the live files of a manifest. An entry without a sequence number inherits the manifest's."""
+    inherited_number = int(manifest.get("sequence_number") or 0)
+    for entry in budget.read_records(look, qualify_location(manifest["manifest_path"], table)):
         if entry["status"] != DELETED:
-            own = entry.get("sequence_number")
-            yield inherited if own is None else int(own), entry["data_file"]
+            own_number = entry.get("sequence_number")
+            yield inherited_number if own_number is None else int(own_number), entry["data_file"]
 
 
-def _listed(look: Look, table: str, files: _Files, budget: Allowance) -> list[Listed]:
-    paths = {str(file["file_path"]): uri_of(qualified(file["file_path"], table)) for _, file in files.data}
+def _list_files(look: Look, table: str, files: _LiveFiles, budget: Allowance) -> list[ListedFile]:
+    paths = {str(file["file_path"]): uri_of(qualify_location(file["file_path"], table)) for _, file in files.data}
     look.expect(paths.values())
-    deleted = _deleted(look, table, files, budget)
+    deleted = _read_deletions(look, table, files, budget)
     puffins: dict[str, bytes] = {}
-    found = []
+    listed_files = []
     for sequence, file in files.data:
         path = str(file["file_path"])
-        block = _block(look, table, paths[path], int(file["file_size_in_bytes"]))
+        block = _make_block(look, table, paths[path], int(file["file_size_in_bytes"]))
         vector = files.vectors.get(path)
         rows: Longs | None
-        if vector is not None:  # it holds what position deletes of the file said before
-            rows = _vector(look, qualified(vector["file_path"], table), vector, puffins, budget)
+        if vector is not None:  # the vector includes earlier position deletes of the file
+            rows = _read_vector(look, qualify_location(vector["file_path"], table), vector, puffins, budget)
         else:
-            parts = [rows for at, rows in deleted.get(path, ()) if at >= sequence]
+            parts = [rows for deletion_number, rows in deleted.get(path, ()) if deletion_number >= sequence]
             rows = np.unique(np.concatenate(parts)) if parts else None
-        found.append(Listed(block, {}, rows))
-    return sorted(found, key=lambda file: file.block)
+        listed_files.append(ListedFile(block, {}, rows))
+    return sorted(listed_files, key=lambda file: file.block)
 
 
-def _block(look: Look, table: str, path: str, length: int) -> FileBlock:
+def _make_block(look: Look, table: str, path: str, length: int) -> FileBlock:
     try:
         block = look.block(path)
     except FileNotFoundError:
@@ -166,26 +175,26 @@ def _block(look: Look, table: str, path: str, length: int) -> FileBlock:
     return block
 
 
-def _vector(look: Look, path: str, vector: Mapping[str, Any], puffins: dict[str, bytes], budget: Allowance) -> Longs:
+def _read_vector(look: Look, path: str, vector: Mapping[str, Any], puffins: dict[str, bytes], budget: Allowance) -> Longs:
     if path not in puffins:
-        puffins[path] = budget.content(look, path)
-    rows = numbers(vector_at(puffins[path], int(vector["content_offset"])))
+        puffins[path] = budget.read_content(look, path)
+    rows = decode_numbers(read_vector(puffins[path], int(vector["content_offset"])))
     if len(rows) != int(vector["record_count"]):
         raise ValueError(f"a deletion vector names {len(rows)} rows, and should name {vector['record_count']}")
     return rows
 
 
-def _deleted(look: Look, table: str, files: _Files, budget: Allowance) -> Mapping[str, list[tuple[int, Longs]]]:
-    """The rows that position deletes take away, by data file; each with its sequence number: it takes none of a file that came later."""
-    found: dict[str, list[tuple[int, Longs]]] = defaultdict(list)
+def _read_deletions(look: Look, table: str, files: _LiveFiles, budget: Allowance) -> Mapping[str, list[tuple[int, Longs]]]:
+    """Return the rows that position deletes remove, by data file, with sequence numbers. Later data files are not affected."""
+    deletions: dict[str, list[tuple[int, Longs]]] = defaultdict(list)
     for sequence, file in files.positions:
-        content = budget.content(look, qualified(file["file_path"], table))
-        read = pq.read_table(io.BytesIO(content), columns=["file_path", "pos"])
-        named = pc.unique(read["file_path"]).to_pylist()
-        for path in named:
-            rows = read.filter(pc.equal(read["file_path"], path))["pos"] if len(named) > 1 else read["pos"]
-            found[path].append((sequence, rows.to_numpy().astype(np.int64)))
-    return found
+        content = budget.read_content(look, qualify_location(file["file_path"], table))
+        positions = pq.read_table(io.BytesIO(content), columns=["file_path", "pos"])
+        paths = pc.unique(positions["file_path"]).to_pylist()
+        for path in paths:
+            rows = positions.filter(pc.equal(positions["file_path"], path))["pos"] if len(paths) > 1 else positions["pos"]
+            deletions[path].append((sequence, rows.to_numpy().astype(np.int64)))
+    return deletions
 
 
 _HINT = "Its table `snapshots` lists those that it has."

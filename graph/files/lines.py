@@ -1,9 +1,10 @@
-"""Where the records of a text file lie: the n-th record's bytes and line, by the rules by which Spark and Hadoop cut text.
+"""Locates the records of a text file: the bytes and the line of each record, by the rules of Spark and Hadoop.
 
-Hadoop's line reader ends a line at LF, CR or CRLF. A split that starts at byte s > 0 skips the line that holds or begins at s, and
-reads on while a line begins at or before its end: so a line that begins at b belongs to the split with start < b ≤ end.
-Spark's CSV reader drops lines that are blank (all characters up to U+0020) or begin with the comment mark, then the header; its
-JSON reader drops blank lines; its text reader drops nothing.
+- Hadoop's line reader ends a line at LF, CR or CRLF.
+- A split that starts at byte s > 0 skips the line that contains s or begins there. It reads every line that begins at or before its end. So
+  a line that begins at b belongs to the split with start < b ≤ end.
+- Spark's CSV reader drops blank lines (all characters up to U+0020), lines that begin with the comment mark, and then the header.
+- Spark's JSON reader drops blank lines, and its text reader drops nothing.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.errors import UnsupportedError
-from headwater.graph.files.compression import unpacked
-from headwater.graph.files.marks import MarkedLines, marked
+from headwater.graph.files.compression import unpack_file
+from headwater.graph.files.marks import MarkedLines, mark_lines
 from headwater.graph.records import FileBlock
 from headwater.graph.storage import StoredFile
 
@@ -35,17 +36,17 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class LineRules:
-    """Which lines of a file are records."""
+    """The rules that decide which lines of a file are records."""
 
     blank: bool  # blank lines are records
     header: bool
     comment: bytes = b""
-    objects: bool = False  # a record is an object of JSON: of a line that is an array, each element is one
+    objects: bool = False  # a record is a JSON object; a line with an array contains several
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The records of one file: where each begins and ends (without its line end), and its line, 1-based."""
+    """The records of one file: the begin and end of each (without its line end), and its 1-based line."""
 
     data: mmap | bytes
     begins: Longs
@@ -55,81 +56,82 @@ class Lines:
     def __len__(self) -> int:
         return len(self.begins)
 
-    def before(self, start: int) -> int:
-        """How many records of the file come before the split that starts at byte `start`."""
+    def count_before(self, start: int) -> int:
+        """Return the number of records before the split that starts at byte `start`."""
         return int(np.searchsorted(self.begins, start, side="right")) if start > 0 else 0
 
-    def numbers_of(self, rows: Longs) -> Longs:
-        """The lines of some records, 1-based."""
+    def find_line_numbers(self, rows: Longs) -> Longs:
+        """Return the 1-based lines of some records."""
         return self.numbers[rows]
 
     def read(self, rows: Longs) -> list[bytes]:
-        """The bytes of records."""
+        """Return the bytes of records."""
         data = self.data
         return [data[begin:end] for begin, end in zip(self.begins[rows].tolist(), self.ends[rows].tolist(), strict=True)]
 
     @property
     def size(self) -> int:
-        """Bytes that keeping it takes."""
+        """Bytes in memory."""
         return 3 * self.begins.nbytes + (len(self.data) if isinstance(self.data, bytes) else 0)
 
 
 class LineCache:
-    """Lines of files as they are now, kept while memory allows; a file that changed is looked at again. For several threads."""
+    """Caches lines of files in their current state, while memory allows. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[Hashable, FileBlock, LineRules], Lines | MarkedLines] = OrderedDict()
+        self._lines: OrderedDict[tuple[Hashable, FileBlock, LineRules], Lines | MarkedLines] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, stored: StoredFile, block: FileBlock, rules: LineRules) -> Lines | MarkedLines:
-        """The lines of a file, which is `block` now.
+        """Return the lines of a file, whose current state is `block`.
 
         Raises:
-            OSError: it cannot be read.
-            UnsupportedError: it is compressed in a way that cannot be read here, or too large.
+            OSError: the file cannot be read.
+            UnsupportedError: the compression is not supported here, or the file is too large.
         """
         key = (stored.identity, block, rules)
         with self._lock:
-            lines = self._known.get(key)
+            lines = self._lines.get(key)
         if lines is None:
-            lines = find_lines(_text(unpacked(stored), stored.name), rules)  # two traces may do this at once; one of the results is kept
+            lines = find_lines(
+                _check_text(unpack_file(stored), stored.name), rules
+            )  # two traces may do this at the same time; one of the results is cached
         with self._lock:
-            self._known[key] = lines
-            self._known.move_to_end(key)
-            while len(self._known) > 1 and sum(kept.size for kept in self._known.values()) > _BUDGET:
-                self._known.popitem(last=False)
+            self._lines[key] = lines
+            self._lines.move_to_end(key)
+            while len(self._lines) > 1 and sum(cached_lines.size for cached_lines in self._lines.values()) > _BUDGET:
+                self._lines.popitem(last=False)
         return lines
 
 
 def find_lines(data: mmap | bytes, rules: LineRules) -> Lines | MarkedLines:
-    """Locate the records of a file's content."""
-    found = marked(data) if rules == LineRules(blank=True, header=False) else None
-    return _located(data, rules) if found is None else found
+    marked_lines = mark_lines(data) if rules == LineRules(blank=True, header=False) else None
+    return _locate_records(data, rules) if marked_lines is None else marked_lines
 
 
-def _located(data: mmap | bytes, rules: LineRules) -> Lines:
-    begins, ends = _bounds(data)
+def _locate_records(data: mmap | bytes, rules: LineRules) -> Lines:
+    begins, ends = _find_bounds(data)
     numbers = np.arange(1, len(begins) + 1, dtype=np.int64)
     if len(begins) and data[: len(_BOM)] == _BOM:
         begins[0] += len(_BOM)
-    kept = np.ones(len(begins), bool)
+    is_record = np.ones(len(begins), bool)
     if not rules.blank:
-        kept &= _filled(data, begins, ends)
+        is_record &= _find_nonblank(data, begins, ends)
     if rules.objects:
         _check_objects(data, begins, ends)
     if rules.comment:
         marked = [data[begin : begin + len(rules.comment)] == rules.comment for begin in begins.tolist()]
-        kept &= ~np.array(marked, bool)
-    begins, ends, numbers = begins[kept], ends[kept], numbers[kept]
-    skipped = 1 if rules.header else 0
-    return Lines(data, begins[skipped:], ends[skipped:], numbers[skipped:])
+        is_record &= ~np.array(marked, bool)
+    begins, ends, numbers = begins[is_record], ends[is_record], numbers[is_record]
+    header_count = 1 if rules.header else 0
+    return Lines(data, begins[header_count:], ends[header_count:], numbers[header_count:])
 
 
 def _check_objects(data: mmap | bytes, begins: Longs, ends: Longs) -> None:
-    """See that no line holds several records.
+    """Check that no line contains several records.
 
     Raises:
-        UnsupportedError: one is an array, or blank to us but not to JSON.
+        UnsupportedError: a line is an array, or is blank here but not in JSON.
     """
     if not len(begins):
         return
@@ -142,9 +144,9 @@ def _check_objects(data: mmap | bytes, begins: Longs, ends: Longs) -> None:
             raise UnsupportedError("A line of control characters is a record to Spark's reader of JSON: records cannot be told.")
 
 
-def _bounds(data: mmap | bytes) -> tuple[Longs, Longs]:
-    """Begin and end (without its line end) of every line."""
-    feeds, returns = positions(data, _LF), positions(data, _CR)
+def _find_bounds(data: mmap | bytes) -> tuple[Longs, Longs]:
+    """Return the begin and end (without its line end) of every line."""
+    feeds, returns = find_positions(data, _LF), find_positions(data, _CR)
     if len(returns):
         pairs = np.isin(returns + 1, feeds)
         stops = np.sort(np.concatenate((feeds, returns[~pairs])))
@@ -158,43 +160,43 @@ def _bounds(data: mmap | bytes) -> tuple[Longs, Longs]:
     return begins, ends
 
 
-def positions(data: mmap | bytes, byte: int) -> Longs:
-    """Where a byte stands in a file's content."""
-    found = []
+def find_positions(data: mmap | bytes, byte: int) -> Longs:
+    """Return the positions of a byte in a file's content."""
+    arrays = []
     for start in range(0, len(data), _CHUNK):
         chunk = np.frombuffer(data, np.uint8, min(_CHUNK, len(data) - start), start)
-        found.append(np.flatnonzero(chunk == byte) + start)
-    return np.concatenate(found).astype(np.int64) if found else np.empty(0, np.int64)
+        arrays.append(np.flatnonzero(chunk == byte) + start)
+    return np.concatenate(arrays).astype(np.int64) if arrays else np.empty(0, np.int64)
 
 
-def _filled(data: mmap | bytes, begins: Longs, ends: Longs) -> npt.NDArray[np.bool_]:
-    """Which lines hold a character beyond U+0020. Only lines that begin with a lesser one have to be read."""
-    filled = ends > begins
+def _find_nonblank(data: mmap | bytes, begins: Longs, ends: Longs) -> npt.NDArray[np.bool_]:
+    """Return which lines contain a character beyond U+0020. Only lines with a lesser first character have to be read."""
+    is_filled = ends > begins
     if len(begins):
         first = np.frombuffer(data, np.uint8)[np.minimum(begins, len(data) - 1)]
-        for index in np.flatnonzero(filled & (first <= _SPACE)).tolist():
-            filled[index] = any(byte > _SPACE for byte in data[begins[index] : ends[index]])
-    return filled
+        for index in np.flatnonzero(is_filled & (first <= _SPACE)).tolist():
+            is_filled[index] = any(byte > _SPACE for byte in data[begins[index] : ends[index]])
+    return is_filled
 
 
-def text_of(stored: StoredFile) -> str:
-    """The whole text of a file that is one value, or a few.
+def read_whole_text(stored: StoredFile) -> str:
+    """Return the text of a file that is one value, or a few values.
 
     Raises:
-        OSError: it cannot be read.
-        UnsupportedError: it is compressed in a way that cannot be read here, or too large.
+        OSError: the file cannot be read.
+        UnsupportedError: the compression is not supported here, or the file is too large.
     """
-    content = unpacked(stored, _MOST_TEXT)
+    content = unpack_file(stored, _MOST_TEXT)
     if len(content) > _MOST_TEXT:
         raise UnsupportedError(f"{stored.name} is larger than {_MOST_TEXT} bytes; what is read of it at once must be smaller.")
-    return bytes(_text(content, stored.name)[:]).decode("utf-8", "replace")
+    return bytes(_check_text(content, stored.name)[:]).decode("utf-8", "replace")
 
 
-def _text(content: mmap | bytes, name: str) -> mmap | bytes:
-    """The content, if it is not that of a file of columns: the number of its lines would be an accident of the values in it.
+def _check_text(content: mmap | bytes, name: str) -> mmap | bytes:
+    """Return the content. Files of a columnar format are refused, because their number of lines would depend on values by chance.
 
     Raises:
-        UnsupportedError: it is.
+        UnsupportedError: the file has a columnar format.
     """
     for magic, kind in _BINARY.items():
         if content[: len(magic)] == magic:

@@ -1,8 +1,8 @@
-"""Rows of one column chunk of a Parquet file, of which only the pages that hold them are decoded.
+"""Decodes rows of one column chunk of a Parquet file, from the pages that contain them only.
 
-Whoever reads a few records of a file with a large column would else decode the whole row group. Where pages begin is told by the file's
-offset index, else by the headers of the pages, and of a nested column, whose headers do not say how many rows begin in a page, by its
-repetition levels; what was learnt of a chunk is kept. Levels and values are decoded by pyarrow, whatever their encoding.
+Otherwise a few records of a file with a large column would take decoding the whole row group. The beginnings of pages come from the file's
+offset index, or else from the headers of the pages. For nested columns, headers do not say how many rows begin in a page, so the repetition
+levels are read. These places are cached for each chunk. pyarrow decodes levels and values, so every encoding is supported.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from headwater.graph.files.parquet_file import (
     Part,
     PhysicalType,
     Repetition,
-    page,
-    parquet_file,
+    make_page,
+    make_parquet_file,
 )
 from headwater.graph.files.thrift import Scanner, Struct
 from headwater.graph.records.decode import Longs, arrow_of
 
 _CODECS = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
-_HEADER = 4096  # bytes that most headers fit in; one with long statistics may not
+_HEADER = 4096  # bytes; enough for most headers, except for long statistics
 _LONGEST_HEADER = 1 << 24
 
-_AT_ONCE = 8  # pages that are in memory together
+_AT_ONCE = 8  # pages in memory at the same time
 
 Levels = np.ndarray[tuple[int], np.dtype[np.int32]]
 
 
 class NotCuttableError(Exception):
-    """The chunk is written in a way that is not known here: it has to be decoded whole."""
+    """The chunk is written in an unknown way and has to be decoded as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
-    """Entries of a leaf: their levels, and the values of those that are not null."""
+class LeafEntries:
+    """Entries of a leaf: their levels, and the values that are not null."""
 
     repetition: Levels
     definition: Levels
@@ -57,8 +57,8 @@ class Entries:
 
 
 @dataclass(frozen=True, slots=True)
-class _Content:
-    """A data page: its entries, their levels as they are encoded, and its values."""
+class _PageContent:
+    """A data page: its entries, their encoded levels, and its values."""
 
     count: int
     repetition: Part
@@ -68,98 +68,108 @@ class _Content:
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _PagePlace:
     offset: int
-    begun: int  # rows of the chunk that begin before it
-    continues: bool  # whether it begins amid a row
+    rows_before: int  # rows of the chunk that begin before the page
+    begins_within_row: bool  # whether the page begins within a row
 
 
-class Chunk:
-    """A column chunk, by what the footer says of it. Safe to use from several threads."""
+class ColumnChunk:
+    """A column chunk, as the footer describes it. Safe to use from several threads."""
 
-    def __init__(self, leaf: Leaf, stated: Struct) -> None:
-        described: Struct = stated[3]
+    def __init__(self, leaf: Leaf, chunk_struct: Struct) -> None:
+        metadata_struct: Struct = chunk_struct[3]
         self.leaf = leaf
-        if 8 in stated or 9 in stated or 1 in stated:
+        if 8 in chunk_struct or 9 in chunk_struct or 1 in chunk_struct:
             raise NotCuttableError("it is encrypted, or lies in another file")
-        if described[4] not in _CODECS:
-            raise NotCuttableError(f"its codec is {described[4]}")
-        self._codec = _CODECS[described[4]]
-        self._dictionary: int | None = described.get(11) or None
-        self._first = described[9]
-        self._end = min(self._dictionary or self._first, self._first) + described[7]
-        self._index = (stated[4], stated[5]) if 4 in stated and 5 in stated else None
-        self._pages: list[_Page] = []
-        self._next: tuple[int, int] | None = (self._first, 0)  # where the pages go on that are not known yet, and the rows begun before
+        if metadata_struct[4] not in _CODECS:
+            raise NotCuttableError(f"its codec is {metadata_struct[4]}")
+        self._codec = _CODECS[metadata_struct[4]]
+        self._dictionary: int | None = metadata_struct.get(11) or None
+        self._first = metadata_struct[9]
+        self._end = min(self._dictionary or self._first, self._first) + metadata_struct[7]
+        self._index = (chunk_struct[4], chunk_struct[5]) if 4 in chunk_struct and 5 in chunk_struct else None
+        self._pages: list[_PagePlace] = []
+        self._next: tuple[int, int] | None = (self._first, 0)  # the offset of the first unknown page, and the rows that begin before it
         self._lock = threading.Lock()
 
-    def entries(self, file: int, rows: Longs) -> Entries:
-        """The entries of rows, which ascend and count from the row group's first; `file` is a descriptor.
+    def read_entries(self, file: int, rows: Longs) -> LeafEntries:
+        """Return the entries of rows, which ascend and count from the row group's first; `file` is a descriptor.
 
         Raises:
-            NotCuttableError: the chunk is written in a way that is not known here.
+            NotCuttableError: the chunk is written in an unknown way.
         """
-        pages, ends = self._located(file, int(rows[-1]))
+        pages, ends = self._locate_pages(file, int(rows[-1]))
         holding = []
-        for one, end in zip(pages, ends, strict=True):
-            first = np.searchsorted(rows, one.begun - one.continues)
+        for page_place, end in zip(pages, ends, strict=True):
+            first = np.searchsorted(rows, page_place.rows_before - page_place.begins_within_row)
             if first < len(rows) and rows[first] < end:
-                holding.append(one)
-        found = [self._entries(file, holding[at : at + _AT_ONCE], rows) for at in range(0, len(holding), _AT_ONCE)]
-        return Entries(
-            np.concatenate([part.repetition for part in found]),
-            np.concatenate([part.definition for part in found]),
-            pa.concat_arrays([part.values for part in found]),
+                holding.append(page_place)
+        parts = [
+            self._read_pages(file, holding[first_page : first_page + _AT_ONCE], rows) for first_page in range(0, len(holding), _AT_ONCE)
+        ]
+        return LeafEntries(
+            np.concatenate([part.repetition for part in parts]),
+            np.concatenate([part.definition for part in parts]),
+            pa.concat_arrays([part.values for part in parts]),
         )
 
-    def _entries(self, file: int, pages: Sequence[_Page], rows: Longs) -> Entries:
-        """Those in some pages."""
-        read = [self._content(*self._read(file, one.offset)) for one in pages]
-        repetition = decoded([(one.count, one.repetition) for one in read], self.leaf.repetition)
-        definition = decoded([(one.count, one.definition) for one in read], self.leaf.definition)
-        present = definition == self.leaf.definition
-        spans, taken, bodies, at, before = [], [], [], 0, 0
-        for one, content in zip(pages, read, strict=True):
-            end = at + content.count
-            for low, high in _spans(repetition[at:end], rows - one.begun, continues=one.continues):
-                spans.append(np.arange(at + low, at + high))
-                first = before + np.count_nonzero(present[at : at + low])
-                taken.append(np.arange(first, first + np.count_nonzero(present[at + low : at + high])))
-            if count := int(np.count_nonzero(present[at:end])):
-                bodies.append(page(PageKind.DATA, [content.values], count, content.encoding))
-            at, before = end, before + count
-        chosen = np.concatenate(spans)
-        keyed = {content.encoding for content in read} <= {Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY}
-        return Entries(repetition[chosen], definition[chosen], self._values(file, bodies, before, np.concatenate(taken), keyed=keyed))
+    def _read_pages(self, file: int, pages: Sequence[_PagePlace], rows: Longs) -> LeafEntries:
+        """Return the entries of rows in some pages."""
+        contents = [self._decode_page(*self._read_page(file, page_place.offset)) for page_place in pages]
+        repetition = decode_levels([(page_place.count, page_place.repetition) for page_place in contents], self.leaf.repetition)
+        definition = decode_levels([(page_place.count, page_place.definition) for page_place in contents], self.leaf.definition)
+        has_value = definition == self.leaf.definition
+        spans, chosen_values, bodies, position, values_before = [], [], [], 0, 0
+        for page_place, content in zip(pages, contents, strict=True):
+            end = position + content.count
+            for first_entry, end_entry in _find_spans(
+                repetition[position:end], rows - page_place.rows_before, continues=page_place.begins_within_row
+            ):
+                spans.append(np.arange(position + first_entry, position + end_entry))
+                first = values_before + np.count_nonzero(has_value[position : position + first_entry])
+                chosen_values.append(np.arange(first, first + np.count_nonzero(has_value[position + first_entry : position + end_entry])))
+            if count := int(np.count_nonzero(has_value[position:end])):
+                bodies.append(make_page(PageKind.DATA, [content.values], count, content.encoding))
+            position, values_before = end, values_before + count
+        chosen_entries = np.concatenate(spans)
+        keyed = {content.encoding for content in contents} <= {Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY}
+        return LeafEntries(
+            repetition[chosen_entries],
+            definition[chosen_entries],
+            self._decode_values(file, bodies, values_before, np.concatenate(chosen_values), keyed=keyed),
+        )
 
-    def _located(self, file: int, last: int) -> tuple[Sequence[_Page], Sequence[int]]:
-        """Pages up to that which ends the row `last` at least, and for each the row before which its rows end."""
+    def _locate_pages(self, file: int, last_row: int) -> tuple[Sequence[_PagePlace], Sequence[int]]:
+        """Return pages at least up to the end of the row `last_row`, and for each the row before which its rows end."""
         with self._lock:
             if not self._pages and self._index is not None:
                 offset, length = self._index
-                places = Scanner(os.pread(file, length, offset)).struct()[1]
-                self._pages, self._next = [_Page(place[1], place[3], continues=False) for place in places], None
-            while self._next is not None and not (self._pages and self._pages[-1].begun > last + self._pages[-1].continues):
-                self._learn(file, *self._next)
+                places = Scanner(os.pread(file, length, offset)).read_struct()[1]
+                self._pages, self._next = [_PagePlace(place[1], place[3], begins_within_row=False) for place in places], None
+            while self._next is not None and not (
+                self._pages and self._pages[-1].rows_before > last_row + self._pages[-1].begins_within_row
+            ):
+                self._learn_pages(file, *self._next)
             pages = list(self._pages)
-        return pages, [*(after.begun for after in pages[1:]), last + 1]
+        return pages, [*(after.rows_before for after in pages[1:]), last_row + 1]
 
-    def _learn(self, file: int, offset: int, begun: int) -> None:
-        """Learn of some pages, from an offset on."""
+    def _learn_pages(self, file: int, offset: int, rows_before: int) -> None:
+        """Locate some pages, from an offset on."""
         places: list[int] = []
-        counts: list[tuple[int, Part]] = []  # of a nested column, in pages that do not say how many rows begin in them
+        counts: list[tuple[int, Part]] = []  # for nested columns whose pages do not state their rows
         rows: list[int] = []
         while offset < self._end and len(places) < _AT_ONCE:
-            header, size = _header(file, offset)
+            header, size = _read_header(file, offset)
             if header[1] == PageKind.DATA and self.leaf.repetition:
-                content = self._content(header, os.pread(file, header[3], offset + size))
+                content = self._decode_page(header, os.pread(file, header[3], offset + size))
                 counts.append((content.count, content.repetition))
             elif header[1] in (PageKind.DATA, PageKind.DATA_2):
                 rows.append(header[5][1] if header[1] == PageKind.DATA else header[8][3])
             if header[1] in (PageKind.DATA, PageKind.DATA_2):
                 places.append(offset)
             offset += size + header[3]
-        begins = decoded(counts, self.leaf.repetition) == 0
+        begins = decode_levels(counts, self.leaf.repetition) == 0
         starts = np.cumsum([0, *(count for count, _ in counts)])
         if counts:
             rows = [int(begins[start:end].sum()) for start, end in itertools.pairwise(starts)]
@@ -167,107 +177,110 @@ class Chunk:
             raise NotCuttableError("its pages are of two kinds")
         for number, (place, count) in enumerate(zip(places, rows, strict=True)):
             continues = bool(counts) and counts[number][0] > 0 and not begins[starts[number]]
-            self._pages.append(_Page(place, begun, continues))
-            begun += count
-        self._next = (offset, begun) if offset < self._end else None
+            self._pages.append(_PagePlace(place, rows_before, continues))
+            rows_before += count
+        self._next = (offset, rows_before) if offset < self._end else None
 
-    def _read(self, file: int, offset: int) -> tuple[Struct, bytes]:
-        """The header of a page, and its body."""
-        header, size = _header(file, offset)
+    def _read_page(self, file: int, offset: int) -> tuple[Struct, bytes]:
+        """Return the header of a page, and its body."""
+        header, size = _read_header(file, offset)
         return header, os.pread(file, header[3], offset + size)
 
-    def _content(self, header: Struct, body: bytes) -> _Content:
-        """What a data page holds."""
+    def _decode_page(self, header: Struct, body: bytes) -> _PageContent:
+        """Return the content of a data page."""
         if header[1] == PageKind.DATA_2:
             data_header = header[8]
-            at, end = data_header[6], data_header[6] + data_header[5]
-            values = self._decompressed(body[end:], header[2] - end) if data_header.get(7, True) else body[end:]
-            return _Content(data_header[1], body[:at], body[at:end], data_header[4], values)
+            position, end = data_header[6], data_header[6] + data_header[5]
+            values = self._decompress(body[end:], header[2] - end) if data_header.get(7, True) else body[end:]
+            return _PageContent(data_header[1], body[:position], body[position:end], data_header[4], values)
         if header[1] != PageKind.DATA:
             raise NotCuttableError(f"a page of kind {header[1]} stands among its data")
-        data_header, content, at = header[5], self._decompressed(body, header[2]), 0
+        data_header, content, position = header[5], self._decompress(body, header[2]), 0
         levels = []
-        for most, how in ((self.leaf.repetition, data_header[4]), (self.leaf.definition, data_header[3])):
-            if most and how != Encoding.RLE:
-                raise NotCuttableError(f"its levels are encoded by {how}")
-            size = int.from_bytes(content[at : at + 4], "little") if most else 0
-            at += 4 if most else 0
-            levels.append(content[at : at + size])
-            at += size
+        for greatest_level, level_encoding in ((self.leaf.repetition, data_header[4]), (self.leaf.definition, data_header[3])):
+            if greatest_level and level_encoding != Encoding.RLE:
+                raise NotCuttableError(f"its levels are encoded by {level_encoding}")
+            size = int.from_bytes(content[position : position + 4], "little") if greatest_level else 0
+            position += 4 if greatest_level else 0
+            levels.append(content[position : position + size])
+            position += size
         repetition, definition = levels
-        return _Content(data_header[1], repetition, definition, data_header[2], content[at:])
+        return _PageContent(data_header[1], repetition, definition, data_header[2], content[position:])
 
-    def _decompressed(self, body: bytes, size: int) -> memoryview:
+    def _decompress(self, body: bytes, size: int) -> memoryview:
         if self._codec is None or not size:
             return memoryview(body)
         return memoryview(pa.Codec(self._codec).decompress(body, size))
 
-    def _values(self, file: int, bodies: Sequence[Page], count: int, taken: Longs, *, keyed: bool) -> pa.Array:
-        """Those values of pages; `keyed`: all of them are places in a dictionary."""
-        # an INT96 is read as the 12 bytes that it is
+    def _decode_values(self, file: int, bodies: Sequence[Page], count: int, chosen_values: Longs, *, keyed: bool) -> pa.Array:
+        """Return values of pages; `keyed`: all of them are places in a dictionary."""
+        # an INT96 is read as its 12 bytes
         kind = (PhysicalType.FIXED_BYTES, 12) if self.leaf.type == PhysicalType.INT96 else (self.leaf.type, self.leaf.length)
         pages = list(bodies)
         if self._dictionary is not None:
-            header, body = self._read(file, self._dictionary)
+            header, body = self._read_page(file, self._dictionary)
             dictionary_header = header[7]
-            pages.insert(0, page(PageKind.DICTIONARY, [self._decompressed(body, header[2])], dictionary_header[1], dictionary_header[2]))
+            pages.insert(0, make_page(PageKind.DICTIONARY, [self._decompress(body, header[2])], dictionary_header[1], dictionary_header[2]))
         if not count:
-            return _flat(*kind, [page(PageKind.DATA, [], 0, Encoding.PLAIN)], 0, has_dictionary=False)
+            return _decode_flat(*kind, [make_page(PageKind.DATA, [], 0, Encoding.PLAIN)], 0, has_dictionary=False)
         keyed = keyed and kind[0] == PhysicalType.BYTES
-        values = _flat(*kind, pages, count, has_dictionary=self._dictionary is not None, keyed=keyed).take(arrow_of(taken))
+        values = _decode_flat(*kind, pages, count, has_dictionary=self._dictionary is not None, keyed=keyed).take(arrow_of(chosen_values))
         return values.dictionary_decode() if keyed else values
 
 
-def _spans(repetition: Levels, rows: Longs, *, continues: bool) -> Iterator[tuple[int, int]]:
-    """Where in a page the entries of rows stand, which are counted from the first that begins there; -1 is one that goes on there."""
+def _find_spans(repetition: Levels, rows: Longs, *, continues: bool) -> Iterator[tuple[int, int]]:
+    """Return the spans of rows in a page. Rows are counted from the first row that begins there; -1 continues from the page before."""
     starts = np.flatnonzero(repetition == 0)
     if continues:
         rows, starts = rows + 1, np.concatenate(([0], starts))
     ends = np.append(starts[1:], len(repetition))
-    here = rows[(rows >= 0) & (rows < len(starts))]
-    return zip(starts[here].tolist(), ends[here].tolist(), strict=True)
+    page_rows = rows[(rows >= 0) & (rows < len(starts))]
+    return zip(starts[page_rows].tolist(), ends[page_rows].tolist(), strict=True)
 
 
-def decoded(pages: Sequence[tuple[int, Part]], most: int) -> Levels:
-    """Levels up to `most` of pages, each a number of levels and these in runs that are repeated or packed by bits.
+def decode_levels(pages: Sequence[tuple[int, Part]], greatest_level: int) -> Levels:
+    """Return the levels of pages, up to `greatest_level`. Each page is the number of its levels, and runs (repeated or bit-packed).
 
-    Such runs are also how values of a dictionary are told, so pyarrow decodes them, as values of the dictionary of all levels.
+    Dictionary values have the same runs. So pyarrow decodes levels as values of a dictionary of all levels.
     """
     count = sum(number for number, _ in pages)
-    if not most or not count:
+    if not greatest_level or not count:
         return np.zeros(count, np.int32)
-    width = bytes([most.bit_length()])
-    dictionary = np.arange(1 << most.bit_length(), dtype="<i4")
-    bodies = [page(PageKind.DICTIONARY, [dictionary.tobytes()], len(dictionary), Encoding.PLAIN)]
-    filled = [(number, runs) for number, runs in pages if number]  # pyarrow ends at an empty page
-    bodies += [page(PageKind.DATA, [width, runs], number, Encoding.RLE_DICTIONARY) for number, runs in filled]
-    levels = _flat(PhysicalType.INT32, 0, bodies, count, has_dictionary=True)
+    width = bytes([greatest_level.bit_length()])
+    dictionary = np.arange(1 << greatest_level.bit_length(), dtype="<i4")
+    bodies = [make_page(PageKind.DICTIONARY, [dictionary.tobytes()], len(dictionary), Encoding.PLAIN)]
+    filled_pages = [(number, runs) for number, runs in pages if number]  # pyarrow ends at an empty page
+    bodies += [make_page(PageKind.DATA, [width, runs], number, Encoding.RLE_DICTIONARY) for number, runs in filled_pages]
+    levels = _decode_flat(PhysicalType.INT32, 0, bodies, count, has_dictionary=True)
     return np.frombuffer(levels.buffers()[1], np.int32)[:count]  # to_numpy would load pandas
 
 
-def _flat(kind: int, length: int, pages: Sequence[Page], count: int, *, has_dictionary: bool, keyed: bool = False) -> Any:
-    """The values of pages of one column without nulls: pyarrow reads a file of them. `keyed`: as places in the dictionary."""
+def _decode_flat(kind: int, length: int, pages: Sequence[Page], count: int, *, has_dictionary: bool, keyed: bool = False) -> Any:
+    """Return the values of pages of a column without nulls, which pyarrow reads from a file. `keyed`: as places in the dictionary."""
     leaf = Leaf("v", kind, length, repetition=0, definition=0)
     fields: list[thrift.Field] = [(1, thrift.INT, kind), *([(2, thrift.INT, length)] if length else [])]
-    schema = [thrift.struct([*fields, (3, thrift.INT, Repetition.REQUIRED), (4, thrift.BINARY, b"v")])]
-    made = parquet_file(schema, 1, [([CutChunk(leaf, [b"v"], pages, count, has_dictionary)], count)], count)
+    schema = [thrift.write_struct([*fields, (3, thrift.INT, Repetition.REQUIRED), (4, thrift.BINARY, b"v")])]
+    file_parts = make_parquet_file(schema, 1, [([CutChunk(leaf, [b"v"], pages, count, has_dictionary)], count)], count)
     return (
-        pq.ParquetFile(pa.BufferReader(made), read_dictionary=["v"] if keyed else None).read(use_threads=False).column(0).combine_chunks()
+        pq.ParquetFile(pa.BufferReader(file_parts), read_dictionary=["v"] if keyed else None)
+        .read(use_threads=False)
+        .column(0)
+        .combine_chunks()
     )
 
 
-def _header(file: int, offset: int) -> tuple[Struct, int]:
-    """The header of a page, and its length."""
+def _read_header(file: int, offset: int) -> tuple[Struct, int]:
+    """Return the header of a page, and its length."""
     length = _HEADER
     while True:
         scanner = Scanner(os.pread(file, length, offset))
         try:
-            header = scanner.struct()
+            header = scanner.read_struct()
         except IndexError:
             if length >= _LONGEST_HEADER:
                 raise
             length *= 16
             continue
-        if header[3] < 0:  # whoever goes from page to page would come by the same ones for ever
+        if header[3] < 0:  # a walk from page to page would never end
             raise NotCuttableError("a page ends before it begins")
-        return header, scanner.at
+        return header, scanner.position

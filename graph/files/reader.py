@@ -1,7 +1,7 @@
-"""Reading records back from their files, by row or all of them, as a table of a trace's database.
+"""Reads records back from their files, by row or all of them, as a table of a trace's database.
 
-For selecting the records that a trace begins with, for values by which a witness is chosen, and for the values in an answer. What
-it reads is the file as it is now: whoever asks has made sure that it is the one that was meant. How is for the format to say.
+Used to select the records that a trace begins with, to choose a witness by values, and for the values in an answer. The reader reads the
+current file: the caller has checked that it is the right one. The format of the file decides how to read it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from headwater.graph.duck.types import duckdb_type
 from headwater.graph.files.avro_blocks import AvroBlocks, BlockCache
 from headwater.graph.files.column_names import NamesCache
 from headwater.graph.files.excerpts import Excerpts
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.lines import LineCache, LineRules, Lines
 from headwater.graph.files.marks import MarkedLines
 from headwater.graph.files.shapes import Shape
@@ -29,11 +29,11 @@ from headwater.graph.storage import StoredFile
 from headwater.graph.storage.files import exactly
 
 FILE, ROW, LINE = "__file", "__row", "__line"
-HIDDEN = frozenset({"file_row_number", "file_index"})  # DuckDB's own columns, unless a file has one of the name
+HIDDEN = frozenset({"file_row_number", "file_index"})  # DuckDB's own columns, unless a file has a column of that name
 NO_ROWS = np.empty(0, np.int64)
 _numbers = count()
 
-Wanted = str | Mapping[int, Longs]  # the records to read: a table `file, row`, or a few rows by file, ascending
+WantedRows = str | Mapping[int, Longs]  # the records to read: a table `file, row`, or a few rows by file, ascending
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class ReadFile:
 
 
 class Reader:
-    """Reads files. Keeps what it learnt about text files, about blocks of Avro, and about pages of Parquet."""
+    """Reads files. Caches the lines of text files, the blocks of Avro files, and the pages of Parquet files."""
 
     def __init__(self) -> None:
         self.excerpts = Excerpts()
@@ -55,47 +55,47 @@ class Reader:
         self._lines = LineCache()
         self._blocks = BlockCache()
 
-    def lines(self, file: ReadFile, rules: LineRules) -> Lines | MarkedLines:
-        """Where the records of a text file lie."""
+    def find_lines(self, file: ReadFile, rules: LineRules) -> Lines | MarkedLines:
+        """Return the places of the records of a text file."""
         return self._lines.get(file.stored, file.block, rules)
 
-    def avro_blocks(self, file: ReadFile) -> AvroBlocks:
-        """Where the blocks of an Avro file lie."""
+    def find_avro_blocks(self, file: ReadFile) -> AvroBlocks:
+        """Return the places of the blocks of an Avro file."""
         return self._blocks.get(file.stored, file.block)
 
-    def table(self, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None = None) -> str:
-        """Make a temporary table of records: `__file`, `__row`, `__line` (null where records are no lines) and the dataset's columns.
+    def make_table(self, database: Database, shape: Shape, files: Sequence[ReadFile], wanted_rows: WantedRows | None = None) -> str:
+        """Make a temporary table of records: `__file`, `__row`, `__line` (null without lines) and the dataset's columns.
 
-        Without `wanted`, all records are read.
+        Without `wanted_rows`, all records are read.
         """
         name = f"records_{next(_numbers)}"
-        select, parameters = self.query(database, shape, files, wanted)
+        select, parameters = self.make_query(database, shape, files, wanted_rows)
         database.execute(f"CREATE TEMP TABLE {name} AS {select}", parameters)
-        described = database.execute(f"SELECT * FROM {name} LIMIT 0").description or ()
-        format_of(shape.format).check_names(column[0] for column in described)
+        description = database.execute(f"SELECT * FROM {name} LIMIT 0").description or ()
+        get_format(shape.format).check_names(column[0] for column in description)
         return name
 
-    def query(
+    def make_query(
         self,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],
-        wanted: Wanted | None = None,
+        wanted_rows: WantedRows | None = None,
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
-        """A query of what `table` would hold, and its parameters.
+        """Return a query of the content of `make_table`, and its parameters.
 
-        `columns` are those that something is computed from: where the format allows it, no other is read. Without them, whoever runs the
-        query sees to the names of what it gives (`Format.check_names`): files may have columns that the shape has not.
+        `columns` are the columns that something is computed from; if the format allows it, no other column is read. Without them, the
+        caller checks the names of the result (`Format.check_names`), because files may have more columns than the shape.
 
         Raises:
-            UnsupportedError: records of the format cannot be read, or it is not certain what Spark read in one of `columns`.
+            UnsupportedError: records of the format cannot be read, or Spark's values in one of `columns` are not certain.
         """
-        return format_of(shape.format).query(self, database, shape, files, wanted, columns)
+        return get_format(shape.format).make_query(self, database, shape, files, wanted_rows, columns)
 
 
-def places(database: Database, shape: Shape, files: Sequence[ReadFile]) -> str:
-    """A relation `m` of files: their place in the list, number, and the values of partition columns."""
+def make_places(database: Database, shape: Shape, files: Sequence[ReadFile]) -> str:
+    """Make a relation `m` of files: their place in the list, number, and the values of partition columns."""
     if not shape.partitions and files:
         values = ", ".join(f"({place}, {file.number})" for place, file in enumerate(files))
         return f"(VALUES {values}) m(place, {FILE})"
@@ -109,11 +109,11 @@ def places(database: Database, shape: Shape, files: Sequence[ReadFile]) -> str:
     return f"{name} m"
 
 
-def extra(shape: Shape) -> str:
-    """The partition columns of `places`, in a SELECT."""
+def format_partitions(shape: Shape) -> str:
+    """Return the partition columns of `make_places`, in a SELECT."""
     return "".join(f", m.{quoted(column)}" for column, _ in shape.partitions)
 
 
-def kept_rows(path: Path) -> str:
-    """The rows of a kept table, in a query."""
+def query_kept_rows(path: Path) -> str:
+    """Return a query of the rows of a kept table."""
     return f"read_parquet({literal(exactly(path))})"

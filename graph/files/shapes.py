@@ -1,4 +1,4 @@
-"""How the files of a dataset are read: format, options, columns, and the columns that lie in folder names."""
+"""The shape of a dataset's files: format, options, columns, and the columns in folder names."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _PAIR = re.compile(r"([^/=]+)=([^/]*)/")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`columns` are name and Spark type in the dataset's order, without the partition columns; those stand in `partitions`.
+    """The way to read files. `columns` are name and Spark type in the dataset's order, without the partition columns in `partitions`.
 
-    `ids` are those of the fields, by name, of a table that finds its columns by them; `defaulted` are columns that are not null where a
-    file lacks them.
+    `ids` are field ids by name, for a table that finds its columns by them. `defaulted` are columns with a default value in files without
+    them.
     """
 
     format: str
@@ -35,30 +35,30 @@ class Shape:
     defaulted: frozenset[str] = frozenset()
 
     @classmethod
-    def of_source(cls, source: Source) -> Shape:
-        """As a scan read it."""
+    def from_source(cls, source: Source) -> Shape:
+        """Return the shape in which a scan read files."""
         columns = [(c.name, c.type) for c in source.columns]
-        is_file = any(file.path == source.path for file in source.files)  # whatever its name looks like, it is no folder of a partition
-        shape = _shape(source.format, source.options, columns, source.partition_columns, "" if is_file else source.within)
-        return replace(shape, ids=_ids(source.columns), defaulted=frozenset(c.name for c in source.columns if c.default))
+        is_file = any(file.path == source.path for file in source.files)  # a file is never a partition's folder, whatever its name
+        shape = _make_shape(source.format, source.options, columns, source.partition_columns, "" if is_file else source.within)
+        return replace(shape, ids=_list_ids(source.columns), defaulted=frozenset(c.name for c in source.columns if c.default))
 
     @classmethod
-    def of_sink(cls, sink: Sink) -> Shape:
-        """As it was written; a reader's options have the same names."""
-        shape = _shape(sink.format, sink.options, [(c.name, c.type) for c in sink.columns], sink.partition_columns, sink.within)
-        return replace(shape, ids=_ids(sink.columns))
+    def from_sink(cls, sink: Sink) -> Shape:
+        """Return the shape in which files were written. A reader's options have the same names."""
+        shape = _make_shape(sink.format, sink.options, [(c.name, c.type) for c in sink.columns], sink.partition_columns, sink.within)
+        return replace(shape, ids=_list_ids(sink.columns))
 
     @classmethod
-    def of_names(cls, names: Iterable[str]) -> Shape:
-        """Of files that no capture describes, by their names: Parquet, or lines of text.
+    def from_names(cls, names: Iterable[str]) -> Shape:
+        """Return the shape of files without a capture, by their names: Parquet, or lines of text.
 
         Raises:
             UnsupportedError: some are Parquet, and some are not.
         """
-        known = list(names)
-        parquet, other = ([name for name in known if name.endswith(".parquet") is is_parquet] for is_parquet in (True, False))
-        if parquet and other:
-            first, second = (found[0].rpartition("/")[2] for found in (parquet, other))
+        file_names = list(names)
+        parquet, other_files = ([name for name in file_names if name.endswith(".parquet") is is_parquet] for is_parquet in (True, False))
+        if parquet and other_files:
+            first, second = (examples[0].rpartition("/")[2] for examples in (parquet, other_files))
             raise UnsupportedError(
                 f"{first} is Parquet and {second} is not, in one dataset, and no capture says how they are read.",
                 hint="Capture a run that reads or writes it.",
@@ -68,27 +68,27 @@ class Shape:
         return cls("text", (), (("value", "string"),))
 
 
-def partition_values(uri: str, shape: Shape, given: Mapping[str, Any]) -> dict[str, str | None]:
-    """The values of the partition columns for a file: as given, else from its path."""
+def find_partition_values(uri: str, shape: Shape, stated_values: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the values of the partition columns for a file: the stated values, or else values from its path."""
     if not shape.partitions:
         return {}
     in_path = {partition_text(name).lower(): partition_text(value) for name, value in _PAIR.findall(uri)}
-    found: dict[str, str | None] = {}
+    values: dict[str, str | None] = {}
     for name, _ in shape.partitions:
-        value = given[name] if name in given else in_path.get(name.lower())
-        found[name] = None if value is None or value == _HIVE_NULL else str(value)
-    return found
+        value = stated_values[name] if name in stated_values else in_path.get(name.lower())
+        values[name] = None if value is None or value == _HIVE_NULL else str(value)
+    return values
 
 
-def _ids(columns: Iterable[SourceColumn | SinkColumn]) -> tuple[tuple[str, int], ...]:
+def _list_ids(columns: Iterable[SourceColumn | SinkColumn]) -> tuple[tuple[str, int], ...]:
     return tuple((column.name, column.id) for column in columns if column.id is not None)
 
 
-def _shape(format_: str, options: Mapping[str, Any], columns: list[tuple[str, str]], partitions: tuple[str, ...], within: str) -> Shape:
-    """`within` is the part of the dataset that was read or written by its path: a partition names columns that its files do not have."""
+def _make_shape(format_: str, options: Mapping[str, Any], columns: list[tuple[str, str]], partitions: tuple[str, ...], part: str) -> Shape:
+    """Make a shape. `part` is the path of a partition that was read or written alone: its name has columns that files do not have."""
     split = {name.lower() for name in partitions}
     types = {name.lower(): kind for name, kind in columns}
-    in_path = [(name, _type_of(value)) for name, value in partition_pairs(within).items() if name.lower() not in split | types.keys()]
+    in_path = [(name, _infer_type(value)) for name, value in partition_pairs(part).items() if name.lower() not in split | types.keys()]
     return Shape(
         format=format_,
         options=tuple(sorted((name.lower(), str(value)) for name, value in options.items())),
@@ -97,8 +97,8 @@ def _shape(format_: str, options: Mapping[str, Any], columns: list[tuple[str, st
     )
 
 
-def _type_of(value: str) -> str:
-    """The type that Spark infers for a partition column from a text."""
+def _infer_type(value: str) -> str:
+    """Return the type that Spark infers for a partition column from a text."""
     if _WHOLE.fullmatch(value):
         return "int" if len(value) < _INT_DIGITS else "bigint"
     return "date" if _DATE.fullmatch(value) else "string"

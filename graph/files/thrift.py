@@ -1,7 +1,7 @@
-"""Thrift's compact protocol, as far as Parquet's footers and page headers need it, without their schema: structs are read as they are.
+"""Thrift's compact protocol without a schema, as far as Parquet's footers and page headers need it.
 
-Read, a struct is a mapping from field numbers to values; written, a list of fields with their kinds. What Parquet says by a field's number
-is told where it is used.
+A struct is read as a mapping from field numbers to values, and written from a list of fields with their kinds. The meaning of Parquet's
+field numbers is stated where they are used.
 """
 
 from __future__ import annotations
@@ -16,97 +16,97 @@ Struct = dict[int, Any]
 
 
 class Scanner:
-    """Reads values one after the other; `at` is where the next begins. A struct that ends early raises IndexError."""
+    """Reads values one after the other; `position` is the begin of the next. A struct that ends early raises IndexError."""
 
-    def __init__(self, data: bytes, at: int = 0) -> None:
+    def __init__(self, data: bytes, position: int = 0) -> None:
         self._data = data
-        self.at = at
+        self.position = position
 
-    def struct(self, until: int | None = None) -> Struct:
-        """A struct; with `until`, of its fields only those up to that number."""
-        found: Struct = {}
+    def read_struct(self, last_field: int | None = None) -> Struct:
+        """Read a struct; with `last_field`, only the fields up to that number."""
+        fields: Struct = {}
         field = 0
-        while head := self._byte():
-            field = field + (head >> 4) if head >> 4 else self._zigzag()
-            found[field] = self._value(head & 15)
-            if field == until:
+        while head := self._read_byte():
+            field = field + (head >> 4) if head >> 4 else self._read_zigzag()
+            fields[field] = self._read_value(head & 15)
+            if field == last_field:
                 break
-        return found
+        return fields
 
-    def _value(self, kind: int) -> Any:
+    def _read_value(self, kind: int) -> Any:
         if kind in (TRUE, FALSE):
             return kind == TRUE
         if kind in (SHORT, INT, LONG):
-            return self._zigzag()
+            return self._read_zigzag()
         if kind == STRUCT:
-            return self.struct()
+            return self.read_struct()
         if kind in (LIST, SET):
-            return self._list()
+            return self._read_list()
         if kind == MAP:
             raise ValueError("Parquet's metadata have no maps")
-        size = {BYTE: 1, DOUBLE: 8}.get(kind) or self.varint()
-        self.at += size
-        return self._data[self.at - size : self.at]
+        size = {BYTE: 1, DOUBLE: 8}.get(kind) or self.read_varint()
+        self.position += size
+        return self._data[self.position - size : self.position]
 
-    def _list(self) -> list[Any]:
-        head = self._byte()
+    def _read_list(self) -> list[Any]:
+        head = self._read_byte()
         kind, size = head & 15, head >> 4
-        size = self.varint() if size == 15 else size
+        size = self.read_varint() if size == 15 else size
         if kind in (TRUE, FALSE):
-            return [self._byte() == TRUE for _ in range(size)]
-        return [self._value(kind) for _ in range(size)]
+            return [self._read_byte() == TRUE for _ in range(size)]
+        return [self._read_value(kind) for _ in range(size)]
 
-    def _byte(self) -> int:
-        self.at += 1
-        return self._data[self.at - 1]
+    def _read_byte(self) -> int:
+        self.position += 1
+        return self._data[self.position - 1]
 
-    def varint(self) -> int:
-        """A number of seven bits a byte, the lowest first."""
+    def read_varint(self) -> int:
+        """Read a number with seven bits per byte, the lowest first."""
         value = shift = 0
-        while (byte := self._byte()) & 0x80:
+        while (byte := self._read_byte()) & 0x80:
             value |= (byte & 0x7F) << shift
             shift += 7
         return value | byte << shift
 
-    def _zigzag(self) -> int:
-        value = self.varint()
+    def _read_zigzag(self) -> int:
+        value = self.read_varint()
         return (value >> 1) ^ -(value & 1)
 
 
-def varint(value: int) -> bytes:
-    """A number that is not negative, of seven bits a byte."""
-    out = bytearray()
+def write_varint(value: int) -> bytes:
+    """Return a number that is not negative, with seven bits per byte."""
+    result = bytearray()
     while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
+        result.append(value & 0x7F | 0x80)
         value >>= 7
-    out.append(value)
-    return bytes(out)
+    result.append(value)
+    return bytes(result)
 
 
-def struct(fields: Sequence[Field]) -> bytes:
-    """A struct of fields in the order of their numbers; of a list, the value is the kind of its entries and these."""
-    out = bytearray()
-    last = 0
+def write_struct(fields: Sequence[Field]) -> bytes:
+    """Return a struct of fields in the order of their numbers. The value of a list field is the kind of its entries, and the entries."""
+    result = bytearray()
+    last_number = 0
     for number, kind, value in fields:
-        out += bytes([(number - last) << 4 | kind]) if number - last < 16 else bytes([kind]) + _zigzag(number)
-        out += _written(kind, value)
-        last = number
-    return bytes(out) + b"\0"
+        result += bytes([(number - last_number) << 4 | kind]) if number - last_number < 16 else bytes([kind]) + _write_zigzag(number)
+        result += _write_value(kind, value)
+        last_number = number
+    return bytes(result) + b"\0"
 
 
-def _written(kind: int, value: Any) -> bytes:
+def _write_value(kind: int, value: Any) -> bytes:
     if kind in (TRUE, FALSE):
         return b""
     if kind in (SHORT, INT, LONG):
-        return _zigzag(value)
+        return _write_zigzag(value)
     if kind == BINARY:
-        return varint(len(value)) + bytes(value)
+        return write_varint(len(value)) + bytes(value)
     if kind == LIST:
-        of, entries = value
-        head = bytes([len(entries) << 4 | of]) if len(entries) < 15 else bytes([0xF0 | of]) + varint(len(entries))
-        return head + b"".join(_written(of, entry) for entry in entries)
-    return bytes(value)  # a struct, written already
+        entry_kind, entries = value
+        head = bytes([len(entries) << 4 | entry_kind]) if len(entries) < 15 else bytes([0xF0 | entry_kind]) + write_varint(len(entries))
+        return head + b"".join(_write_value(entry_kind, entry) for entry in entries)
+    return bytes(value)  # a struct in bytes
 
 
-def _zigzag(value: int) -> bytes:
-    return varint(value << 1 if value >= 0 else (-value << 1) - 1)
+def _write_zigzag(value: int) -> bytes:
+    return write_varint(value << 1 if value >= 0 else (-value << 1) - 1)

@@ -1,6 +1,6 @@
-"""A version of a table, as the table's own metadata tell it: its files, and the rows of them that it does not hold.
+"""A version of a table in the table's own metadata: its files, and their deleted rows.
 
-For traces that begin with records of a table of Delta or Iceberg at a snapshot. What the metadata do not tell for certain is refused.
+A trace uses it to begin with records of a Delta or Iceberg table at a snapshot. Uncertain metadata are refused.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headwater.graph.files.formats.base import Listed
+from headwater.graph.files.formats.base import ListedFile
 
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """`label` is what the format calls it: a number, or the id of a snapshot; `made` when it was made, in milliseconds since the epoch."""
+    """A version. `label` is the format's name: a number, or the id of a snapshot. `made_at` is in milliseconds since the epoch."""
 
     label: str
-    made: int
-    files: Sequence[Listed]
+    made_at: int
+    files: Sequence[ListedFile]

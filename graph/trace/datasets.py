@@ -18,7 +18,7 @@ from pathlib import Path
 
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError
 from headwater.graph.associations import Manifest
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.shapes import Shape
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
 from headwater.graph.names import has_symlink, nodes_named, wholes
@@ -118,15 +118,15 @@ def find_shape(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
             continue
         manifest = session.get_capture(capture).manifest
         if role == "sink" and manifest.sink is not None:
-            return Shape.of_sink(manifest.sink), True
+            return Shape.from_sink(manifest.sink), True
         for source in manifest.sources if role == "source" else ():
             if node_id(NodeKind.DATASET, source.dataset.namespace, source.dataset.name) == dataset.id:
-                return Shape.of_source(source), False
+                return Shape.from_source(source), False
     listing = session.look.listed(dataset.place)
     if listing == []:
         hint = f"A run that failed leaves none; `headwater lineage {dataset.name}` shows the runs that wrote there."
         raise NotFoundError(f"{dataset.name} has no records: there is no file of data in {shorten_uri(dataset.place)}.", hint=hint)
-    return Shape.of_names(block.path for block in listing or ()), False
+    return Shape.from_names(block.path for block in listing or ()), False
 
 
 def list_current_files(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
@@ -138,14 +138,14 @@ def list_current_files(session: Session, dataset: Dataset, shape: Shape) -> list
         SourceUnavailableError: the storage does not answer.
     """
     # The metadata of a table is in its folder. For other datasets only the named part is listed: a root may end there.
-    listing = format_of(shape.format).listed(session.look, dataset.path if format_of(shape.format).is_table else dataset.place, shape)
+    listing = get_format(shape.format).list_files(session.look, dataset.path if get_format(shape.format).is_table else dataset.place, shape)
     if listing is None:
         raise NotFoundError(f"{dataset.name} cannot be read: there is nothing at {shorten_uri(dataset.place)} any more.")
     files = []
     for file in listing:
         known_file = session.add_file(file.block, dataset.id, shape, file.partition)
-        if file.left_out is not None:
-            session.deleted_rows[known_file.number] = file.left_out
+        if file.deleted_rows is not None:
+            session.deleted_rows[known_file.number] = file.deleted_rows
         files.append(known_file)
     return [file for file in files if dataset.contains(file)]
 
@@ -156,19 +156,19 @@ def apply_writer_shapes(session: Session, dataset: Dataset, files: Sequence[Know
     A row that a user names is counted in the way of the file's writer, regardless of the latest writer of other files.
     """
     uris = {uri for path in paths for uri in (uri_of(path), uri_of(Path(os.path.abspath(path))))}
-    named_blocks = {file.block: file for file in files if file.block.path in uris and format_of(file.shape.format).shaped_by_file}
+    named_blocks = {file.block: file for file in files if file.block.path in uris and get_format(file.shape.format).shaped_by_file}
     files_by_number = {file.number: file for file in files}
     for block, writer in session.store.catalog.writers(session.tenant, named_blocks).items():
         sink, file = session.get_capture(writer).manifest.sink, named_blocks[block]
         if sink is None or node_id(NodeKind.DATASET, sink.dataset.namespace, sink.dataset.name) != dataset.id:
             continue
-        writer_shape = Shape.of_sink(sink)
+        writer_shape = Shape.from_sink(sink)
         if not writer_shape.columns and (writer_shape.format, writer_shape.options) == (file.shape.format, file.shape.options):
             continue  # the shape of the other files also has the columns
         if (
             writer_shape != file.shape
             and writer_shape.partitions == file.shape.partitions
-            and format_of(writer_shape.format).shaped_by_file
+            and get_format(writer_shape.format).shaped_by_file
         ):
             files_by_number[file.number] = session.files[file.number] = replace(file, shape=writer_shape)
     return [files_by_number[file.number] for file in files]

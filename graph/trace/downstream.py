@@ -12,7 +12,7 @@ from headwater.graph.associations import Operator, Source
 from headwater.graph.associations.references import POSITION_BITS
 from headwater.graph.duck import memory_tables
 from headwater.graph.duck.memory_tables import Columns
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.shapes import Shape
 from headwater.graph.trace.file_checks import DatasetContent
 from headwater.graph.trace.hops import Hops, report_problems
@@ -237,14 +237,14 @@ class Downstream:
         entry = capture.files_of(source).of(file.block)
         if entry is None:
             return []
-        if format_of(source.format).spans_ordinals:
+        if get_format(source.format).spans_ordinals:
             return [(number, entry.ordinal, 0, 2**63 - 1)]
-        if format_of(source.format).counts_from_file:
+        if get_format(source.format).counts_from_file:
             return [(number, ordinal, 0, _WITHOUT_END) for ordinal in range(entry.ordinal, entry.ordinal + entry.ordinals)]
         splits = sorted((split.start, split.ordinal) for split in capture.files_of(source).splits(entry))
         if not splits or (len(splits) == 1 and splits[0][0] == 0):
             return [(number, splits[0][1] if splits else entry.ordinal, 0, _WITHOUT_END)]
-        shape = Shape.of_source(source)
+        shape = Shape.from_source(source)
         lows = [0 if start == 0 else find_first_of_split(self._session, file, shape, start) for start, _ in splits]
         if None in lows:
             return []

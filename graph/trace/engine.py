@@ -19,7 +19,7 @@ import numpy as np
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.duck import memory_tables
 from headwater.graph.duck.memory_tables import Columns
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.reader import FILE, ROW
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import AssociationStore
@@ -216,7 +216,7 @@ def _select_records(session: Session, dataset: Dataset, request: TraceRequest, *
     if dataset.version is not None:
         return _select_version_records(session, dataset, dataset.version, request, by_origin=by_origin)
     shape, _ = find_shape(session, dataset)
-    by_place = format_of(shape.format).has_snapshots and request.rows  # a run knows the file, even if the table no longer has it
+    by_place = get_format(shape.format).has_snapshots and request.rows  # a run knows the file, even if the table no longer has it
     try:
         files_to_read = (
             find_named_files(session, dataset, shape, [path for path, _ in request.rows])
@@ -304,9 +304,9 @@ def _list_files(session: Session, dataset: Dataset, shape: Shape) -> list[KnownF
         UnsupportedError: the files cannot be read here, or not be listed.
     """
     files = list_current_files(session, dataset, shape)
-    file_format = format_of(shape.format)
-    if file_format.in_files and file_format.unreadable:
-        raise UnsupportedError(f"{file_format.unreadable.capitalize()}.")
+    file_format = get_format(shape.format)
+    if file_format.in_files and file_format.unreadable_reason:
+        raise UnsupportedError(f"{file_format.unreadable_reason.capitalize()}.")
     return files
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from headwater.errors import HeadwaterError
 from headwater.graph.duck import memory_tables
-from headwater.graph.files.allowance import faults_of_metadata
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.allowance import translate_faults
+from headwater.graph.files.formats import get_format
 from headwater.graph.model import parse_id
 from headwater.graph.records import FileBlock
 from headwater.graph.records.decode import Longs
@@ -90,7 +90,7 @@ def report_earlier_versions(session: Session, tables: Sequence[str]) -> None:
     files_by_dataset: dict[str, set[int]] = {}
     for number in session.list_files_of(tables) if tables else ():
         file = session.files[number]
-        if format_of(file.shape.format).is_table:
+        if get_format(file.shape.format).is_table:
             files_by_dataset.setdefault(file.dataset, set()).add(number)
     for dataset, numbers in list(files_by_dataset.items())[:_MOST_DATASETS]:
         holding = read_content(session, dataset)
@@ -106,16 +106,16 @@ def _determine_content(session: Session, dataset: str) -> DatasetContent | None:
     known_dataset = Dataset(entries[0].id, entries[0].name, entries[0].path)
     try:
         shape, _ = find_shape(session, known_dataset)
-        if not format_of(shape.format).in_files:
+        if not get_format(shape.format).in_files:
             return None
-        with faults_of_metadata(known_dataset.path.removeprefix("file:")):
-            listing = format_of(shape.format).held(session.look, known_dataset.path, shape)
+        with translate_faults(known_dataset.path.removeprefix("file:")):
+            listing = get_format(shape.format).find_content(session.look, known_dataset.path, shape)
     except (HeadwaterError, OSError) as error:
         return DatasetContent(dataset, problem=str(error).removesuffix("."))
     if listing is None:
         return DatasetContent(dataset, problem=f"there is nothing at {known_dataset.path.removeprefix('file:')} any more")
     files = {file.block: session.add_file(file.block, dataset, shape, file.partition) for file in listing.files}
-    left_out = {files[file.block].number: file.left_out for file in listing.files if file.left_out is not None}
+    left_out = {files[file.block].number: file.deleted_rows for file in listing.files if file.deleted_rows is not None}
     writer_of_block = catalog.writers(session.tenant, files)
     foreign = [file for block, file in files.items() if block not in writer_of_block]
     moved_files: dict[int, list[KnownFile]] = {}
@@ -144,7 +144,7 @@ def _keep_held_records(session: Session, content: DatasetContent, table: str) ->
 
 def _has_file(session: Session, holding: DatasetContent, file: KnownFile) -> bool:
     """Return whether the dataset has a file now. Partitions of a table may lie outside of its folder, so each of these files is checked."""
-    if file.number in holding.files or format_of(file.shape.format).is_table or file.block.path.startswith(holding.folder):
+    if file.number in holding.files or get_format(file.shape.format).is_table or file.block.path.startswith(holding.folder):
         return file.number in holding.files
     try:
         return session.look.block(file.block.path) == file.block
@@ -185,7 +185,7 @@ def _report_earlier_version(session: Session, holding: DatasetContent, missing_c
     session.report(
         _format_name(holding), f"{records} not in it any more; {verb} there {_describe_versions(session, by_capture)}", "version"
     )
-    if holding.foreign_files and not format_of(session.files[next(iter(missing_counts))].shape.format).is_table:
+    if holding.foreign_files and not get_format(session.files[next(iter(missing_counts))].shape.format).is_table:
         files = f"{len(holding.foreign_files)} of its files" if len(holding.foreign_files) > 1 else "one of its files"
         session.report(
             _format_name(holding), f"no known run wrote {files}; whether records that were reached are in there is not known", "missing"

@@ -12,7 +12,7 @@ import numpy as np
 from headwater.errors import SourceChangedError, UnsupportedError
 from headwater.graph.associations import Behaviour, Operator, Sink, Source
 from headwater.graph.duck.memory_tables import taken
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.shapes import Shape
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.trace.plan import Needed
@@ -95,7 +95,7 @@ def list_needed_names(scan: Operator, attributes: Needed) -> Names:
 
 def translate_to_writer(source: Source, sink: Sink, names: Names) -> Names:
     """Return the columns under their names at the writer. None stands for all columns."""
-    return None if names is None else format_of(source.format).names_at_writer(source, sink, names)
+    return None if names is None else get_format(source.format).translate_to_writer(source, sink, names)
 
 
 def find_attributes(sink: Sink, names: Names) -> Needed:
@@ -112,18 +112,20 @@ def _make_dataset_id(part: Source | Sink) -> str:
 def has_same_numbering(sink: Sink, source: Source) -> bool:
     """Return whether writer and reader number the records of a file alike. A header that only one of them knows shifts all records."""
     try:
-        return format_of(sink.format).numbering(sink.options) == format_of(source.format).numbering(source.options)
+        return get_format(sink.format).describe_numbering(sink.options) == get_format(source.format).describe_numbering(source.options)
     except UnsupportedError:
         return False
 
 
 def has_shape_numbering(shape: Shape, source: Source) -> bool:
     """Return whether the reader numbers the records of a file as the shape does."""
-    reader_shape = Shape.of_source(source)
+    reader_shape = Shape.from_source(source)
     if (shape.format, shape.options) == (reader_shape.format, reader_shape.options):
         return True
     try:
-        return format_of(shape.format).numbering(dict(shape.options)) == format_of(source.format).numbering(source.options)
+        return get_format(shape.format).describe_numbering(dict(shape.options)) == get_format(source.format).describe_numbering(
+            source.options
+        )
     except UnsupportedError:
         return False
 
@@ -138,10 +140,10 @@ def renumber_records(session: Session, table: str, file: KnownFile, source: Sour
     rows = session.get_columns(of_file)
     if rows is None:
         return None
-    shape = Shape.of_source(source)
+    shape = Shape.from_source(source)
     try:
-        shape_lines = format_of(file.shape.format).line_numbers(session.reader, file.make_read_file(), file.shape)
-        reader_lines = format_of(shape.format).line_numbers(session.reader, file.make_read_file(), shape)
+        shape_lines = get_format(file.shape.format).find_line_numbers(session.reader, file.make_read_file(), file.shape)
+        reader_lines = get_format(shape.format).find_line_numbers(session.reader, file.make_read_file(), shape)
     except (SourceChangedError, UnsupportedError, OSError):
         return None
     if shape_lines is None or reader_lines is None or not len(reader_lines):

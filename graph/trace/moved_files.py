@@ -12,7 +12,7 @@ import numpy as np
 
 from headwater.errors import UnsupportedError
 from headwater.graph.duck import memory_tables
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.shapes import Shape
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.records import FileBlock
@@ -32,7 +32,7 @@ def find_former_files(session: Session, files: Iterable[KnownFile]) -> dict[int,
 
 def find_origins(session: Session, files: Iterable[KnownFile]) -> dict[int, KnownFile]:
     """Return the written files, by the numbers of the files that they are now. No capture wrote `files` at their current place."""
-    by_block = {file.block: file for file in files if format_of(file.shape.format).in_files}
+    by_block = {file.block: file for file in files if get_format(file.shape.format).in_files}
     moves = session.store.catalog.moves.origins(session.tenant, by_block) if by_block else {}
     return {
         by_block[block].number: written_file
@@ -43,7 +43,7 @@ def find_origins(session: Session, files: Iterable[KnownFile]) -> dict[int, Know
 
 def find_later_files(session: Session, files: Iterable[KnownFile]) -> dict[int, list[KnownFile]]:
     """Return the moved or copied files elsewhere that captures read, by the numbers of the original `files`."""
-    blocks = [file.block for file in files if format_of(file.shape.format).in_files]
+    blocks = [file.block for file in files if get_format(file.shape.format).in_files]
     moves = session.store.catalog.moves.destinations(session.tenant, blocks) if blocks else {}
     files_by_original: dict[int, list[KnownFile]] = {}
     for block, written_file in _find_written_files(session, moves).items():
@@ -83,7 +83,7 @@ def _find_written_files(session: Session, moves: Mapping[FileBlock, Move]) -> di
         sink = session.get_capture(writers[origin]).manifest.sink
         if sink is not None:
             dataset = node_id(NodeKind.DATASET, sink.dataset.namespace, sink.dataset.name)
-            written_files[block] = session.add_file(origin, dataset, Shape.of_sink(sink))
+            written_files[block] = session.add_file(origin, dataset, Shape.from_sink(sink))
     return written_files
 
 
@@ -107,14 +107,16 @@ def _find_reader_file(session: Session, block: FileBlock) -> KnownFile | None:
             entry = capture.files_of(source).of(block)
             if entry is not None:
                 dataset = node_id(NodeKind.DATASET, source.dataset.namespace, source.dataset.name)
-                return session.add_file(block, dataset, Shape.of_source(source), entry.partition)
+                return session.add_file(block, dataset, Shape.from_source(source), entry.partition)
     return None
 
 
 def _check_numbering(session: Session, file: KnownFile, written_file: KnownFile) -> bool:
     """Return whether both files number their records alike. If not, the answer says that the trace ends there."""
     try:
-        numbering, written_numbering = (format_of(side.shape.format).numbering(dict(side.shape.options)) for side in (file, written_file))
+        numbering, written_numbering = (
+            get_format(side.shape.format).describe_numbering(dict(side.shape.options)) for side in (file, written_file)
+        )
     except UnsupportedError:
         numbering, written_numbering = None, 0
     if numbering != written_numbering:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headwater.errors import NotFoundError
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.shapes import Shape
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.records import block_at, uri_of
@@ -25,7 +25,7 @@ def find_files_outside(
     session: Session, dataset: Dataset, shape: Shape, inside_files: Sequence[KnownFile], paths: Sequence[str]
 ) -> list[KnownFile]:
     """Return files of a dataset outside of its folder: those at `paths`, as runs knew them, or all known ones without paths."""
-    if not shape.partitions or format_of(shape.format).is_table:
+    if not shape.partitions or get_format(shape.format).is_table:
         return []
     inside_paths = {file.block.path for file in inside_files}
     if outside_paths := [path for path in paths if not inside_paths.intersection((uri_of(path), uri_of(Path(os.path.abspath(path)))))]:

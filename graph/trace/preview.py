@@ -10,7 +10,7 @@ from itertools import accumulate
 from headwater.errors import HeadwaterError, InvalidQueryError
 from headwater.graph.duck.sql import quoted
 from headwater.graph.files.footers import NoParquetError
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.reader import FILE, ROW
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import AssociationStore
@@ -109,7 +109,7 @@ def _select_page(
 
 def _count_records(session: Session, shape: Shape, file: KnownFile) -> int:
     """Return the number of records of a file, from a footer or from lines in memory."""
-    return format_of(shape.format).count(session.reader, session.database, shape, file.make_read_file())
+    return get_format(shape.format).count_records(session.reader, session.database, shape, file.make_read_file())
 
 
 _UNCAPTURED = "No capture wrote or read these files as they are now, so their records cannot be traced one by one."

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.errors import SourceChangedError, UnsupportedError
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.records import AssociationStore
 from headwater.graph.records.decode import Longs
 from headwater.graph.stores.protocol import GraphStore
@@ -53,7 +53,7 @@ class TracedPairs:
         """Return the 1-based line of each record of a text file. None for other formats, and if the file cannot be read any more."""
         file = self.files[number]
         try:
-            return format_of(file.shape.format).line_numbers(self._session.reader, file.make_read_file(), file.shape)
+            return get_format(file.shape.format).find_line_numbers(self._session.reader, file.make_read_file(), file.shape)
         except (SourceChangedError, UnsupportedError, OSError):
             return None
 

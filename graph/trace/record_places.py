@@ -9,7 +9,7 @@ from headwater.graph.associations import Source
 from headwater.graph.associations.references import POSITION_BITS, POSITION_MASK
 from headwater.graph.duck import memory_tables
 from headwater.graph.duck.memory_tables import Columns
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.shapes import Shape
 from headwater.graph.model import node_id
 from headwater.graph.records import block_at
@@ -23,7 +23,7 @@ _FEW = 16
 def locate_references(session: Session, capture: Capture, source: Source, references: str) -> str:
     """Return the records of references as a table `origin, ref, file, row`. `row` is null if it is not known any more."""
     refs = session.get_columns(references)
-    if format_of(source.format).spans_ordinals:
+    if get_format(source.format).spans_ordinals:
         return _locate_in_one_file(session, capture, source, references, refs)
     located = _locate_in_memory(session, capture, source, refs) if refs is not None else None
     if located is not None:
@@ -78,7 +78,7 @@ def _locate_in_memory(session: Session, capture: Capture, source: Source, refere
 
 def _list_ordinals(session: Session, source: Source, files: SourceFiles, references: str) -> list[int]:
     """Return the ordinals that occur. If there are few files, all ordinals are returned, because a query costs more."""
-    if format_of(source.format).counts_from_file and len(files) <= _FEW and all(file.ordinals == 1 for file in files):
+    if get_format(source.format).counts_from_file and len(files) <= _FEW and all(file.ordinals == 1 for file in files):
         return [file.ordinal for file in files]
     return [row[0] for row in session.database.execute(f"SELECT DISTINCT ref >> 40 FROM {references} ORDER BY 1").fetchall()]
 
@@ -92,17 +92,17 @@ def _map_ordinal(session: Session, capture: Capture, source: Source, ordinal: in
         return None
     dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
     block = block_at(entry.path, entry.length, entry.modified)
-    file = session.add_file(block, dataset, Shape.of_source(source), entry.partition)
+    file = session.add_file(block, dataset, Shape.from_source(source), entry.partition)
     split = files.split(ordinal)
-    if format_of(source.format).counts_from_file or split is None or split.start == 0:
+    if get_format(source.format).counts_from_file or split is None or split.start == 0:
         return file.number, 0
-    return file.number, find_first_of_split(session, file, Shape.of_source(source), split.start)
+    return file.number, find_first_of_split(session, file, Shape.from_source(source), split.start)
 
 
 def find_first_of_split(session: Session, file: KnownFile, shape: Shape, start: int) -> int | None:
     """Return the number of the first record of a split. If the file does not show it any more, report that and return None."""
     try:
-        return format_of(shape.format).first_of_split(session.reader, file.make_read_file(), shape, start)
+        return get_format(shape.format).find_first_of_split(session.reader, file.make_read_file(), shape, start)
     except (SourceChangedError, UnsupportedError, OSError) as error:
         reason = error.message if isinstance(error, SourceChangedError | UnsupportedError) else str(error)
         session.report(file.block.path, f"which record it was cannot be told any more: {reason}", "unreadable")

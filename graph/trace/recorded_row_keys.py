@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.parquet as pq
 
-from headwater.graph.files.reader import kept_rows
+from headwater.graph.files.reader import query_kept_rows
 from headwater.graph.records import FileBlock
 from headwater.graph.records.decode import longs_of
 from headwater.graph.storage.row_keys import KeyColumn, position_of, without_padding
@@ -57,7 +57,7 @@ class KeyBook:
         for name in self.captures:
             for path, words in self._list_key_tables(session.get_capture(name)):
                 differs = " OR ".join(f"min(v{word}) <> max(v{word})" for word in range(words))
-                query = f"SELECT 1 FROM {kept_rows(path)} GROUP BY key, part HAVING {differs} LIMIT 1"
+                query = f"SELECT 1 FROM {query_kept_rows(path)} GROUP BY key, part HAVING {differs} LIMIT 1"
                 if session.local_database.execute(query).fetchall():
                     return True
         return False

@@ -12,7 +12,7 @@ from headwater.graph.associations import Operator
 from headwater.graph.duck.memory_tables import values
 from headwater.graph.duck.sql import Untranslatable, quoted
 from headwater.graph.duck.types import duckdb_type
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.shapes import Shape
 from headwater.graph.trace.record_places import locate_references
 from headwater.graph.trace.session import Capture, Session
@@ -29,14 +29,14 @@ def make_scan_table(session: Session, capture: Capture, operator: Operator, refe
     places = locate_references(session, capture, source, references)
     numbers = _list_files(session, places)
     files = [session.files[number].make_read_file() for number in numbers]
-    shape = Shape.of_source(source)
+    shape = Shape.from_source(source)
     names = {column.attr: column.name for column in operator.attributes}
-    absent_columns = format_of(shape.format).check_values(
+    absent_columns = get_format(shape.format).check_values(
         session.database, source, shape, files, {names[attr]: kind for attr, kind in attributes.items()}
     )
     try:
         needed_names = dict.fromkeys(names[attr] for attr in attributes if names[attr] not in absent_columns)
-        query, parameters = session.reader.query(session.database, shape, files, places, needed_names) if files else (None, [])
+        query, parameters = session.reader.make_query(session.database, shape, files, places, needed_names) if files else (None, [])
     except UnsupportedError as error:
         raise Untranslatable(error.message) from error
     if query is None:

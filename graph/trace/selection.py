@@ -16,9 +16,9 @@ import numpy as np
 from headwater.errors import InvalidQueryError, NotFoundError, SourceChangedError, UnsupportedError
 from headwater.graph.duck.memory_tables import Database
 from headwater.graph.duck.sql import quoted
-from headwater.graph.files.footers import Footer, footers, no_parquet
-from headwater.graph.files.formats import format_of
-from headwater.graph.files.reader import FILE, LINE, ROW, Wanted
+from headwater.graph.files.footers import Footer, make_parquet_error, read_footers
+from headwater.graph.files.formats import get_format
+from headwater.graph.files.reader import FILE, LINE, ROW, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import uri_of
 from headwater.graph.storage.duck import faults
@@ -55,10 +55,10 @@ def select_records(
         raise InvalidQueryError("The files of these rows were written in several shapes.", field="where", hint="Name rows alone.")
     shape = next(iter(shapes), shape)
     if predicate is not None and not rows:
-        query = session.reader.query(session.database, shape, [file.make_read_file() for file in read_files])
+        query = session.reader.make_query(session.database, shape, [file.make_read_file() for file in read_files])
         _report_left_out(session, read_files)
         return _filter_records(session, shape, read_files, *query, predicate)
-    table = session.reader.table(
+    table = session.reader.make_table(
         session.database, shape, [file.make_read_file() for file in read_files], _group_rows(places) if rows else None
     )
     if rows and session.count_rows(table) < len(set(places)):
@@ -77,7 +77,7 @@ def read_places(
     """
     places = find_places(files, rows)
     read_files = [file for file in files if file.number in {number for number, _ in places}]
-    read_shape = _check_places if format_of(shape.format).names_columns and not values else _read_shape
+    read_shape = _check_places if get_format(shape.format).names_columns and not values else _read_shape
     parts = [
         read_shape(
             session.database, session, own_shape, in_shape, [place for place in places if place[0] in {file.number for file in in_shape}]
@@ -88,7 +88,7 @@ def read_places(
         list(dict.fromkeys(name for part in parts for name in part.columns)),
         {own_place: record for part in parts for own_place, record in part.records.items()},
     )
-    if format_of(shape.format).has_gaps:  # every number names a record, even if its row is gone
+    if get_format(shape.format).has_gaps:  # every number names a record, even if its row is gone
         _report_doubts(session, read_files)
         return ReadRecords(result.columns, {place: result.records.get(place) or _make_bare_record(session, place) for place in places})
     _check_found(session, places, result.records)
@@ -99,7 +99,7 @@ def group_by_shape(shape: Shape, files: Sequence[KnownFile]) -> dict[Shape, list
     """Group files by the shape to read them in: the shape of their dataset, or for line formats the file's own."""
     files_by_shape: dict[Shape, list[KnownFile]] = {}
     for file in files:
-        files_by_shape.setdefault(file.shape if format_of(shape.format).shaped_by_file else shape, []).append(file)
+        files_by_shape.setdefault(file.shape if get_format(shape.format).shaped_by_file else shape, []).append(file)
     return files_by_shape
 
 
@@ -171,7 +171,7 @@ def list_without_values(session: Session, places: Sequence[Place]) -> list[Trace
     """Return the records without values. Report files that have changed, because their records are not what they were."""
     for number in dict.fromkeys(number for number, _ in places):
         file = session.files[number]
-        if format_of(file.shape.format).in_files and file.changed:
+        if get_format(file.shape.format).in_files and file.changed:
             session.report(file.block.path, file.changed, "unreadable")
     return [_make_bare_record(session, place) for place in places]
 
@@ -190,8 +190,8 @@ def _filter_records(
     try:
         description = session.database.execute(f"SELECT * FROM ({query}) LIMIT 0", parameters).description or ()
     except duckdb.InvalidInputException as error:
-        raise no_parquet(error) from error
-    format_of(shape.format).check_names(column[0] for column in description)
+        raise make_parquet_error(error) from error
+    get_format(shape.format).check_names(column[0] for column in description)
     if equal_names := _find_equal_names(session, shape, files, [column[0].lower() for column in description]):
         _check_names(session, predicate, equal_names)
     try:
@@ -220,8 +220,8 @@ def _find_equal_names(session: Session, shape: Shape, files: Sequence[KnownFile]
     if not any(number.isdigit() and stem in names for stem, _, number in (name.rpartition("_") for name in names)):
         return set()
     name_lists = [[name for name, _ in shape.columns]]
-    if format_of(shape.format).names_columns:
-        known_footers = footers(session.database, [file.make_read_file() for file in files])
+    if get_format(shape.format).names_columns:
+        known_footers = read_footers(session.database, [file.make_read_file() for file in files])
         name_lists = [[name for name, _ in footer.columns] for footer in known_footers]
     return {name for names_of_file in name_lists for name, times in Counter(map(str.lower, names_of_file)).items() if times > 1}
 
@@ -254,15 +254,15 @@ def _read_shapes(session: Session, shapes: Mapping[Shape, Sequence[KnownFile]], 
 
 
 def _read_shape(database: Database, session: Session, shape: Shape, files: Sequence[KnownFile], places: Sequence[Place]) -> ReadRecords:
-    select, parameters = session.reader.query(database, shape, [file.make_read_file() for file in files], _group_rows(places))
+    select, parameters = session.reader.make_query(database, shape, [file.make_read_file() for file in files], _group_rows(places))
     result = _fetch_records(session, database.execute(select, parameters))
-    format_of(shape.format).check_names(result.columns)
+    get_format(shape.format).check_names(result.columns)
     return result
 
 
 def _check_places(database: Database, session: Session, shape: Shape, files: Sequence[KnownFile], places: Sequence[Place]) -> ReadRecords:
     """Return the records of Parquet files that exist, without their values."""
-    known_footers = footers(database, [file.make_read_file() for file in files])
+    known_footers = read_footers(database, [file.make_read_file() for file in files])
     rows = {file.number: footer.rows for file, footer in zip(files, known_footers, strict=True)}
     existing_places = sorted({place for place in places if place[1] < rows[place[0]]})
     return ReadRecords(_list_footer_names(known_footers, shape), {place: _make_bare_record(session, place) for place in existing_places})
@@ -270,9 +270,9 @@ def _check_places(database: Database, session: Session, shape: Shape, files: Seq
 
 def list_own_names(session: Session, shape: Shape, files: Sequence[KnownFile], names: Sequence[str]) -> Sequence[str]:
     """Return the columns under their own names. DuckDB's `names` differ if two columns of a file are equal except for case."""
-    if not format_of(shape.format).names_columns:
+    if not get_format(shape.format).names_columns:
         return names
-    return _list_footer_names(footers(session.database, [file.make_read_file() for file in files]), shape)
+    return _list_footer_names(read_footers(session.database, [file.make_read_file() for file in files]), shape)
 
 
 def _list_footer_names(known_footers: Sequence[Footer], shape: Shape) -> list[str]:
@@ -323,7 +323,7 @@ def _check_found(session: Session, places: Sequence[Place], existing_places: Col
         )
 
 
-def _group_rows(places: Sequence[Place]) -> Wanted:
+def _group_rows(places: Sequence[Place]) -> WantedRows:
     """Return the rows of each file, sorted, as the reader takes them."""
     rows: dict[int, set[int]] = {}
     for number, row in places:

@@ -15,11 +15,11 @@ from headwater.errors import DamagedError, SourceChangedError, SourceUnavailable
 from headwater.graph.associations import Boundary, Manifest, Source
 from headwater.graph.duck import memory_tables
 from headwater.graph.duck.memory_tables import Columns, Database
-from headwater.graph.files.formats import format_of
-from headwater.graph.files.reader import Reader, ReadFile, kept_rows
+from headwater.graph.files.formats import get_format
+from headwater.graph.files.reader import Reader, ReadFile, query_kept_rows
 from headwater.graph.files.row_ids import TableRows
-from headwater.graph.files.shapes import Shape, partition_values
-from headwater.graph.files.table_cache import KnownTables
+from headwater.graph.files.shapes import Shape, find_partition_values
+from headwater.graph.files.table_cache import TableCache
 from headwater.graph.model import node_id
 from headwater.graph.records import AssociationStore, FileBlock, KeptFile, Look, uri_of
 from headwater.graph.records.decode import Longs
@@ -77,7 +77,7 @@ class KnownFile:
     @cached_property
     def problem(self) -> str | None:
         """The reason why its records cannot be read as they were, or None."""
-        if unreadable := format_of(self.shape.format).unreadable:
+        if unreadable := get_format(self.shape.format).unreadable_reason:
             return unreadable
         if isinstance(self._current_block, str):
             return self._current_block
@@ -107,7 +107,7 @@ class KnownFile:
         except (UnsupportedError, SourceUnavailableError) as error:
             return str(error).removesuffix(".")
         except OSError as error:
-            message = format_of(self.shape.format).gone if isinstance(error, FileNotFoundError) else None
+            message = get_format(self.shape.format).missing_file_reason if isinstance(error, FileNotFoundError) else None
             return f"it cannot be read any more ({error.strerror}{f': {message}' if message else ''})"
 
     @cached_property
@@ -129,7 +129,7 @@ class KnownFile:
 
     def make_read_file_as(self, shape: Shape) -> ReadFile:
         """Return the reader's description of the file in another shape. Raises as `make_read_file` does."""
-        return replace(self, shape=shape, partition=partition_values(self.block.path, shape, {})).make_read_file()
+        return replace(self, shape=shape, partition=find_partition_values(self.block.path, shape, {})).make_read_file()
 
     def list_doubts(self) -> dict[int, str]:
         """Return the rows of a table that could not be read as the run read them, with the reasons; -1 stands for all rows."""
@@ -159,7 +159,7 @@ class Session:
         reader: Reader,
         kept_tables: KeptTables,
         captures: dict[str, Capture],
-        known_tables: KnownTables,
+        known_tables: TableCache,
         *,
         memory_limit: int,
     ) -> None:
@@ -295,7 +295,7 @@ class Session:
     def read_table_rows(self, format_: str, path: str) -> TableRows | None:
         """Return the present and the former files of a table at a path. Raises as the format does."""
         if (format_, path) not in self._table_rows:
-            self._table_rows[format_, path] = self._known_tables.rows(self.look, format_, path)
+            self._table_rows[format_, path] = self._known_tables.get_rows(self.look, format_, path)
         return self._table_rows[format_, path]
 
     def refresh(self) -> None:
@@ -333,7 +333,7 @@ class Session:
         path = self.query_kept_table(capture, boundary.boundary)
         self.kept_tables.check(path)
         self._scanned.add(path)
-        return kept_rows(path)
+        return query_kept_rows(path)
 
     def check_scanned(self) -> None:
         """Check every table that the database has read. Call it after a fault of the database.
@@ -346,20 +346,20 @@ class Session:
 
     def add_file(self, block: FileBlock, dataset: str, shape: Shape, partition: Mapping[str, object] | None = None) -> KnownFile:
         """Return the file of a block. The first shape of a file stays valid; later calls add values of partition columns."""
-        values = partition_values(block.path, shape, partition or {})
+        values = find_partition_values(block.path, shape, partition or {})
         if block not in self._numbers:
             self._numbers[block] = len(self.files)
-            columns = format_of(shape.format).key_columns(shape)
+            columns = get_format(shape.format).list_key_columns(shape)
             keys = KeyBook(self, block, tuple(columns)) if columns else None
             self.files.append(KnownFile(len(self.files), block, dataset, shape, values, self.look, keys=keys))
         known_file = self.files[self._numbers[block]]
-        if known_file.shape != shape and format_of(shape.format).spans_ordinals and not _has_same_numbering(known_file.shape, shape):
+        if known_file.shape != shape and get_format(shape.format).spans_ordinals and not _has_same_numbering(known_file.shape, shape):
             self.report(
                 block.path, "runs know its rows by different keys, so a number of the one may be taken for one of the other", "missing"
             )
         if (
             known_file.shape != shape
-            and (common_shape := format_of(shape.format).shape_of_both(known_file.shape, shape)) != known_file.shape
+            and (common_shape := get_format(shape.format).merge_shapes(known_file.shape, shape)) != known_file.shape
         ):
             known_file = self.files[known_file.number] = replace(known_file, shape=common_shape)
         if values.keys() - known_file.partition.keys():
@@ -373,11 +373,13 @@ class Session:
     def add_written_file(self, capture: Capture, kept_file: KeptFile) -> KnownFile:
         sink = capture.manifest.sink
         assert sink is not None  # noqa: S101 - a capture without a sink wrote no file
-        return self.add_file(kept_file.block, node_id("dataset", sink.dataset.namespace, sink.dataset.name), Shape.of_sink(sink))
+        return self.add_file(kept_file.block, node_id("dataset", sink.dataset.namespace, sink.dataset.name), Shape.from_sink(sink))
 
 
 def _has_same_numbering(shape: Shape, other_shape: Shape) -> bool:
-    return format_of(shape.format).numbering(dict(shape.options)) == format_of(other_shape.format).numbering(dict(other_shape.options))
+    return get_format(shape.format).describe_numbering(dict(shape.options)) == get_format(other_shape.format).describe_numbering(
+        dict(other_shape.options)
+    )
 
 
 def map_places(session: Session, capture: Capture, numbers: Iterable[int]) -> dict[int, int]:

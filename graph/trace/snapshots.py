@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from headwater.errors import NotFoundError, UnsupportedError
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.shapes import Shape
 from headwater.graph.model import NodeKind, Stamp, node_id
 from headwater.graph.trace.answer import AsOf
@@ -27,7 +27,7 @@ def find_table_shape(session: Session, dataset: Dataset) -> Shape | None:
         shape, _ = find_shape(session, dataset)
     except NotFoundError:
         return None
-    return shape if format_of(shape.format).is_table else None
+    return shape if get_format(shape.format).is_table else None
 
 
 def find_snapshot(
@@ -47,7 +47,9 @@ def find_snapshot(
         SourceUnavailableError: the storage does not return the metadata.
     """
     try:
-        snapshot = format_of(shape.format).version(session.look, dataset.path, shape, name=name, until=_parse_milliseconds(latest_instant))
+        snapshot = get_format(shape.format).find_version(
+            session.look, dataset.path, shape, name=name, latest_instant=_parse_milliseconds(latest_instant)
+        )
     except OSError as error:
         raise UnsupportedError(f"The metadata of {dataset.name} cannot be read ({error.strerror}).") from None
     if snapshot is None:
@@ -55,10 +57,10 @@ def find_snapshot(
     files = []
     for file in snapshot.files:
         known_file = session.add_file(file.block, dataset.id, shape, file.partition)
-        if file.left_out is not None:
-            session.deleted_rows[known_file.number] = file.left_out
+        if file.deleted_rows is not None:
+            session.deleted_rows[known_file.number] = file.deleted_rows
         files.append(known_file)
-    instant = Stamp.at(datetime.fromtimestamp(snapshot.made / 1000, UTC), "").time
+    instant = Stamp.at(datetime.fromtimestamp(snapshot.made_at / 1000, UTC), "").time
     return replace(dataset, version=Version(AsOf(instant, [node_id(NodeKind.RUN, run) for run in runs]), files, shape, {}))
 
 

@@ -18,7 +18,7 @@ import duckdb
 from headwater.errors import MissingExtraError
 from headwater.graph.duck.memory_tables import SCRATCH
 from headwater.graph.files.reader import Reader
-from headwater.graph.files.table_cache import KnownTables
+from headwater.graph.files.table_cache import TableCache
 from headwater.graph.records import AssociationStore
 from headwater.graph.records.key_lookup import KeptTables
 from headwater.graph.storage import duck
@@ -52,7 +52,7 @@ class Tracer:
         self._finalize = weakref.finalize(self, _close_database, self._database)
         self._reader = Reader()
         self._kept_tables = KeptTables()
-        self._known_tables = KnownTables()
+        self._known_tables = TableCache()
         self._captures: dict[str, dict[str, Capture]] = {}
         self._sessions: set[Session] = set()
 

@@ -15,7 +15,7 @@ from headwater.graph.associations import NONE, Behaviour, Definition, Expression
 from headwater.graph.duck.decimals import computed, summed, widens
 from headwater.graph.duck.sql import Untranslatable, literal
 from headwater.graph.duck.types import INTEGERS, duckdb_type
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.trace.plan import Plan
 
 _COMPARE = {"=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "<>", "<=>": "IS NOT DISTINCT FROM"}
@@ -79,7 +79,7 @@ class Translator:
     def _refuse_own_forms(self, scan: Operator) -> None:
         """Refuse text whose values are written in a form of the program's own, because DuckDB reads it differently from Spark."""
         source = next((source for source in self._plan.manifest.sources if source.source == scan.source), None)
-        if source is not None and (own_forms := format_of(source.format).own_forms(source.options)):
+        if source is not None and (own_forms := get_format(source.format).list_own_forms(source.options)):
             raise Untranslatable(f"a value that was read with the option {', '.join(own_forms)}")
 
     def _find_value(self, attr: int, operator: Operator) -> str | None:

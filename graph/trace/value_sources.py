@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from headwater.errors import HeadwaterError
 from headwater.graph.files.column_names import UNCERTAIN, ColumnNames
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
@@ -70,7 +70,7 @@ def _is_metadata(origin: Origin) -> bool:
 def _list_names(session: Session, shape: Shape, files: Sequence[KnownFile]) -> list[ColumnNames]:
     """Return the names of columns in files with one shape. No value of an unreadable file is shown."""
     readable_files = {file.number: file for file in files if not file.problem}
-    names = format_of(shape.format).column_names(
+    names = get_format(shape.format).find_column_names(
         session.reader, session.database, shape, [file.make_read_file() for file in readable_files.values()]
     )
     by_number = dict(zip(readable_files, names, strict=True))
@@ -83,10 +83,10 @@ def _merge_names(names: ColumnNames | None, other_names: ColumnNames) -> ColumnN
         return other_names
     return ColumnNames(
         names.is_certain and other_names.is_certain,
-        names.others | other_names.others,
-        names.doubled | other_names.doubled,
+        names.other_names | other_names.other_names,
+        names.ambiguous_names | other_names.ambiguous_names,
         names.may_be_renamed or other_names.may_be_renamed,
-        names.known & other_names.known,
+        names.file_names & other_names.file_names,
     )
 
 

@@ -174,7 +174,7 @@ def _make_version(session: Session, dataset: Dataset, as_of: str, latest_instant
     version_time = AsOf(latest_instant, [node_id(NodeKind.RUN, run) for run in writer_runs])
     listed_files = [pieces[path][0] for path in sorted(pieces)]
     return replace(
-        dataset, version=Version(version_time, listed_files, Shape.of_sink(sink), {file.number: rows for file, rows in pieces.values()})
+        dataset, version=Version(version_time, listed_files, Shape.from_sink(sink), {file.number: rows for file, rows in pieces.values()})
     )
 
 
@@ -196,8 +196,8 @@ def _find_read_state(session: Session, dataset: Dataset, latest_instant: str | N
         raise NotFoundError(f"{time_text} {dataset.name} with its records.", hint=_HINT)
     capture, reader, end_time = session.get_capture(last_read[0]), last_read[1], last_read[2]
     sources = [s for s in capture.manifest.sources if node_id(NodeKind.DATASET, s.dataset.namespace, s.dataset.name) == dataset.id]
-    shape = Shape.of_source(sources[0])
-    file_shapes = [(file, Shape.of_source(source)) for source in sources for file in capture.files_of(source)]
+    shape = Shape.from_source(sources[0])
+    file_shapes = [(file, Shape.from_source(source)) for source in sources for file in capture.files_of(source)]
     files = {
         known_file.number: known_file
         for file, source_shape in file_shapes

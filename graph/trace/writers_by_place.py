@@ -16,7 +16,7 @@ import numpy as np
 from headwater.errors import SourceChangedError, SourceUnavailableError, UnsupportedError
 from headwater.graph.associations import Source
 from headwater.graph.associations.references import POSITION_BITS, POSITION_MASK
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.shapes import Shape
 from headwater.graph.trace.session import Capture, KnownFile, Session
 
@@ -32,7 +32,7 @@ class FileParts:
 def split_by_writers(session: Session, table: str, file: KnownFile, reader: Capture | None, source: Source | None) -> FileParts:
     """Split the records of a file in a table `origin, file, row`, in the numbers of their writers."""
     own_records = session.make_table(f"SELECT DISTINCT origin, row FROM {table} WHERE file = {file.number} AND row IS NOT NULL")
-    shape = Shape.of_source(source) if source else file.shape
+    shape = Shape.from_source(source) if source else file.shape
     writer_pairs: list[tuple[str, str]] = []
     matched: list[str] = []
     everyone = session.store.catalog.all_writers(session.tenant, [file.block]).get(file.block, [])
@@ -43,7 +43,7 @@ def split_by_writers(session: Session, table: str, file: KnownFile, reader: Capt
         sink = writer.manifest.sink
         if sink is None:
             continue
-        writer_shape = Shape.of_sink(sink)
+        writer_shape = Shape.from_sink(sink)
         range_kinds = {_has_byte_ranges(shape), _has_byte_ranges(writer_shape)}
         by_number = range_kinds == {False} or (reader is None and range_kinds == {True})  # a question names ranges as they were written
         pairs = _pair_equal_numbers(session, own_records, file, writer, shape, writer_shape) if by_number else None
@@ -82,7 +82,7 @@ def number_as_reader(session: Session, table: str, file: KnownFile, reader: Capt
         writers = [session.get_capture(name) for name in names if name not in session.find_pruned(names)]
         writer_queries = [query for writer in writers if (query := _query_written_ranges(session, file, writer))]
         own_ranges = f"({' UNION '.join(f'FROM {query}' for query in writer_queries)})" if writer_queries else None
-        if own_ranges is None and _has_byte_ranges(Shape.of_source(source)):
+        if own_ranges is None and _has_byte_ranges(Shape.from_source(source)):
             own_ranges = reader_ranges  # without a writer, a question names a range as the readers do
     else:
         own_ranges = _query_line_ranges(session, file, file.shape)
@@ -98,9 +98,9 @@ def _pair_equal_numbers(
 ) -> str | None:
     """Return pairs of equal numbers, for records that the writer claims."""
     try:
-        has_same_numbering = format_of(own_shape.format).numbering(dict(own_shape.options)) == format_of(writer_shape.format).numbering(
-            dict(writer_shape.options)
-        )
+        has_same_numbering = get_format(own_shape.format).describe_numbering(dict(own_shape.options)) == get_format(
+            writer_shape.format
+        ).describe_numbering(dict(writer_shape.options))
     except UnsupportedError:
         has_same_numbering = False
     place = writer.files.place_of(file.block)
@@ -161,21 +161,21 @@ def _report_rewritten(session: Session, file: KnownFile, writer_records: Sequenc
 
 def _may_overlap(own_shape: Shape, writer_shape: Shape) -> bool:
     """Return whether both sides name places in a file: ranges of bytes, or lines. Stream positions and table keys are not places."""
-    return all(format_of(shape.format).in_files for shape in (own_shape, writer_shape))
+    return all(get_format(shape.format).in_files for shape in (own_shape, writer_shape))
 
 
 def _has_byte_ranges(shape: Shape) -> bool:
-    return format_of(shape.format).counts_bytes
+    return get_format(shape.format).counts_bytes
 
 
 def uses_byte_ranges(file: KnownFile, source: Source) -> bool:
     """Return whether a writer or the reader of a file counts ranges of its bytes."""
-    return _has_byte_ranges(file.shape) or _has_byte_ranges(Shape.of_source(source))
+    return _has_byte_ranges(file.shape) or _has_byte_ranges(Shape.from_source(source))
 
 
 def _query_read_ranges(session: Session, file: KnownFile, reader: Capture, source: Source) -> str | None:
     """Return a table or query `row, begin, finish` of the records of a file as a capture read it."""
-    shape = Shape.of_source(source)
+    shape = Shape.from_source(source)
     if not _has_byte_ranges(shape):
         return _query_line_ranges(session, file, shape)
     entry = reader.files_of(source).of(file.block)
@@ -196,7 +196,7 @@ def _query_written_ranges(session: Session, file: KnownFile, writer: Capture) ->
     place, sink = writer.files.place_of(file.block), writer.plan.sink
     if place is None or sink is None or writer.manifest.sink is None:
         return None
-    shape = Shape.of_sink(writer.manifest.sink)
+    shape = Shape.from_sink(writer.manifest.sink)
     if not _has_byte_ranges(shape):
         lines = _query_line_ranges(session, file, shape)
         if lines is None or not sink.is_placed:
@@ -210,7 +210,7 @@ def _query_written_ranges(session: Session, file: KnownFile, writer: Capture) ->
 def _query_line_ranges(session: Session, file: KnownFile, shape: Shape) -> str | None:
     """Return a table `row, begin, finish` of a file's lines. None if records are not lines, or the file has changed."""
     try:
-        ranges = format_of(shape.format).byte_ranges(session.reader, file.make_read_file_as(shape), shape)
+        ranges = get_format(shape.format).find_byte_ranges(session.reader, file.make_read_file_as(shape), shape)
     except (SourceChangedError, SourceUnavailableError, UnsupportedError, OSError) as error:
         session.report(file.block.path, f"where its records lie cannot be told: {error}", "missing")
         return None

@@ -13,7 +13,7 @@ import numpy as np
 
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Source
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.shapes import Shape
 from headwater.graph.trace.session import Capture, KnownFile, Session
 
@@ -31,7 +31,7 @@ class NumberedParts:
 
 def is_shared(session: Session, file: KnownFile, writer: str, source: Source | None) -> bool:
     """Return whether several captures may have written records of a file: its format shares files, or its writer states places."""
-    if format_of(file.shape.format).shares_files or (source is not None and format_of(source.format).shares_files):
+    if get_format(file.shape.format).shares_files or (source is not None and get_format(source.format).shares_files):
         return True
     sink = session.get_capture(writer).plan.sink
     return sink is not None and sink.is_placed
@@ -41,7 +41,7 @@ def split_by_numbers(session: Session, table: str, files: Sequence[KnownFile], s
     """Split the records of files in a table `origin, file, row` by the writers of these numbers."""
     writers = session.store.catalog.all_writers(session.tenant, [file.block for file in files])
     pruned_captures = session.find_pruned({name for names in writers.values() for name in names})
-    reader_shape = Shape.of_source(source) if source else None
+    reader_shape = Shape.from_source(source) if source else None
     same_numbers: dict[tuple[str, Shape], bool] = {}
     checked_files: list[KnownFile] = []
     places: dict[str, list[tuple[int, int]]] = {}  # by writer: number of a file here, and at the writer
@@ -90,11 +90,11 @@ def _has_same_numbers(writer: Capture, shape: Shape) -> bool:
     sink_part, sink = writer.manifest.sink, writer.plan.sink
     if sink_part is None or sink is None:
         return False
-    writer_format = format_of(sink_part.format)
-    if writer_format.counts_bytes or format_of(shape.format).counts_bytes:
+    writer_format = get_format(sink_part.format)
+    if writer_format.counts_bytes or get_format(shape.format).counts_bytes:
         return False
     try:
-        return format_of(shape.format).numbering(dict(shape.options)) == writer_format.numbering(dict(sink_part.options))
+        return get_format(shape.format).describe_numbering(dict(shape.options)) == writer_format.describe_numbering(dict(sink_part.options))
     except UnsupportedError:
         return False
 

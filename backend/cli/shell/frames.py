@@ -24,7 +24,7 @@ import pyarrow as pa
 from headwater.backend.home.quick_settings import DefaultSettings
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.associations import Manifest, Source
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.shapes import Shape
 from headwater.graph.model import node_id
 from headwater.graph.records import ANYWHERE, AssociationStore, block_at
@@ -164,7 +164,7 @@ class FrameLineage:
 
     def _read(self, session: Session, source: Source) -> dict[str, KnownFile]:
         dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
-        shape = Shape.of_source(source)
+        shape = Shape.from_source(source)
         blocks = [(file, block_at(file.path, file.length, file.modified)) for file in source.files]
         return {file.path: session.add_file(block, dataset, shape, file.partition) for file, block in blocks}  # paths as Spark writes them
 
@@ -185,7 +185,7 @@ class FrameLineage:
 
     def _records_at(self, source: Source, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
         """Return the records of a source with their places, for formats whose readers report places."""
-        if not format_of(source.format).spark_gives_places:
+        if not get_format(source.format).spark_gives_places:
             raise UnsupportedError(
                 f"{source.path} is {source.format}; in the shell, records of Parquet alone are given as DataFrames.",
                 hint="Under `headwater run`, `headwater trace` gives records of every format.",

@@ -56,7 +56,7 @@ def _canonical(footer: bytes) -> bytes:
     """Sort each list of encodings in a footer. An unreadable footer stays as it is."""
     places = _Encodings(footer[:-_TAIL])
     try:
-        places.struct()
+        places.read_struct()
     except (ValueError, IndexError, RecursionError):
         return footer
     sorted_footer = bytearray(footer)
@@ -73,16 +73,16 @@ class _Encodings(Scanner):
         self.found: list[tuple[int, int]] = []
         self._path: list[int] = []  # the fields that lead to a value
 
-    def struct(self, until: int | None = None) -> Struct:
+    def read_struct(self, until: int | None = None) -> Struct:
         """Skip the values of a struct."""
         field = 0
-        while head := self._byte():
-            field = field + (head >> 4) if head >> 4 else self._zigzag()
+        while head := self._read_byte():
+            field = field + (head >> 4) if head >> 4 else self._read_zigzag()
             self._path.append(field)
-            begin = self.at
-            value = self._value(head & 15)
-            if tuple(self._path) == _ENCODINGS and isinstance(value, list) and len(value) == self.at - begin - 1:
-                self.found.append((begin + 1, self.at))
+            begin = self.position
+            value = self._read_value(head & 15)
+            if tuple(self._path) == _ENCODINGS and isinstance(value, list) and len(value) == self.position - begin - 1:
+                self.found.append((begin + 1, self.position))
             self._path.pop()
             if field == until:
                 break

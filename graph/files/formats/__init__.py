@@ -1,7 +1,7 @@
-"""File formats: everything that depends on the format of a file, one module a format.
+"""File formats: everything that depends on the format of a file, one module per format.
 
-`format_of` gives the `Format` of a name as manifests have it. A new format is a module with a subclass of `Format` (`formats/base.py`) and
-a line in `FORMAT_MODULES`; nothing outside of this folder compares the name of a format.
+`get_format` returns the `Format` of a name in manifests. A new format is a module with a subclass of `Format` (`formats/base.py`) and a
+line in `FORMAT_MODULES`. Nothing outside of this folder compares the name of a format.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib import import_module
 
 from headwater.graph.files.formats.base import Format
 
-__all__ = ["Format", "format_of"]
+__all__ = ["Format", "get_format"]
 
 FORMAT_MODULES = {
     "avro": "avro:Avro",
@@ -34,8 +34,8 @@ FORMAT_MODULES = {
 
 
 @cache
-def format_of(name: str) -> Format:
-    """The format of a name. Of one that is not known here records have numbers, and no values."""
+def get_format(name: str) -> Format:
+    """Return the format of a name. Records of an unknown format have numbers, and no values."""
     if name not in FORMAT_MODULES:
         return Format(name)
     module, _, kind = FORMAT_MODULES[name].partition(":")

@@ -13,11 +13,11 @@ import pyarrow as pa
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
 from headwater.graph.duck.memory_tables import Database
-from headwater.graph.files.avro_blocks import AvroBlocks, avro
+from headwater.graph.files.avro_blocks import AvroBlocks, load_avro
 from headwater.graph.files.column_names import UNCERTAIN, ColumnNames
 from headwater.graph.files.formats.base import Format
-from headwater.graph.files.formats.loaded_records import chosen, loaded
-from headwater.graph.files.reader import Reader, ReadFile, Wanted
+from headwater.graph.files.formats.loaded_records import choose_rows, load_records
+from headwater.graph.files.reader import Reader, ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs
 
@@ -29,15 +29,15 @@ _PLAIN = {
     "double": pa.float64(),
     "string": pa.string(),
 }
-# Of these types a value means the same to Spark and here, if the file has the type.
+# Values of these types mean the same to Spark and here, if the file has the type.
 _CERTAIN = {
     "boolean": "boolean", "tinyint": "int", "smallint": "int", "int": "int", "bigint": "long", "float": "float", "double": "double",
     "string": "string", "date": "date",
 }  # fmt: skip
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
-_OLDEST = date(1600, 1, 1)  # before 1582 a file's days may be of another calendar
+_OLDEST = date(1600, 1, 1)  # before 1582 a file's days may be in another calendar
 _PRIMITIVES = frozenset({*_PLAIN, "null", "bytes", "record", "array", "map", "error"})
-# Options by which Spark finds a column's values otherwise than by its name in the file's own schema.
+# With these options, Spark does not find a column's values by its name in the file's own schema.
 _OTHERWISE = ("avroschema", "avroschemaurl", "positionalfieldmatching")
 
 
@@ -45,127 +45,134 @@ class Avro(Format):
     """Columns by name, rows by their number. A reference counts the records of its split."""
 
     @property
-    def unreadable(self) -> str | None:
+    def unreadable_reason(self) -> str | None:
         return None
 
-    def first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
+    def find_first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
         del shape
-        return reader.avro_blocks(file).before(start)
+        return reader.find_avro_blocks(file).count_before(start)
 
-    def count(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+    def count_records(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
         del database, shape
-        return reader.avro_blocks(file).records
+        return reader.find_avro_blocks(file).records
 
-    def column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+    def find_column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
         del database
-        if not self.tells_columns(shape):
+        if not self.has_reliable_columns(shape):
             return [UNCERTAIN] * len(files)
-        return [_names(reader, file) for file in files]
+        return [_list_names(reader, file) for file in files]
 
-    def names_at_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
+    def translate_to_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
         """The file keeps the names."""
-        if sink.format != self.name or _otherwise(source.options):
+        if sink.format != self.name or _find_renaming_options(source.options):
             return None
         return frozenset(names)
 
-    def query(
+    def make_query(
         self,
         reader: Reader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],
-        wanted: Wanted | None = None,
+        wanted_rows: WantedRows | None = None,
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
-        exact = frozenset(columns or ())
-        if own := _otherwise(dict(shape.options)):
+        computed_columns = frozenset(columns or ())
+        if renaming_options := _find_renaming_options(dict(shape.options)):
             raise UnsupportedError(
-                f"Records of Avro read with the option {own} cannot be read here.", hint="Ask for an answer without values."
+                f"Records of Avro read with the option {renaming_options} cannot be read here.", hint="Ask for an answer without values."
             )
-        return loaded(database, shape, files, wanted, lambda file, rows: _read(reader, file, shape, rows, exact))
+        return load_records(
+            database, shape, files, wanted_rows, lambda file, rows: _read_columns(reader, file, shape, rows, computed_columns)
+        )
 
 
-def _names(reader: Reader, file: ReadFile) -> ColumnNames:
+def _list_names(reader: Reader, file: ReadFile) -> ColumnNames:
     try:
-        schema = reader.avro_blocks(file).schema
+        schema = reader.find_avro_blocks(file).schema
     except (OSError, UnsupportedError):
         return UNCERTAIN
     fields = schema.get("fields", ()) if isinstance(schema, Mapping) else ()
-    inner = {field["name"]: _field_names(field["type"]) for field in fields}
-    everything = frozenset().union(*inner.values())  # a type of a name is declared in one field, and used in others
-    pairs = {(column, name) for column, names in inner.items() for name in (everything if None in names else names) if name is not None}
-    return ColumnNames(is_certain=True, others=frozenset(pairs))
+    inner = {field["name"]: _list_field_names(field["type"]) for field in fields}
+    all_names = frozenset().union(*inner.values())  # a named type is declared in one field, and used in others
+    pairs = {(column, name) for column, names in inner.items() for name in (all_names if None in names else names) if name is not None}
+    return ColumnNames(is_certain=True, other_names=frozenset(pairs))
 
 
-def _field_names(declared: Any) -> set[str | None]:
-    """The names of fields within a type of Avro; None stands for those of a type that is declared elsewhere."""
-    if isinstance(declared, list):
-        return {name for one in declared for name in _field_names(one)}
-    if not isinstance(declared, Mapping):
-        return set() if declared is None or declared in _PRIMITIVES else {None}
-    if declared.get("type") == "enum" or declared.get("type") == "fixed":
+def _list_field_names(definition: Any) -> set[str | None]:
+    """Return the names of fields within an Avro type. None stands for the fields of a type that is declared elsewhere."""
+    if isinstance(definition, list):
+        return {name for subtype in definition for name in _list_field_names(subtype)}
+    if not isinstance(definition, Mapping):
+        return set() if definition is None or definition in _PRIMITIVES else {None}
+    if definition.get("type") == "enum" or definition.get("type") == "fixed":
         return set()
-    found = {name for part in ("type", "items", "values") for name in _field_names(declared.get(part))}
-    for field in declared.get("fields", ()):
-        found |= {field["name"], *_field_names(field["type"])}
-    return found
+    names = {name for part in ("type", "items", "values") for name in _list_field_names(definition.get(part))}
+    for field in definition.get("fields", ()):
+        names |= {field["name"], *_list_field_names(field["type"])}
+    return names
 
 
-def _otherwise(options: Mapping[str, Any]) -> str | None:
-    given = {name.lower(): str(value).lower() for name, value in options.items()}
-    return next((name for name in _OTHERWISE if given.get(name, "false") != "false"), None)
+def _find_renaming_options(options: Mapping[str, Any]) -> str | None:
+    lower_options = {name.lower(): str(value).lower() for name, value in options.items()}
+    return next((name for name in _OTHERWISE if lower_options.get(name, "false") != "false"), None)
 
 
-def _read(reader: Reader, file: ReadFile, shape: Shape, rows: Longs | None, exact: frozenset[str]) -> tuple[Longs, pa.Table]:
-    blocks = reader.avro_blocks(file)
-    fields = _fields(blocks, file)
-    found = [_found(fields, column, kind, column in exact, file) for column, kind in shape.columns]
-    rows = chosen(rows, blocks.records)
-    records = _records(file, blocks, rows)
+def _read_columns(
+    reader: Reader, file: ReadFile, shape: Shape, rows: Longs | None, computed_columns: frozenset[str]
+) -> tuple[Longs, pa.Table]:
+    blocks = reader.find_avro_blocks(file)
+    fields = _list_fields(blocks, file)
+    found_fields = [_find_field(fields, column, kind, column in computed_columns, file) for column, kind in shape.columns]
+    rows = choose_rows(rows, blocks.records)
+    records = _read_records(file, blocks, rows)
     columns = []
-    for (name, _), (place, arrow) in zip(shape.columns, found, strict=True):
+    for (name, _), (place, arrow) in zip(shape.columns, found_fields, strict=True):
         values = [None if place is None else record.get(place) for record in records]
-        if name in exact and pa.types.is_date(arrow) and any(value is not None and value < _OLDEST for value in values):
+        if name in computed_columns and pa.types.is_date(arrow) and any(value is not None and value < _OLDEST for value in values):
             raise UnsupportedError(f"What Spark read in {name} is not certain: a date before 1600.")
-        columns.append(_column(values, arrow, file))
+        columns.append(_make_column(values, arrow, file))
     return rows, pa.table(columns, names=[str(place) for place in range(len(columns))])
 
 
-def _fields(blocks: AvroBlocks, file: ReadFile) -> Mapping[str, Any]:
-    """The types of the file's fields, by name."""
+def _list_fields(blocks: AvroBlocks, file: ReadFile) -> Mapping[str, Any]:
+    """Return the types of the file's fields, by name."""
     schema = blocks.schema
     if not isinstance(schema, Mapping) or schema.get("type") != "record":
         raise UnsupportedError(f"{file.stored.name} holds no records of Avro, but values of another type.")
     return {field["name"]: field["type"] for field in schema["fields"]}
 
 
-def _found(fields: Mapping[str, Any], column: str, kind: str, exact: bool, file: ReadFile) -> tuple[str | None, pa.DataType]:
-    """The file's field for a column, as Spark finds it, and its Arrow type; no name where there is none: Spark reads null."""
-    met = [name for name in fields if name == column] or [name for name in fields if name.lower() == column.lower()]
+def _find_field(fields: Mapping[str, Any], column: str, kind: str, is_computed: bool, file: ReadFile) -> tuple[str | None, pa.DataType]:
+    """Return the file's field for a column, as Spark finds it, and its Arrow type.
+
+    The name is None if there is no field: Spark reads null.
+    """
+    matching_names = [name for name in fields if name == column] or [name for name in fields if name.lower() == column.lower()]
     ambiguous = sum(name.lower() == column.lower() for name in fields) > 1
-    stored, arrow = _type(fields[met[0]]) if met else (None, pa.string())
-    if exact and (not met or ambiguous or stored != _wanted(kind)):
+    stored, arrow = _describe_type(fields[matching_names[0]]) if matching_names else (None, pa.string())
+    if is_computed and (not matching_names or ambiguous or stored != _find_avro_type(kind)):
         raise UnsupportedError(f"What Spark read in {column} is not certain: {kind}; {file.stored.name} has {stored or 'no such field'}.")
-    return (met[0], arrow) if met and (not ambiguous or met[0] == column) else (None, pa.string())
+    return (matching_names[0], arrow) if matching_names and (not ambiguous or matching_names[0] == column) else (None, pa.string())
 
 
-def _wanted(kind: str) -> str:
-    """The type of Avro, as `_type` calls it, that surely holds values of a type of Spark."""
+def _find_avro_type(kind: str) -> str:
+    """Return the Avro type, in the words of `_describe_type`, that certainly has values of a type of Spark."""
     lower = kind.lower()
     decimal = _DECIMAL.fullmatch(lower)
     return f"decimal({decimal[1]},{decimal[2]})" if decimal else _CERTAIN.get(lower, "none")
 
 
-def _type(declared: Any) -> tuple[str | None, pa.DataType]:
-    """The name of a type and the Arrow type for its values; a name that nothing asks for, and text, where it is a composed one."""
-    if isinstance(declared, list):  # a union
-        others = [one for one in declared if one != "null"]
-        return _type(others[0]) if len(others) == 1 and len(declared) <= 2 else ("union", pa.string())
-    if isinstance(declared, str):
-        return declared, _PLAIN.get(declared, pa.string())
-    kind, logical = declared.get("type"), declared.get("logicalType")
+def _describe_type(definition: Any) -> tuple[str | None, pa.DataType]:
+    """Return the name of a type and the Arrow type for its values. A composed type gets a name that is never used, and text."""
+    if isinstance(definition, list):  # a union
+        non_null_types = [union_type for union_type in definition if union_type != "null"]
+        return _describe_type(non_null_types[0]) if len(non_null_types) == 1 and len(definition) <= 2 else ("union", pa.string())
+    if isinstance(definition, str):
+        return definition, _PLAIN.get(definition, pa.string())
+    kind, logical = definition.get("type"), definition.get("logicalType")
     if logical == "decimal" and kind in ("bytes", "fixed"):
-        precision, scale = int(declared["precision"]), int(declared.get("scale", 0))
+        precision, scale = int(definition["precision"]), int(definition.get("scale", 0))
         return (f"decimal({precision},{scale})", pa.decimal128(precision, scale)) if 0 < precision <= 38 else ("decimal", pa.string())
     if logical == "date" and kind == "int":
         return "date", pa.date32()
@@ -174,30 +181,30 @@ def _type(declared: Any) -> tuple[str | None, pa.DataType]:
     return (kind, _PLAIN[kind]) if logical is None and kind in _PLAIN else (f"{kind} {logical}", pa.string())
 
 
-def _records(file: ReadFile, blocks: AvroBlocks, rows: Longs) -> list[Mapping[str, Any]]:
-    """The records of some numbers, ascending. Only blocks that hold one are decoded."""
-    holding = blocks.holding(rows)
+def _read_records(file: ReadFile, blocks: AvroBlocks, rows: Longs) -> list[Mapping[str, Any]]:
+    """Return the records of some numbers, ascending. Only blocks that contain one are decoded."""
+    holding = blocks.find_holding(rows)
     numbers = (number for block in holding.tolist() for number in range(int(blocks.firsts[block]), int(blocks.firsts[block + 1])))
-    wanted = set(rows.tolist())
+    wanted_rows = set(rows.tolist())
     try:
-        decoded = avro().reader(blocks.cut(file.stored.content(), holding))
-        return [record for number, record in zip(numbers, decoded, strict=True) if number in wanted]
+        decoded = load_avro().reader(blocks.cut_file(file.stored.content(), holding))
+        return [record for number, record in zip(numbers, decoded, strict=True) if number in wanted_rows]
     except UnsupportedError:
         raise
-    except Exception as error:  # whatever a library meets in a damaged file
+    except Exception as error:  # the library raises anything for a damaged file
         raise OSError(f"{file.stored.name} cannot be read as Avro: {error}") from error
 
 
-def _column(values: Sequence[Any], arrow: pa.DataType, file: ReadFile) -> pa.Array:
+def _make_column(values: Sequence[Any], arrow: pa.DataType, file: ReadFile) -> pa.Array:
     try:
         if pa.types.is_timestamp(arrow):
             values = [value.replace(tzinfo=None) if isinstance(value, datetime) else value for value in values]
         elif pa.types.is_string(arrow):
-            values = [value if value is None or isinstance(value, str) else _text(value) for value in values]
+            values = [value if value is None or isinstance(value, str) else _make_text(value) for value in values]
         return pa.array(values, arrow)
     except (pa.ArrowException, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise OSError(f"{file.stored.name} cannot be read as Avro: {error}") from error
 
 
-def _text(value: Any) -> str:
+def _make_text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else json.dumps(value, default=str)

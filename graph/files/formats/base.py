@@ -1,8 +1,8 @@
-"""What a file format tells of its records. `Format` itself is a format that cannot be read here.
+"""The interface of a file format. `Format` itself is a format that cannot be read here.
 
-For traces, which know records by file and number. A format says how a reference of a capture becomes the number of a record in its file,
-reads records by number as Spark read them, says where that is not certain, and which columns of a reader hold what a writer wrote.
-It never guesses: where a value may be another than Spark's, it raises.
+Traces know records by file and number. A format turns a reference of a capture into the number of a record in its file, reads records by
+number as Spark read them, and reports uncertainty. It also knows which columns of a reader contain the values that a writer wrote. A format
+never guesses: it raises if a value may differ from Spark's.
 """
 
 # ruff: noqa: ARG002 - a format that is not known here has no use for what others are given
@@ -21,7 +21,7 @@ from headwater.graph.records.decode import Longs
 if TYPE_CHECKING:
     from headwater.graph.associations import Sink, Source
     from headwater.graph.duck.memory_tables import Database
-    from headwater.graph.files.reader import Reader, ReadFile, Wanted
+    from headwater.graph.files.reader import Reader, ReadFile, WantedRows
     from headwater.graph.files.row_ids import TableRows
     from headwater.graph.files.shapes import Shape
     from headwater.graph.files.versions import TableVersion
@@ -29,208 +29,211 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A file of a dataset as it is now. `left_out` are rows of it, ascending, that the dataset does not hold any more."""
+class ListedFile:
+    """A current file of a dataset. `deleted_rows` are its deleted rows, ascending."""
 
     block: FileBlock
     partition: Mapping[str, str | None] = field(default_factory=dict)
-    left_out: Longs | None = None
+    deleted_rows: Longs | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """The files of a dataset as it is now; `label` is the snapshot that has them, where it is taken for the current one."""
+class TableContent:
+    """The current files of a dataset. `label` is their snapshot, if it is only assumed to be the current one."""
 
-    files: Sequence[Listed]
+    files: Sequence[ListedFile]
     label: str | None = None
 
 
 class Format:
-    """A file format, by the name that manifests have for it."""
+    """A file format, under its name in manifests."""
 
-    counts_from_file = False  # a reference counts records from the beginning of the file; else from the beginning of its split
-    spans_ordinals = False  # a source is one file, and a reference less the file's ordinal is the number of a record, of up to 63 bits
-    has_gaps = False  # numbers are keys: a record of any number may have been there, and be there no more
-    names_columns = False  # a file names its own columns; else they are the schema's, by place
-    has_columns = True  # else a record is a text, or bytes, in which columns may stand that no name tells
-    in_files = True  # there is a file, which may change
-    counts_bytes = False  # records are ranges of bytes, which others may take otherwise
-    shares_files = False  # several captures may have written records of one file as it is
-    has_snapshots = False  # a dataset is a table, whose folder also holds files and records that are not the table's any more
-    is_table = False  # a dataset is a table, whose metadata tell its files, and may number its rows (`table_rows`)
-    gone: str | None = None  # why a file of a dataset may be gone though the dataset is there
-    spark_gives_places = False  # Spark's reader gives the number of each row in its file
+    counts_from_file = False  # a reference counts records from the beginning of the file, otherwise from the beginning of its split
+    spans_ordinals = False  # a source is one file; a reference minus the file's ordinal is the number of a record, up to 63 bits
+    has_gaps = False  # numbers are keys: every number may have had a record, which may be deleted
+    names_columns = False  # a file names its columns, otherwise they are the schema's by position
+    has_columns = True  # otherwise a record is a text or bytes, which may contain columns without a name
+    in_files = True  # records are in files, which may change
+    counts_bytes = False  # records are ranges of bytes, and other programs may use other ranges
+    shares_files = False  # several captures may have written records of one file in its current state
+    has_snapshots = False  # a dataset is a table, and its folder also contains files and records that the table has deleted
+    is_table = False  # a dataset is a table; its metadata list its files and may number its rows (`read_table_rows`)
+    missing_file_reason: str | None = None  # why a file may be missing although its dataset exists
+    spark_gives_places = False  # Spark's reader returns the number of each row in its file
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     @property
-    def unreadable(self) -> str | None:
-        """Why its records can never be read, wherever they lie; None where they can."""
+    def unreadable_reason(self) -> str | None:
+        """The reason why its records can never be read, wherever they are, or None."""
         return f"records of the format {self.name} are not readable here"
 
     @property
     def shaped_by_file(self) -> bool:
-        """Whether each file of a dataset may be cut into records in a way of its own, which the file itself does not state."""
+        """Whether each file of a dataset may be cut into records in its own way, which the file does not state."""
         return self.in_files and not self.names_columns and not self.is_table and not self.spans_ordinals
 
-    def tells_columns(self, shape: Shape) -> bool:
-        """Whether names of a shape's columns tell what stands in them; else one may hold a whole record, or a column of another name."""
-        given = {name.lower(): value for name, value in shape.options}
-        whole = given.get("columnnameofcorruptrecord", "_corrupt_record").lower()
-        return self.has_columns and not any(name.lower() in (whole, "_corrupt_record") for name, _ in shape.columns)
+    def has_reliable_columns(self, shape: Shape) -> bool:
+        """Return whether the names of a shape's columns describe their values. If not, a column may contain a record, or another column."""
+        lower_options = {name.lower(): value for name, value in shape.options}
+        record_column = lower_options.get("columnnameofcorruptrecord", "_corrupt_record").lower()
+        return self.has_columns and not any(name.lower() in (record_column, "_corrupt_record") for name, _ in shape.columns)
 
-    def column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
-        """For each file, by which names its values are known, whatever a manifest says. Never raises for what a file holds."""
-        return [ColumnNames(self.tells_columns(shape))] * len(files)
+    def find_column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+        """Return for each file the names of its values, whatever a manifest says. Never raises because of a file's content."""
+        return [ColumnNames(self.has_reliable_columns(shape))] * len(files)
 
-    def key_columns(self, shape: Shape) -> Sequence[KeyColumn]:
-        """The columns of the key that a number stands for, where runs recorded keys; none: a number is a number."""
+    def list_key_columns(self, shape: Shape) -> Sequence[KeyColumn]:
+        """Return the key columns behind a number, if runs recorded keys. An empty result means that a number is only a number."""
         return ()
 
-    def numbering(self, options: Mapping[str, Any]) -> Hashable:
-        """What decides which number a record has: whoever reads a file with an equal one counts alike.
+    def describe_numbering(self, options: Mapping[str, Any]) -> Hashable:
+        """Return the options that determine the numbers of records. Readers with equal options number records alike.
 
         Raises:
-            UnsupportedError: it cannot be told.
+            UnsupportedError: the numbering is not known.
         """
         del options
         return self.name
 
-    def listed(self, look: Look, path: str, shape: Shape) -> list[Listed] | None:
-        """The files of a dataset at a path as they are now, by path; None where there is nothing.
+    def list_files(self, look: Look, path: str, shape: Shape) -> list[ListedFile] | None:
+        """Return the current files of a dataset at a path, by path. None if nothing is there.
 
         Raises:
-            UnsupportedError: they may not be read, or what says which they are is not understood.
-            SourceUnavailableError: their storage does not say.
+            UnsupportedError: the files may not be read, or the metadata that list them are not understood.
+            SourceUnavailableError: their storage does not answer.
         """
         del shape
-        found = look.listed(path)
-        return None if found is None else [Listed(block) for block in found]
+        blocks = look.listed(path)
+        return None if blocks is None else [ListedFile(block) for block in blocks]
 
-    def held(self, look: Look, path: str, shape: Shape) -> Held | None:
-        """The files of a dataset at a path as it is now; of a table whose catalog knows that alone, those of its newest snapshot.
+    def find_content(self, look: Look, path: str, shape: Shape) -> TableContent | None:
+        """Return the current files of a dataset at a path. For a table whose catalog alone knows them, return its newest snapshot's files.
 
-        None where there is nothing. Raises as `listed` and `version` do.
+        None if nothing is there. Raises as `list_files` and `find_version` do.
         """
-        found = self.listed(look, path, shape)
-        return None if found is None else Held(found)
+        files = self.list_files(look, path, shape)
+        return None if files is None else TableContent(files)
 
-    def version(self, look: Look, path: str, shape: Shape, *, name: str | None = None, until: int | None = None) -> TableVersion | None:
-        """A table at a path as it was, at a version that it calls so or at an instant (ms); None where there is no such table.
+    def find_version(
+        self, look: Look, path: str, shape: Shape, *, name: str | None = None, latest_instant: int | None = None
+    ) -> TableVersion | None:
+        """Return a table at a path, at one of its versions or at an instant (ms). None if there is no such table.
 
         Raises:
             NotFoundError: the table has no such version, or files of it are gone.
-            UnsupportedError: they may not be read, or what says which they are is not understood.
-            SourceUnavailableError: their storage does not say.
+            UnsupportedError: the files may not be read, or the metadata that list them are not understood.
+            SourceUnavailableError: their storage does not answer.
             OSError: they cannot be read.
         """
         return None
 
-    def table_log(self, path: str) -> str | None:
-        """The folder of a table's metadata, each change of which changes the files in it; None where the format has no tables."""
+    def find_table_log(self, path: str) -> str | None:
+        """Return the folder of a table's metadata. Each change of the table changes its files. None if the format has no tables."""
         del path
         return None
 
-    def table_rows(self, look: Look, path: str, log: Sequence[FileBlock]) -> TableRows | None:
-        """The files that a table at a path has and had, with the numbers of their rows; None where it is no table.
+    def read_table_rows(self, look: Look, path: str, log: Sequence[FileBlock]) -> TableRows | None:
+        """Return the present and former files of a table at a path, with their row numbers. None if there is no table.
 
-        `log` are the files in the folder of its metadata.
+        `log` are the files in its metadata folder.
 
         Raises:
-            UnsupportedError: they may not be read, or what says which they are is not understood.
-            SourceUnavailableError: their storage does not say.
+            UnsupportedError: the files may not be read, or the metadata that list them are not understood.
+            SourceUnavailableError: their storage does not answer.
             OSError: they cannot be read.
         """
         del look, path, log
         return None
 
-    def first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
-        """The number of the first record of the split that begins at byte `start`.
+    def find_first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
+        """Return the number of the first record in the split that begins at byte `start`.
 
         Raises:
-            UnsupportedError: it cannot be told.
+            UnsupportedError: the number is not known.
             OSError: the file cannot be read.
         """
-        raise self._refused()
+        raise self._make_refusal()
 
-    def count(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
-        """How many records a file has. Raises as `first_of_split` does."""
-        raise self._refused()
+    def count_records(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+        """Return the number of records in a file. Raises as `find_first_of_split` does."""
+        raise self._make_refusal()
 
-    def line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
-        """The line, from 1, of each record; None where records are no lines. Raises as `first_of_split` does."""
+    def find_line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
+        """Return the 1-based line of each record. None if records are not lines. Raises as `find_first_of_split` does."""
         del reader, file, shape
         return None
 
-    def byte_ranges(self, reader: Reader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
-        """The first byte of each record, and that behind its last, with its end of line; None where records are no lines.
+    def find_byte_ranges(self, reader: Reader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
+        """Return the first byte of each record, and the byte after its line end. None if records are not lines.
 
-        Raises as `first_of_split` does.
+        Raises as `find_first_of_split` does.
         """
         del reader, file, shape
         return None
 
-    def query(
+    def make_query(
         self,
         reader: Reader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],
-        wanted: Wanted | None = None,
+        wanted_rows: WantedRows | None = None,
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
-        """A query of records (`__file`, `__row`, `__line`, the dataset's columns), and its parameters.
+        """Return a query of records (`__file`, `__row`, `__line`, the dataset's columns), and its parameters.
 
-        Without `wanted`, of all records. `columns` are those that something is computed from; no other has to be read.
+        Without `wanted_rows`, it returns all records. `columns` are the columns that something is computed from; other columns need not be
+        read.
 
         Raises:
-            UnsupportedError: records of the format cannot be read, or it is not certain what Spark read in one of `columns`.
+            UnsupportedError: records of the format cannot be read, or Spark's values in one of `columns` are not certain.
         """
-        raise self._refused()
+        raise self._make_refusal()
 
-    def shape_of_both(self, known: Shape, other: Shape) -> Shape:
-        """How a file is read that two captures met: as the first did, where that is no matter."""
-        del other
-        return known
+    def merge_shapes(self, known_shape: Shape, other_shape: Shape) -> Shape:
+        """Return the shape of a file that two captures used. The first shape stays, unless the difference matters."""
+        del other_shape
+        return known_shape
 
     def check_names(self, names: Iterable[str]) -> None:
-        """See that no column hides the place of the records; `names` are those that reading them gave.
+        """Check that no column hides the place of the records; `names` are the columns of a result.
 
         Raises:
-            UnsupportedError: one does.
+            UnsupportedError: a column does.
         """
 
     def check_values(
         self, database: Database, source: Source, shape: Shape, files: Sequence[ReadFile], attributes: Mapping[str, str]
     ) -> set[str]:
-        """Check columns (name → Spark's type) from which something will be computed; those that no file has, which Spark read as null.
+        """Check columns (name → Spark's type) that something is computed from. Return those that no file has, which Spark reads as null.
 
         Raises:
-            Untranslatable: the files may hold other values than Spark read of them.
+            Untranslatable: the files may have other values than Spark read.
         """
         from headwater.graph.duck.sql import Untranslatable
 
         del database, shape, files
         defaulted = {column.name.lower() for column in source.columns if column.default}
-        if filled := sorted(defaulted & {name.lower() for name in attributes}):
-            raise Untranslatable(f"{filled[0]}, which has a default for what a file lacks,")
+        if defaulted_names := sorted(defaulted & {name.lower() for name in attributes}):
+            raise Untranslatable(f"{defaulted_names[0]}, which has a default for what a file lacks,")
         return set()
 
-    def own_forms(self, options: Mapping[str, Any]) -> Sequence[str]:
-        """The options of a reader by which values are written in a form of the program's own."""
+    def list_own_forms(self, options: Mapping[str, Any]) -> Sequence[str]:
+        """Return the reader's options that define forms of values of the program's own."""
         del options
         return ()
 
-    def names_at_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
-        """Columns of a source (lower case) as `sink`, which wrote its files, calls them; None: any of them.
+    def translate_to_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
+        """Return columns of a source (lower case) under their names in `sink`, which wrote its files. None stands for any column.
 
-        Of a format that says nothing else, a record may hold all that was written.
+        By default, a record may contain everything that was written.
         """
         del source, sink, names
         return None
 
-    def _refused(self) -> UnsupportedError:
+    def _make_refusal(self) -> UnsupportedError:
         return UnsupportedError(
             f"Records of the format {self.name} are not readable here.", hint="Ask for an answer without values, or name records by row."
         )

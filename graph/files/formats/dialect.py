@@ -1,4 +1,4 @@
-"""How Spark was told to write or read CSV, and a cell's value by that."""
+"""The options with which Spark writes or reads CSV, and the value of a cell under these options."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_BLANKS = "".join(map(chr, range(33)))  # what Java's trim takes off
-_SEPARATORS = {"\\t": "\t", "\\\\": "\\"}  # as they may be written in an option
+_BLANKS = "".join(map(chr, range(33)))  # characters that Java's trim removes
+_SEPARATORS = {"\\t": "\t", "\\\\": "\\"}  # spellings in an option
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How Spark was told to read a CSV file. Names and defaults are its own."""
+    """Spark's options for reading a CSV file. Names and defaults are Spark's."""
 
     separator: str = ","
     quote: str = '"'
@@ -23,44 +23,44 @@ class Dialect:
     encoding: str = "utf-8"
     trim_left: bool = False
     trim_right: bool = False
-    corrupt: str = "_corrupt_record"  # the column for lines that do not fit, if there is one
+    corrupt: str = "_corrupt_record"  # the column for lines that do not fit, if it exists
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Dialect:
-        """From a reader's options."""
-        given = {name.lower(): str(value) for name, value in options.items()}
-        separator = given.get("sep", given.get("delimiter", ","))
+    def from_options(cls, options: Mapping[str, Any]) -> Dialect:
+        """Make a dialect from a reader's options."""
+        lower_options = {name.lower(): str(value) for name, value in options.items()}
+        separator = lower_options.get("sep", lower_options.get("delimiter", ","))
         return cls(
             separator=_SEPARATORS.get(separator, separator),
-            quote=given.get("quote", '"'),
-            escape=given.get("escape", "\\"),
-            null=given.get("nullvalue", ""),
-            empty=given.get("emptyvalue", ""),
-            encoding=given.get("encoding", given.get("charset", "utf-8")),
-            trim_left=given.get("ignoreleadingwhitespace", "false").lower() == "true",
-            trim_right=given.get("ignoretrailingwhitespace", "false").lower() == "true",
-            corrupt=given.get("columnnameofcorruptrecord", "_corrupt_record"),
+            quote=lower_options.get("quote", '"'),
+            escape=lower_options.get("escape", "\\"),
+            null=lower_options.get("nullvalue", ""),
+            empty=lower_options.get("emptyvalue", ""),
+            encoding=lower_options.get("encoding", lower_options.get("charset", "utf-8")),
+            trim_left=lower_options.get("ignoreleadingwhitespace", "false").lower() == "true",
+            trim_right=lower_options.get("ignoretrailingwhitespace", "false").lower() == "true",
+            corrupt=lower_options.get("columnnameofcorruptrecord", "_corrupt_record"),
         )
 
     @property
-    def cell(self) -> str:
-        """The pattern of a cell that is surely one: without quotes, or all of it between two. Group 1: between quotes; 2: without."""
+    def cell_pattern(self) -> str:
+        """The pattern of a certain cell: without quotes (group 2), or fully between two quotes (group 1)."""
         separator, quote = re.escape(self.separator), re.escape(self.quote)
         if not self.quote:
-            return f"()((?:(?!{separator}).)*)"  # group 1 is never a cell's
+            return f"()((?:(?!{separator}).)*)"  # group 1 never matches a cell
         inner = f"[^{quote}]|{quote}{quote}" if self.escape == self.quote else f"[^{quote}{re.escape(self.escape)}]"
         return f"{quote}((?:{inner})*){quote}|((?:(?!{separator}|{quote}).)*)"
 
 
-def value_of(match: re.Match[str], dialect: Dialect) -> str | None:
-    """The value of a cell as a pattern found it. Group 1: between quotes; 2: without."""
-    between, bare = match[1], match[2]
-    if bare is None:
-        return between.replace(dialect.quote * 2, dialect.quote) or dialect.empty
-    return trimmed(bare, dialect) or None
+def get_value(match: re.Match[str], dialect: Dialect) -> str | None:
+    """Return the value of a cell that the pattern matched. Group 1 is the text between quotes, group 2 the text without quotes."""
+    quoted_text, bare_text = match[1], match[2]
+    if bare_text is None:
+        return quoted_text.replace(dialect.quote * 2, dialect.quote) or dialect.empty
+    return trim_text(bare_text, dialect) or None
 
 
-def trimmed(text: str, dialect: Dialect) -> str:
-    """A text without blanks, where the dialect says so."""
+def trim_text(text: str, dialect: Dialect) -> str:
+    """Return a text without blanks, if the dialect removes them."""
     text = text.lstrip(_BLANKS) if dialect.trim_left else text
     return text.rstrip(_BLANKS) if dialect.trim_right else text

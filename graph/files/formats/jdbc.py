@@ -1,4 +1,4 @@
-"""Rows of tables that were read by JDBC: the number of a row is its primary key, or stands for it (`storage/row_keys`)."""
+"""Rows of tables that were read by JDBC: the number of a row is its primary key, or represents it (`storage/row_keys`)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from headwater.errors import UnsupportedError
 from headwater.graph.duck.memory_tables import Database
 from headwater.graph.files.formats.base import Format
-from headwater.graph.files.formats.keyed_rows import by_key
-from headwater.graph.files.reader import Reader, ReadFile, Wanted
+from headwater.graph.files.formats.keyed_rows import query_by_key
+from headwater.graph.files.reader import Reader, ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.storage.row_keys import KeyColumn, key_columns
 from headwater.graph.storage.tables import RowsAsked
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"[0-9]{1,19}")
 
 
 class Jdbc(Format):
-    """A table, which stands as one file of all keys."""
+    """A table, which counts as one file with all keys."""
 
     counts_from_file = True
     in_files = False
@@ -27,32 +27,32 @@ class Jdbc(Format):
     has_gaps = True
 
     @property
-    def unreadable(self) -> str | None:
+    def unreadable_reason(self) -> str | None:
         return None
 
-    def key_columns(self, shape: Shape) -> Sequence[KeyColumn]:
-        stated = dict(shape.options).get("keys")
+    def list_key_columns(self, shape: Shape) -> Sequence[KeyColumn]:
+        keys = dict(shape.options).get("keys")
         try:
-            return () if stated is None else key_columns(stated)
+            return () if keys is None else key_columns(keys)
         except UnsupportedError:
             return ()
 
-    def numbering(self, options: Mapping[str, Any]) -> Hashable:
+    def describe_numbering(self, options: Mapping[str, Any]) -> Hashable:
         return self.name, options.get("key"), options.get("keys")
 
-    def shape_of_both(self, known: Shape, other: Shape) -> Shape:
-        """By the earlier of two runs: what has not changed since then is what both read."""
-        if known.format != other.format:
-            return known
-        return min(known, other, key=lambda shape: int(_snapshot(shape) or -1))
+    def merge_shapes(self, known_shape: Shape, other_shape: Shape) -> Shape:
+        """The earlier of two runs decides: both runs read every row that has not changed since then."""
+        if known_shape.format != other_shape.format:
+            return known_shape
+        return min(known_shape, other_shape, key=lambda shape: int(_get_snapshot(shape) or -1))
 
-    def query(
+    def make_query(
         self,
         reader: Reader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],
-        wanted: Wanted | None = None,
+        wanted_rows: WantedRows | None = None,
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
         del reader
@@ -60,13 +60,13 @@ class Jdbc(Format):
         if "key" not in options and "keys" not in options:
             raise UnsupportedError("Rows of a table cannot be read here: no primary key of it is known.")
         columns_of_key = key_columns(options["keys"]) if "keys" in options else ()
-        asked = RowsAsked(
-            key=options.get("key", ""), key_columns=columns_of_key, snapshot=_snapshot(shape), relation=options.get("relation")
+        rows_asked = RowsAsked(
+            key=options.get("key", ""), key_columns=columns_of_key, snapshot=_get_snapshot(shape), relation=options.get("relation")
         )
-        return by_key(database, shape, files, wanted, columns, asked)
+        return query_by_key(database, shape, files, wanted_rows, columns, rows_asked)
 
 
-def _snapshot(shape: Shape) -> str | None:
-    """The transaction below which all had ended, where a manifest states one."""
-    stated = dict(shape.options).get("snapshot", "")
-    return stated if _NUMBER.fullmatch(stated) else None
+def _get_snapshot(shape: Shape) -> str | None:
+    """Return the transaction before which all transactions had ended, if a manifest states one."""
+    snapshot = dict(shape.options).get("snapshot", "")
+    return snapshot if _NUMBER.fullmatch(snapshot) else None

@@ -1,4 +1,4 @@
-"""Records of topics of Kafka: each partition stands as a file, and the number of a record is its offset."""
+"""Records of Kafka topics: each partition counts as a file, and the number of a record is its offset."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from headwater.graph.duck.memory_tables import Database
 from headwater.graph.files.formats.base import Format
-from headwater.graph.files.formats.keyed_rows import by_key
-from headwater.graph.files.reader import Reader, ReadFile, Wanted
+from headwater.graph.files.formats.keyed_rows import query_by_key
+from headwater.graph.files.reader import Reader, ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.storage.tables import RowsAsked
 
 
 class Kafka(Format):
-    """Partitions of a topic. A record never changes; it may be deleted, with its topic or without."""
+    """Partitions of a topic. A record never changes, but may be deleted, alone or with its topic."""
 
     counts_from_file = True
     in_files = False
@@ -21,17 +21,17 @@ class Kafka(Format):
     has_columns = False
 
     @property
-    def unreadable(self) -> str | None:
+    def unreadable_reason(self) -> str | None:
         return None
 
-    def query(
+    def make_query(
         self,
         reader: Reader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],
-        wanted: Wanted | None = None,
+        wanted_rows: WantedRows | None = None,
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
         del reader
-        return by_key(database, shape, files, wanted, columns, RowsAsked(key="offset"))
+        return query_by_key(database, shape, files, wanted_rows, columns, RowsAsked(key="offset"))

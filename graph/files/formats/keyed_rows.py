@@ -1,6 +1,6 @@
-"""Records that are read again by their key: rows of tables, records of topics. The number of a record is its key.
+"""Records that are read again by key: rows of tables, records of topics. The number of a record is its key.
 
-Values are those of now, of records that are as the run read them. What has changed, or may have, is not given.
+Values are current values, of records that are as the run read them. Records that have changed, or may have changed, are left out.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from headwater.errors import SourceChangedError, UnsupportedError
 from headwater.graph.duck.memory_tables import Database
-from headwater.graph.files.formats.loaded_records import loaded
-from headwater.graph.files.reader import ReadFile, Wanted
+from headwater.graph.files.formats.loaded_records import load_records
+from headwater.graph.files.reader import ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs
 from headwater.graph.storage.tables import RowsAsked, RowsFound, StoredTable
@@ -29,84 +29,101 @@ _TYPES = {
 _GONE = "there is no record of this key any more, or none that the service may see"
 _SHARED = "two keys of the table have this number: which of them it was is not known"
 _UNRECORDED = "its key is not known any more: no run that read it is kept"
-_EARLIEST = dt.date(1600, 1, 1)  # before, calendars differ
+_EARLIEST = dt.date(1600, 1, 1)  # calendars differ before this date
 
 
-def by_key(
-    database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None, columns: Iterable[str] | None, asked: RowsAsked
+def query_by_key(
+    database: Database,
+    shape: Shape,
+    files: Sequence[ReadFile],
+    wanted_rows: WantedRows | None,
+    columns: Iterable[str] | None,
+    rows_asked: RowsAsked,
 ) -> tuple[str, list[object]]:
-    """A query of records as `Format.query` gives it; `asked` has the key, and by what it is known whether a record is as it was."""
-    needed = None if columns is None else set(columns)
+    """Return a query of records, like `Format.make_query`. `rows_asked` has the key, and the way to detect a changed record."""
+    computed_columns = None if columns is None else set(columns)
 
     def load(file: ReadFile, rows: Longs | None) -> tuple[Longs, pa.Table]:
-        return _load(file, shape, rows, needed, asked)
+        return _load_rows(file, shape, rows, computed_columns, rows_asked)
 
-    return loaded(database, shape, files, wanted, load)
+    return load_records(database, shape, files, wanted_rows, load)
 
 
-def _load(file: ReadFile, shape: Shape, rows: Longs | None, needed: set[str] | None, asked: RowsAsked) -> tuple[Longs, pa.Table]:
-    """Records of one table. `needed`: columns that something is computed from, so that nothing in doubt may be given."""
+def _load_rows(
+    file: ReadFile, shape: Shape, rows: Longs | None, computed_columns: set[str] | None, rows_asked: RowsAsked
+) -> tuple[Longs, pa.Table]:
+    """Load records of one table. `computed_columns`: something is computed from them, so no doubtful record may be returned."""
     table = file.stored
     if not isinstance(table, StoredTable):
         raise UnsupportedError(f"Records of {file.block.path} cannot be read here: it is no table and no topic.")
-    if needed is not None and (odd := [f"{name} ({kind})" for name, kind in shape.columns if name in needed and not _is_certain(kind)]):
-        raise UnsupportedError(f"It is not certain what Spark read in {odd[0]} of {file.block.path}.")
-    read = [(name, kind) for name, kind in shape.columns if needed is None or name in needed]
-    asked = replace(asked, keys=None if rows is None else rows.tolist(), columns=read)
-    unknown: dict[int, str] = {}
-    if asked.key_columns and rows is not None:
-        asked, unknown = _recorded(table, asked, rows.tolist())
-    found = table.store.rows(table.parts, asked) if asked.keys is None or asked.keys else RowsFound([], [[] for _ in read], {}, None)
-    if needed is not None and (uncertain := found.uncertain & needed):
+    if computed_columns is not None and (
+        unreadable_columns := [f"{name} ({kind})" for name, kind in shape.columns if name in computed_columns and not _is_certain(kind)]
+    ):
+        raise UnsupportedError(f"It is not certain what Spark read in {unreadable_columns[0]} of {file.block.path}.")
+    read_columns = [(name, kind) for name, kind in shape.columns if computed_columns is None or name in computed_columns]
+    rows_asked = replace(rows_asked, keys=None if rows is None else rows.tolist(), columns=read_columns)
+    unknown_rows: dict[int, str] = {}
+    if rows_asked.key_columns and rows is not None:
+        rows_asked, unknown_rows = _find_recorded_keys(table, rows_asked, rows.tolist())
+    rows_found = (
+        table.store.rows(table.parts, rows_asked)
+        if rows_asked.keys is None or rows_asked.keys
+        else RowsFound([], [[] for _ in read_columns], {}, None)
+    )
+    if computed_columns is not None and (uncertain := rows_found.uncertain & computed_columns):
         raise UnsupportedError(f"It is not certain what Spark read in {min(uncertain)} of {file.block.path}.")
-    kept = _kept(table, found, rows, unknown, strict=needed is not None)
-    values = dict(zip((name for name, _ in read), found.columns, strict=True))
+    kept_places = _keep_unchanged(table, rows_found, rows, unknown_rows, strict=computed_columns is not None)
+    values = dict(zip((name for name, _ in read_columns), rows_found.columns, strict=True))
     arrays = [
-        _array([values[name][place] for place in kept], kind, strict=needed is not None) if name in values else pa.nulls(len(kept))
+        _make_array([values[name][place] for place in kept_places], kind, strict=computed_columns is not None)
+        if name in values
+        else pa.nulls(len(kept_places))
         for name, kind in shape.columns
     ]
-    keys = np.array([found.keys[place] for place in kept], np.int64)
+    keys = np.array([rows_found.keys[place] for place in kept_places], np.int64)
     return keys, pa.table(arrays, names=[str(place) for place in range(len(arrays))])
 
 
-def _recorded(table: StoredTable, asked: RowsAsked, rows: Sequence[int]) -> tuple[RowsAsked, dict[int, str]]:
-    """What is asked by the keys that rows were recorded with; and why those have none that were not."""
-    known = table.recorded(rows) if table.recorded is not None else {}
-    recorded = {row: key for row in rows if (key := known.get(row)) is not None}
-    unknown = {row: _SHARED if row in known else _UNRECORDED for row in rows if row not in recorded}
-    return replace(asked, keys=[*recorded], recorded=recorded), unknown
+def _find_recorded_keys(table: StoredTable, rows_asked: RowsAsked, rows: Sequence[int]) -> tuple[RowsAsked, dict[int, str]]:
+    """Return the request with the recorded keys of rows, and the reasons for rows without a key."""
+    known_keys = table.recorded(rows) if table.recorded is not None else {}
+    recorded_keys = {row: key for row in rows if (key := known_keys.get(row)) is not None}
+    unknown_rows = {row: _SHARED if row in known_keys else _UNRECORDED for row in rows if row not in recorded_keys}
+    return replace(rows_asked, keys=[*recorded_keys], recorded=recorded_keys), unknown_rows
 
 
-def _kept(table: StoredTable, found: RowsFound, rows: Longs | None, unknown: Mapping[int, str], *, strict: bool) -> list[int]:
-    """The places of those rows that are what the run read, as far as can be told; what is not is a doubt, or, if `strict`, raised.
+def _keep_unchanged(
+    table: StoredTable, rows_found: RowsFound, rows: Longs | None, unknown_rows: Mapping[int, str], *, strict: bool
+) -> list[int]:
+    """Return the places of rows that are as the run read them. Other rows are doubts, or raise an error if `strict`.
 
-    `unknown`: why it is not known which rows some are.
+    `unknown_rows`: reasons why the identity of some rows is not known.
     """
-    doubts: dict[int, str] = dict(found.changed)
-    seen: dict[int, int] = {}
-    for place, key in enumerate(found.keys):
-        if key in seen:
+    doubts: dict[int, str] = dict(rows_found.changed)
+    count_by_row: dict[int, int] = {}
+    for place, key in enumerate(rows_found.keys):
+        if key in count_by_row:
             doubts[key] = "several rows have this key, which is said to be primary"
-        seen[key] = place
+        count_by_row[key] = place
     for key in [] if rows is None else rows.tolist():
-        if key not in seen:
-            doubts[key] = unknown.get(key, _GONE)
-    if found.unknown and found.keys:
-        doubts[-1] = f"whether its rows are as the run read them is not known: {found.unknown}"
+        if key not in count_by_row:
+            doubts[key] = unknown_rows.get(key, _GONE)
+    if rows_found.unknown and rows_found.keys:
+        doubts[-1] = f"whether its rows are as the run read them is not known: {rows_found.unknown}"
     if strict and doubts:
         key, reason = min(doubts.items())
         raise SourceChangedError(f"{table.uri}{f', row {key}' if key >= 0 else ''}: {reason}.")
     table.doubts.update(doubts)
-    return [place for key, place in seen.items() if key not in doubts]
+    return [place for key, place in count_by_row.items() if key not in doubts]
 
 
 def _is_certain(kind: str) -> bool:
-    """Whether a value of this type is computed with as Spark read it. A time is not: it depends on zones."""
+    """Return whether computations may use a value of this type. Times depend on zones, so they may not."""
     return kind in _TYPES or kind.startswith("decimal(")
 
 
-def _array(values: Sequence[Any], kind: str, *, strict: bool) -> pa.Array:
-    """The values of a column, of the type that Spark has for it where that holds them; else as text, or, if `strict`, not at all."""
+def _make_array(values: Sequence[Any], kind: str, *, strict: bool) -> pa.Array:
+    """Return the values of a column in Spark's type, if it fits. Otherwise return text, or raise an error if `strict`."""
     if kind == "date" and strict and any(value is not None and (isinstance(value, str) or value < _EARLIEST) for value in values):
         raise UnsupportedError("It is not certain what Spark read of a day before 1600 in a database.")
     try:
@@ -114,16 +131,18 @@ def _array(values: Sequence[Any], kind: str, *, strict: bool) -> pa.Array:
             precision, scale = map(int, kind[8:-1].split(","))
             step = decimal.Decimal(1).scaleb(-scale)
             with decimal.localcontext(prec=60):
-                rounded = [value if value is None else decimal.Decimal(value).quantize(step, decimal.ROUND_HALF_UP) for value in values]
-            return pa.array(rounded, pa.decimal128(precision, scale))
-        return pa.array(values, _TYPES[kind]) if kind in _TYPES else pa.array([_text(value) for value in values], pa.string())
+                rounded_values = [
+                    value if value is None else decimal.Decimal(value).quantize(step, decimal.ROUND_HALF_UP) for value in values
+                ]
+            return pa.array(rounded_values, pa.decimal128(precision, scale))
+        return pa.array(values, _TYPES[kind]) if kind in _TYPES else pa.array([_make_text(value) for value in values], pa.string())
     except (pa.ArrowException, decimal.DecimalException, ValueError, TypeError) as error:
         if strict:
             raise UnsupportedError(f"It is not certain what Spark read in a column of the type {kind} of a database.") from error
-        return pa.array([_text(value) for value in values], pa.string())
+        return pa.array([_make_text(value) for value in values], pa.string())
 
 
-def _text(value: Any) -> str | None:
+def _make_text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return value.hex() if isinstance(value, bytes) else value.isoformat() if isinstance(value, dt.date) else str(value)

@@ -1,4 +1,4 @@
-"""Formats whose records are lines of text: located by `files/lines.py`, cut into columns of text by the format, typed by DuckDB."""
+"""Formats whose records are lines of text: located by `files/lines.py`, cut into columns by the format, converted by DuckDB."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from headwater.graph.duck.memory_tables import Database
 from headwater.graph.duck.sql import quoted
 from headwater.graph.files.compression import is_packed
 from headwater.graph.files.formats.base import Format
-from headwater.graph.files.formats.loaded_records import asked_of, chosen
+from headwater.graph.files.formats.loaded_records import choose_rows, list_wanted_rows
 from headwater.graph.files.lines import LineRules
-from headwater.graph.files.reader import FILE, LINE, NO_ROWS, ROW, Reader, ReadFile, Wanted, extra, places
+from headwater.graph.files.reader import FILE, LINE, NO_ROWS, ROW, Reader, ReadFile, WantedRows, format_partitions, make_places
 from headwater.graph.files.shapes import Shape
-from headwater.graph.files.text_values import certain, typed
+from headwater.graph.files.text_values import convert_text, make_certainty_check
 from headwater.graph.records.decode import Longs, arrow_of
 
 _OWN_FORMS = frozenset({"dateformat", "timestampformat", "timestampntzformat", "nanvalue", "positiveinf", "negativeinf", "locale"})
@@ -29,7 +29,7 @@ _numbers = count()
 
 
 class Texts(NamedTuple):
-    """Records by their number, with their lines (None where records are no lines) and their columns, as texts, by place."""
+    """Records by their number, with their lines (None if records are not lines), and their columns as texts, by position."""
 
     rows: Longs
     lines: Longs | None
@@ -40,134 +40,145 @@ class LineFormat(Format):
     """A format of lines. A reference counts the records of its split."""
 
     @property
-    def unreadable(self) -> str | None:
+    def unreadable_reason(self) -> str | None:
         return None
 
     @abstractmethod
-    def rules(self, options: Mapping[str, Any]) -> LineRules:
-        """Which lines are records, by a reader's options.
+    def get_rules(self, options: Mapping[str, Any]) -> LineRules:
+        """Return the rules that decide which lines are records, from a reader's options.
 
         Raises:
-            UnsupportedError: its records cannot be told from its lines.
+            UnsupportedError: the records cannot be determined from the lines.
         """
 
-    def texts_of(self, reader: Reader, file: ReadFile, shape: Shape, rows: Longs | None, *, exactly: bool) -> Texts:
-        """Records of some numbers (None: all) that are there, in that order; `exactly` as Spark cut them, or not at all.
+    def read_texts(self, reader: Reader, file: ReadFile, shape: Shape, rows: Longs | None, *, is_strict: bool) -> Texts:
+        """Return existing records of some numbers (None: all), in that order. With `is_strict`, only as Spark certainly cut them.
 
         Raises:
-            UnsupportedError: records cannot be told, or it is not certain how Spark cut them.
+            UnsupportedError: records cannot be determined, or Spark's cut is not certain.
         """
         options = dict(shape.options)
-        lines = reader.lines(file, self.rules(options))
-        rows = chosen(rows, len(lines))
+        lines = reader.find_lines(file, self.get_rules(options))
+        rows = choose_rows(rows, len(lines))
         content = lines.read(rows)
-        if exactly and not self.is_certain(content, options, shape.columns):
+        if is_strict and not self.is_certain(content, options, shape.columns):
             raise UnsupportedError(f"How Spark cut the lines of {file.stored.name} into columns is not certain.")
-        return Texts(rows, lines.numbers_of(rows), self.cells(content, [column for column, _ in shape.columns], options))
+        return Texts(rows, lines.find_line_numbers(rows), self.cut_cells(content, [column for column, _ in shape.columns], options))
 
     @abstractmethod
     def is_certain(self, lines: Sequence[bytes], options: Mapping[str, Any], columns: Sequence[tuple[str, str]] = ()) -> bool:
-        """Whether `cells` surely gives the cells that Spark's reader gave. `columns` are name and Spark's type of each."""
+        """Return whether `cut_cells` certainly returns Spark's cells. `columns` are name and Spark's type of each."""
 
     @abstractmethod
-    def cells(self, lines: Sequence[bytes], names: Sequence[str], options: Mapping[str, Any]) -> pa.Table:
-        """The columns of some lines, each a text or null, in the order of the lines."""
+    def cut_cells(self, lines: Sequence[bytes], names: Sequence[str], options: Mapping[str, Any]) -> pa.Table:
+        """Return the columns of some lines, each a text or null, in the order of the lines."""
 
-    def places_at_writer(self, source: Source, sink: Sink) -> bool:
-        """Whether the n-th cell of a line is to its reader the n-th that its writer wrote."""
+    def keeps_positions(self, source: Source, sink: Sink) -> bool:
+        """Return whether the reader's n-th cell of a line is the writer's n-th cell."""
         del source, sink
         return False
 
     def check_lines(self, options: Mapping[str, Any]) -> None:
-        """See that each record is a line.
+        """Check that each record is a line.
 
         Raises:
-            UnsupportedError: it may not be.
+            UnsupportedError: a record may not be a line.
         """
-        given = {name.lower(): str(value) for name, value in options.items()}
+        lower_options = {name.lower(): str(value) for name, value in options.items()}
         for name in ("multiline", "wholetext"):
-            if given.get(name, "false").lower() == "true":
+            if lower_options.get(name, "false").lower() == "true":
                 raise UnsupportedError(f"Records of a {self.name} file read with {name}=true cannot be located by line.")
-        if given.get("pretty", "false").lower() == "true":
+        if lower_options.get("pretty", "false").lower() == "true":
             raise UnsupportedError(f"Records of a {self.name} file written with pretty=true are not lines.")
-        encoding = given.get("encoding", given.get("charset", "utf-8"))
+        encoding = lower_options.get("encoding", lower_options.get("charset", "utf-8"))
         if not _ends_lines_as_ascii(encoding):
             raise UnsupportedError(f"Records of a {self.name} file in the encoding {encoding} cannot be located by line.")
-        if given.get("linesep", "\n") != "\n":
-            raise UnsupportedError(f"Records of a {self.name} file with the line separator {given['linesep']!r} cannot be located.")
-        if given.get("mode", "PERMISSIVE").upper() == "DROPMALFORMED":
+        if lower_options.get("linesep", "\n") != "\n":
+            raise UnsupportedError(f"Records of a {self.name} file with the line separator {lower_options['linesep']!r} cannot be located.")
+        if lower_options.get("mode", "PERMISSIVE").upper() == "DROPMALFORMED":
             raise UnsupportedError(f"Records of a {self.name} file read with mode=DROPMALFORMED cannot be located by line.")
 
-    def numbering(self, options: Mapping[str, Any]) -> Hashable:
-        return self.rules(options)
+    def describe_numbering(self, options: Mapping[str, Any]) -> Hashable:
+        return self.get_rules(options)
 
-    def first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
-        return reader.lines(file, self.rules(dict(shape.options))).before(start)
+    def find_first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
+        return reader.find_lines(file, self.get_rules(dict(shape.options))).count_before(start)
 
-    def count(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+    def count_records(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
         del database
-        return len(reader.lines(file, self.rules(dict(shape.options))))
+        return len(reader.find_lines(file, self.get_rules(dict(shape.options))))
 
-    def line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
-        return reader.lines(file, self.rules(dict(shape.options))).numbers
+    def find_line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
+        return reader.find_lines(file, self.get_rules(dict(shape.options))).numbers
 
-    def byte_ranges(self, reader: Reader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
+    def find_byte_ranges(self, reader: Reader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
         if is_packed(file.stored.name):
             raise UnsupportedError(f"{file.stored.name} is compressed: its bytes are not those of its lines.")
-        lines = reader.lines(file, self.rules(dict(shape.options)))
-        behind = np.append(lines.begins[1:], len(lines.data))
-        return lines.begins, np.minimum(lines.ends + 2, behind)  # an end of line has two bytes at most; blank lines follow some
+        lines = reader.find_lines(file, self.get_rules(dict(shape.options)))
+        next_begins = np.append(lines.begins[1:], len(lines.data))
+        return lines.begins, np.minimum(lines.ends + 2, next_begins)  # a line end has two bytes at most, and blank lines may follow
 
-    def own_forms(self, options: Mapping[str, Any]) -> Sequence[str]:
+    def list_own_forms(self, options: Mapping[str, Any]) -> Sequence[str]:
         return sorted(_OWN_FORMS & {name.lower() for name in options})
 
-    def query(
+    def make_query(
         self,
         reader: Reader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],
-        wanted: Wanted | None = None,
+        wanted_rows: WantedRows | None = None,
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
-        source = self._texts(reader, database, shape, files, wanted, exactly=columns is not None)
+        source = self._register_texts(reader, database, shape, files, wanted_rows, is_strict=columns is not None)
         _check_texts(database, shape, source, frozenset(columns or ()))
-        values = "".join(f", {typed(_column(place), kind)} AS {quoted(column)}" for place, (column, kind) in enumerate(shape.columns))
-        join = f" JOIN {places(database, shape, files)} USING ({FILE})" if shape.partitions else ""
-        return f"SELECT {FILE}, {ROW}, {LINE}{values}{extra(shape)} FROM {source}{join}", []
+        values = "".join(
+            f", {convert_text(_make_column_name(place), kind)} AS {quoted(column)}" for place, (column, kind) in enumerate(shape.columns)
+        )
+        join = f" JOIN {make_places(database, shape, files)} USING ({FILE})" if shape.partitions else ""
+        return f"SELECT {FILE}, {ROW}, {LINE}{values}{format_partitions(shape)} FROM {source}{join}", []
 
-    def _texts(
-        self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None, *, exactly: bool
+    def _register_texts(
+        self,
+        reader: Reader,
+        database: Database,
+        shape: Shape,
+        files: Sequence[ReadFile],
+        wanted_rows: WantedRows | None,
+        *,
+        is_strict: bool,
     ) -> str:
-        """Register the records of files, still as text, columns by place; `exactly` as Spark cut them, or not at all."""
-        names = [_column(place) for place in range(len(shape.columns))]
-        asked = None if wanted is None else asked_of(database, wanted) if isinstance(wanted, str) else wanted
+        """Register the records of files as text, columns by position. With `is_strict`, only as Spark certainly cut them."""
+        names = [_make_column_name(place) for place in range(len(shape.columns))]
+        rows_by_file = (
+            None if wanted_rows is None else list_wanted_rows(database, wanted_rows) if isinstance(wanted_rows, str) else wanted_rows
+        )
         parts = [pa.table({FILE: pa.array([], pa.int64()), ROW: pa.array([], pa.int64()), LINE: pa.array([], pa.int64()),
                            **{name: pa.array([], pa.string()) for name in names}})]  # fmt: skip
         for file in files:
-            rows, lines, table = self.texts_of(
-                reader, file, shape, None if asked is None else asked.get(file.number, NO_ROWS), exactly=exactly
+            rows, lines, table = self.read_texts(
+                reader, file, shape, None if rows_by_file is None else rows_by_file.get(file.number, NO_ROWS), is_strict=is_strict
             )
             if not len(rows):
                 continue
             numbers = arrow_of(np.full(len(rows), file.number, np.int64))
-            at = pa.nulls(len(rows), pa.int64()) if lines is None else arrow_of(lines)
-            parts.append(pa.table([numbers, arrow_of(rows), at, *table.columns], names=[FILE, ROW, LINE, *names]))
+            line_column = pa.nulls(len(rows), pa.int64()) if lines is None else arrow_of(lines)
+            parts.append(pa.table([numbers, arrow_of(rows), line_column, *table.columns], names=[FILE, ROW, LINE, *names]))
         source = f"texts_{next(_numbers)}"
         database.register(source, pa.concat_tables(parts))
         return source
 
-    def names_at_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
-        """Columns go by position where lines are cut as they were written; else a record is a line, into which every column was written."""
+    def translate_to_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
+        """Columns match by position if lines are cut as they were written. Otherwise a line may contain every written column."""
         split = {name.lower() for name in sink.partition_columns}
-        written = [column.name.lower() for column in sink.columns if column.name.lower() not in split]
-        folders, line = {name.lower() for name in source.partition_columns}, {corrupt_column(source.options).lower()}
-        read = [column.name.lower() for column in source.columns if column.name.lower() not in folders | line]
-        if not self.places_at_writer(source, sink):
-            line, read = line.union(read), []
-        by_position: dict[str, set[str]] = {name: set(written) for name in line}
-        for theirs, ours in zip(read, written, strict=False):
-            by_position.setdefault(theirs, set()).add(ours)
+        written_names = [column.name.lower() for column in sink.columns if column.name.lower() not in split]
+        folders, line = {name.lower() for name in source.partition_columns}, {find_corrupt_column(source.options).lower()}
+        read_names = [column.name.lower() for column in source.columns if column.name.lower() not in folders | line]
+        if not self.keeps_positions(source, sink):
+            line, read_names = line.union(read_names), []
+        by_position: dict[str, set[str]] = {name: set(written_names) for name in line}
+        for read_name, written_name in zip(read_names, written_names, strict=False):
+            by_position.setdefault(read_name, set()).add(written_name)
         return frozenset().union(*(by_position.get(name, {name}) for name in names))
 
 
@@ -178,10 +189,10 @@ def _ends_lines_as_ascii(encoding: str) -> bool:
         return False
 
 
-def corrupt_column(options: Mapping[str, Any]) -> str:
-    """The column for lines that do not fit, if there is one."""
-    given = {name.lower(): str(value) for name, value in options.items()}
-    return given.get("columnnameofcorruptrecord", "_corrupt_record")
+def find_corrupt_column(options: Mapping[str, Any]) -> str:
+    """Return the column for lines that do not fit, if there is one."""
+    lower_options = {name.lower(): str(value) for name, value in options.items()}
+    return lower_options.get("columnnameofcorruptrecord", "_corrupt_record")
 
 
 def _check_texts(database: Database, shape: Shape, source: str, columns: Collection[str]) -> None:
@@ -189,16 +200,16 @@ def _check_texts(database: Database, shape: Shape, source: str, columns: Collect
     for place, (column, kind) in enumerate(shape.columns):
         if column not in columns:
             continue
-        if column == corrupt_column(options):
+        if column == find_corrupt_column(options):
             raise UnsupportedError(f"What Spark read in {column} is not certain: what it holds of a bad record.")
-        if names.count(column.lower()) > 1:  # to DuckDB they are one
+        if names.count(column.lower()) > 1:  # DuckDB treats them as one
             raise UnsupportedError(f"What Spark read in {column} is not certain: another column differs from it in case alone.")
-        cell = _column(place)
-        # Who is told of it may not see the value.
-        if database.execute(f"SELECT 1 FROM {source} WHERE NOT ({certain(cell, kind, options)}) LIMIT 1").fetchone():
+        cell = _make_column_name(place)
+        # The reader of the message may not see the value.
+        if database.execute(f"SELECT 1 FROM {source} WHERE NOT ({make_certainty_check(cell, kind, options)}) LIMIT 1").fetchone():
             raise UnsupportedError(f"What Spark read in {column} is not certain: it holds a text that Spark may read otherwise as {kind}.")
 
 
-def _column(place: int) -> str:
-    """The name of a text column in a trace's database: names of the user's may differ in case alone, or be those of a place."""
+def _make_column_name(place: int) -> str:
+    """Return the name of a text column in the database. User names may differ in case only, or collide with a place column."""
     return f"__text_{place}"

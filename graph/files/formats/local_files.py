@@ -1,4 +1,4 @@
-"""Rows that a program made itself, of no file."""
+"""Rows that a program made itself, without a file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from headwater.graph.files.formats.base import Format
 
 
 class Local(Format):
-    """Rows of the program. They have numbers; their values are not kept."""
+    """Rows of the program. They have numbers, but their values are not kept."""
 
     counts_from_file = True
     in_files = False
 
     @property
-    def unreadable(self) -> str | None:
+    def unreadable_reason(self) -> str | None:
         return "its rows were the program's own; their values are not kept"

@@ -1,7 +1,7 @@
-"""CSV read with multiLine: records that may go over several lines, as Spark's parser cuts a file.
+"""CSV read with multiLine: records may span several lines, as Spark's parser cuts a file.
 
-A record is cut here only where the cut is certain: cells are bare, or quotes stand around the whole of them. What stands otherwise would
-shift every record behind it, so the file is then refused as a whole.
+A record is cut here only if the cut is certain: each cell is bare or fully quoted. Any other cell could shift all later records, so the
+whole file is then refused.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from headwater.errors import UnsupportedError
-from headwater.graph.files.formats.dialect import Dialect, value_of
+from headwater.graph.files.formats.dialect import Dialect, get_value
 
 _MAY_BE_VALUE = re.compile(r"\w")
 _BEGINNINGS = frozenset("+-.$\"'(")
@@ -19,29 +19,29 @@ _PLAIN_ENCODINGS = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
 
 
 class Record(NamedTuple):
-    """The cells of a record, and the line, from 1, with which it begins."""
+    """The cells of a record, and its first line, 1-based."""
 
     line: int
     cells: list[str | None]
 
 
 def is_multiline(options: Mapping[str, Any]) -> bool:
-    """Whether a reader's options say that records may go over several lines."""
+    """Return whether a reader's options allow records to span several lines."""
     return {name.lower(): str(value) for name, value in options.items()}.get("multiline", "false").lower() == "true"
 
 
-def records_of(text: str, options: Mapping[str, Any], name: str) -> list[Record]:
-    """The records of a file's text, without header, comments and blank lines; `name` is for messages.
+def split_records(text: str, options: Mapping[str, Any], name: str) -> list[Record]:
+    """Return the records of a file's text, without header, comments and blank lines; `name` is for messages.
 
     Raises:
-        UnsupportedError: how Spark cut the text is not certain.
+        UnsupportedError: Spark's cut of the text is not certain.
     """
-    dialect = Dialect.of(options)
-    given = {key.lower(): str(value) for key, value in options.items()}
-    check_comment(given.get("comment", ""))
-    _check(text, dialect, given, name)
+    dialect = Dialect.from_options(options)
+    lower_options = {key.lower(): str(value) for key, value in options.items()}
+    check_comment(lower_options.get("comment", ""))
+    _check_options(text, dialect, lower_options, name)
     end = "\r\n" if "\r" in text else "\n"
-    cell, comment = _cell(dialect), given.get("comment", "")
+    cell, comment = _make_cell_pattern(dialect), lower_options.get("comment", "")
     records: list[Record] = []
     place, line = 0, 1
     while place < len(text):
@@ -56,24 +56,24 @@ def records_of(text: str, options: Mapping[str, Any], name: str) -> list[Record]
         while True:
             match = cell.match(text, place)
             if match is None:
-                raise _uncertain(name, f"the quotes of a cell in line {line}")
-            cells.append(value_of(match, dialect))
+                raise _make_uncertainty_error(name, f"the quotes of a cell in line {line}")
+            cells.append(get_value(match, dialect))
             place = match.end()
             if not text.startswith(dialect.separator, place):
                 break
             place += len(dialect.separator)
         if place < len(text) and not text.startswith(end, place):
-            raise _uncertain(name, f"the quotes of a cell in line {line}")
+            raise _make_uncertainty_error(name, f"the quotes of a cell in line {line}")
         if len(cells) == 1 and not text[begin:place].strip():
-            raise _uncertain(name, f"line {line}, which holds blanks alone")
+            raise _make_uncertainty_error(name, f"line {line}, which holds blanks alone")
         records.append(Record(line, cells))
         line += text.count("\n", begin, place) + 1
         place += len(end)
-    return records[1:] if given.get("header", "false").lower() == "true" else records
+    return records[1:] if lower_options.get("header", "false").lower() == "true" else records
 
 
 def check_comment(comment: str) -> None:
-    """See that no line is left out for what its first value begins with: the number of records would tell of the values.
+    """Check that no line is left out because of its first value: the number of records would then reveal values.
 
     Raises:
         UnsupportedError: a comment may begin as a value does.
@@ -82,31 +82,31 @@ def check_comment(comment: str) -> None:
         raise UnsupportedError(f"Records of a CSV file with comments that begin with {comment!r} cannot be told from comments.")
 
 
-def _check(text: str, dialect: Dialect, given: Mapping[str, str], name: str) -> None:
-    """See that the text and the options are of the kind that is cut for certain."""
-    if given.get("linesep") is not None:
-        raise _uncertain(name, "a line separator of one's own")
+def _check_options(text: str, dialect: Dialect, lower_options: Mapping[str, str], name: str) -> None:
+    """Check that the text and the options allow a certain cut."""
+    if lower_options.get("linesep") is not None:
+        raise _make_uncertainty_error(name, "a line separator of one's own")
     if dialect.encoding.lower() not in _PLAIN_ENCODINGS:
-        raise _uncertain(name, f"the encoding {dialect.encoding}")
-    if any(_MAY_BE_VALUE.search(one) for one in (dialect.separator, dialect.quote, dialect.escape)):
-        raise _uncertain(name, "a separator, quote or escape that is a letter or a digit")
+        raise _make_uncertainty_error(name, f"the encoding {dialect.encoding}")
+    if any(_MAY_BE_VALUE.search(mark) for mark in (dialect.separator, dialect.quote, dialect.escape)):
+        raise _make_uncertainty_error(name, "a separator, quote or escape that is a letter or a digit")
     if len(dialect.separator) != 1 or len(dialect.quote) != 1 or dialect.quote == "\0" or len(dialect.escape) > 1:
-        raise _uncertain(name, "the separator, the quote or the escape character")
+        raise _make_uncertainty_error(name, "the separator, the quote or the escape character")
     if text.startswith("\ufeff"):
-        raise _uncertain(name, "the mark of the byte order")
+        raise _make_uncertainty_error(name, "the mark of the byte order")
     if "\0" in text:
-        raise _uncertain(name, "a character of code 0")
+        raise _make_uncertainty_error(name, "a character of code 0")
     returns = text.count("\r")
     if returns and not returns == text.count("\n") == text.count("\r\n"):
-        raise _uncertain(name, "lines that end in different ways")
+        raise _make_uncertainty_error(name, "lines that end in different ways")
 
 
-def _cell(dialect: Dialect) -> re.Pattern[str]:
-    """A cell that is surely one. Group 1: between quotes; 2: without."""
-    separator, quote, escape = (re.escape(one) for one in (dialect.separator, dialect.quote, dialect.escape))
+def _make_cell_pattern(dialect: Dialect) -> re.Pattern[str]:
+    """Return the pattern of a certain cell. Group 1 is the text between quotes, group 2 the text without quotes."""
+    separator, quote, escape = (re.escape(mark) for mark in (dialect.separator, dialect.quote, dialect.escape))
     inner = f"[^{quote}]|{quote}{quote}" if dialect.escape == dialect.quote else f"[^{quote}{escape}]"
     return re.compile(f"{quote}((?:{inner})*+){quote}|([^{separator}{quote}\\r\\n]*+)")
 
 
-def _uncertain(name: str, what: str) -> UnsupportedError:
-    return UnsupportedError(f"How Spark cut {name} into records is not certain: {what}.")
+def _make_uncertainty_error(name: str, subject: str) -> UnsupportedError:
+    return UnsupportedError(f"How Spark cut {name} into records is not certain: {subject}.")

@@ -1,7 +1,7 @@
-"""Objects of JSON as texts by column, and whether Spark's parser surely read the same of them.
+"""JSON objects as texts by column, with a check that Spark's parser certainly read the same.
 
-Numbers stay the text that they were, so that none loses a digit on the way. What Spark's parser takes and Python's refuses (single quotes,
-comments) is read as nothing here, and is never certain.
+Numbers stay text, so they keep all digits. Text that Spark's parser accepts and Python's refuses (single quotes, comments) is read as
+nothing here, and is never certain.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-_LONGEST = 16 << 20  # bytes of a record; Spark's parser has bounds for texts beyond it
+_LONGEST = 16 << 20  # bytes of a record; Spark's parser limits longer texts
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 _FLOATING = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?")
 _FIXED = re.compile(r"-?([0-9]{1,38})(?:\.([0-9]{1,38}))?")
@@ -23,46 +23,46 @@ _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
 class Number(str):
-    """The text of a number, which is no text of JSON."""
+    """The text of a JSON number, as opposed to a JSON string."""
 
     __slots__ = ()
 
 
 class NotOnceError(ValueError):
-    """A name is there twice in an object."""
+    """A name occurs twice in an object."""
 
 
-def value_of(text: str | bytes, *, once: bool = False) -> Any:
-    """A value of JSON. With `once` no name may be there twice in an object.
+def parse_value(text: str | bytes, *, has_unique_names: bool = False) -> Any:
+    """Parse a JSON value. With `has_unique_names`, no name may occur twice in an object.
 
     Raises:
-        ValueError: it is none.
-        RecursionError: it is too deep.
+        ValueError: the text is not JSON.
+        RecursionError: the value is too deep.
     """
-    pairs = _only_once if once else None
+    pairs = _make_unique_dict if has_unique_names else None
     return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=Number, object_pairs_hook=pairs)
 
 
-def texts(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> pa.Table:
-    """The columns of some objects, each a text or null."""
-    return pa.table([pa.array([_text(record.get(name)) for record in records], pa.string()) for name in names], names=[*names])
+def make_texts(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> pa.Table:
+    """Return the columns of some objects, each a text or null."""
+    return pa.table([pa.array([_make_text(record.get(name)) for record in records], pa.string()) for name in names], names=[*names])
 
 
 def are_certain(records: Sequence[Any], columns: Sequence[tuple[str, str]], *, corrupt: str) -> bool:
-    """Whether each value is of a form of which Spark surely read what stands there. `columns` are name and Spark's type of each.
+    """Return whether Spark certainly read the same from each value. `columns` are name and Spark's type of each.
 
-    One bad value may make a record malformed, and so change its others: each column counts, but for the one that holds bad records.
+    One bad value may make a record malformed, and so change its other values. So every column counts, except the column for bad records.
     """
-    kinds = [(name, _form(kind.lower())) for name, kind in columns if name != corrupt]
+    kinds = [(name, _make_form_check(kind.lower())) for name, kind in columns if name != corrupt]
     return all(isinstance(record, dict) and all(_is_certain(record.get(name), form) for name, form in kinds) for record in records)
 
 
-def line_value(line: bytes) -> Any:
-    """The value of a line that is surely one object, each name once; None where it may not be."""
+def parse_line(line: bytes) -> Any:
+    """Return the value of a line that is certainly one object with unique names, otherwise None."""
     if len(line) > _LONGEST:
         return None
     try:
-        return value_of(line.decode(), once=True)
+        return parse_value(line.decode(), has_unique_names=True)
     except (ValueError, RecursionError):
         return None
 
@@ -71,11 +71,13 @@ def _is_certain(value: Any, form: Callable[[Any], bool] | None) -> bool:
     return value is None or (form is not None and form(value))
 
 
-def _form(kind: str) -> Callable[[Any], bool] | None:
-    """The condition on a value of a type of Spark; None where nothing is certain."""
+def _make_form_check(kind: str) -> Callable[[Any], bool] | None:
+    """Return the condition on a value of a type of Spark. None if nothing is certain."""
     if kind in _BITS:
-        most = 1 << (_BITS[kind] - 1)
-        return lambda value: isinstance(value, Number) and _WHOLE.fullmatch(value) is not None and -most <= int(value) < most
+        greatest_value = 1 << (_BITS[kind] - 1)
+        return lambda value: (
+            isinstance(value, Number) and _WHOLE.fullmatch(value) is not None and -greatest_value <= int(value) < greatest_value
+        )
     if kind in ("float", "double"):
         return lambda value: isinstance(value, Number) and _FLOATING.fullmatch(value) is not None
     if kind == "boolean":
@@ -85,41 +87,41 @@ def _form(kind: str) -> Callable[[Any], bool] | None:
     if kind == "date":
         return lambda value: _is_text(value) and _DATE.fullmatch(value) is not None
     if decimal := _DECIMAL.fullmatch(kind):
-        whole, scale = int(decimal[1]) - int(decimal[2]), int(decimal[2])
-        return lambda value: isinstance(value, Number) and _fits(value, whole, scale)
+        whole_digits, scale = int(decimal[1]) - int(decimal[2]), int(decimal[2])
+        return lambda value: isinstance(value, Number) and _fits(value, whole_digits, scale)
     return None
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and not isinstance(value, Number) and value == _encodable(value)
+    return isinstance(value, str) and not isinstance(value, Number) and value == _make_encodable(value)
 
 
-def _fits(value: Number, whole: int, scale: int) -> bool:
+def _fits(value: Number, whole_digits: int, scale: int) -> bool:
     match = _FIXED.fullmatch(value)
-    return match is not None and len(match[1].lstrip("0")) <= whole and len(match[2] or "") <= scale
+    return match is not None and len(match[1].lstrip("0")) <= whole_digits and len(match[2] or "") <= scale
 
 
-def _only_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+def _make_unique_dict(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise NotOnceError("a name is there twice")
-    return made
+    return result
 
 
-def _text(value: Any) -> str | None:
-    text = value if value is None or isinstance(value, str) else json.dumps(_plain(value))
-    return text if text is None else _encodable(text)
+def _make_text(value: Any) -> str | None:
+    text = value if value is None or isinstance(value, str) else json.dumps(_make_plain_value(value))
+    return text if text is None else _make_encodable(text)
 
 
-def _encodable(text: str) -> str:
-    """A text without halves of surrogate pairs, which JSON may escape and no encoding has."""
+def _make_encodable(text: str) -> str:
+    """Return a text without single surrogates, which JSON may escape but no encoding has."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _plain(value: Any) -> Any:
-    """A value whose numbers are numbers again, to be written as JSON."""
+def _make_plain_value(value: Any) -> Any:
+    """Return a value with real numbers, to be written as JSON."""
     if isinstance(value, Number):
         return json.loads(value)
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list) else value
+        return {name: _make_plain_value(entry) for name, entry in value.items()}
+    return [_make_plain_value(entry) for entry in value] if isinstance(value, list) else value

@@ -14,17 +14,17 @@ from headwater.graph.associations import Sink, Source
 from headwater.graph.duck.memory_tables import Columns, Database
 from headwater.graph.duck.sql import Untranslatable, quoted
 from headwater.graph.duck.types import duckdb_type
-from headwater.graph.files.column_names import UNCERTAIN, ColumnNames, find_doubled
+from headwater.graph.files.column_names import UNCERTAIN, ColumnNames, find_ambiguous
 from headwater.graph.files.excerpts import Excerpt
-from headwater.graph.files.footers import Footer, NoParquetError, check_columns, footers
+from headwater.graph.files.footers import Footer, NoParquetError, check_columns, read_footers
 from headwater.graph.files.formats.base import Format
-from headwater.graph.files.reader import FILE, HIDDEN, LINE, NO_ROWS, ROW, Reader, ReadFile, Wanted, extra, places
+from headwater.graph.files.reader import FILE, HIDDEN, LINE, NO_ROWS, ROW, Reader, ReadFile, WantedRows, format_partitions, make_places
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs
 from headwater.graph.storage import LocalFile
 from headwater.graph.storage.files import exactly
 
-_MADE_UP = re.compile(r"col-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")  # how Delta names mapped columns in files
+_MADE_UP = re.compile(r"col-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")  # Delta's names of mapped columns in files
 _numbers = count()
 
 
@@ -34,52 +34,61 @@ class Parquet(Format):
     counts_from_file = True
     names_columns = True
     spark_gives_places = True
-    few_files = 16  # that are scanned one by one
+    few_files = 16  # files that are scanned one by one
 
     @property
-    def unreadable(self) -> str | None:
+    def unreadable_reason(self) -> str | None:
         return None
 
-    def first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
+    def find_first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
         del reader, file, shape, start
         return 0
 
-    def count(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+    def count_records(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
         del reader, shape
-        return footers(database, [file])[0].rows
+        return read_footers(database, [file])[0].rows
 
     def check_names(self, names: Iterable[str]) -> None:
-        if own := sorted(name for name in names if name.lower() in HIDDEN):
+        if hiding_names := sorted(name for name in names if name.lower() in HIDDEN):
             raise UnsupportedError(
-                f"Records cannot be read by their place where a column is called {own[0]}: it hides the place.",
+                f"Records cannot be read by their place where a column is called {hiding_names[0]}: it hides the place.",
                 hint="Ask for an answer without values.",
             )
 
-    def column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
-        """By the footers. Ids of fields say that a table has names of its own for the columns; so do names that Delta makes up."""
+    def find_column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+        """Read names from the footers. Field ids, and names that Delta makes up, show that a table has other names for the columns."""
         del reader
         try:
-            known = footers(database, files)
+            known_footers = read_footers(database, files)
         except NoParquetError:
             return [UNCERTAIN] * len(files)
-        names = [[name for name, _ in footer.columns] for footer in known]
+        names = [[name for name, _ in footer.columns] for footer in known_footers]
         split = {name.casefold() for name, _ in shape.partitions}
-        spelt = {name for of_file in names for name in of_file}
-        doubled = find_doubled(spelt) | {name.casefold() for name in spelt if name.casefold() in {*split, FILE, ROW, LINE}}
-        doubled |= {name for of_file in names for name in find_doubled(of_file)}
-        found = []
-        for file, footer, of_file in zip(files, known, names, strict=True):
-            own = self.names_in_file(shape, file, footer)
-            is_renamed = own is None or bool(own) or any(number is not None for number in footer.ids) or any(map(_MADE_UP.match, of_file))
-            pairs = {(name, other) for name, other in own or ()} | footer.nested
-            pairs |= {(name, inner) for name, other in own or () for outer, inner in footer.nested if outer == other}
-            others = frozenset(pair for pair in pairs if pair[0] != pair[1])
-            everything = frozenset({*of_file, *(name for pair in others for name in pair), *(name for name, _ in shape.partitions)})
-            found.append(ColumnNames(self.tells_columns(shape), others, doubled, is_renamed, everything))
-        return found
+        all_file_names = {name for of_file in names for name in of_file}
+        doubled = find_ambiguous(all_file_names) | {
+            name.casefold() for name in all_file_names if name.casefold() in {*split, FILE, ROW, LINE}
+        }
+        doubled |= {name for of_file in names for name in find_ambiguous(of_file)}
+        column_names = []
+        for file, footer, of_file in zip(files, known_footers, names, strict=True):
+            names_in_file = self.names_in_file(shape, file, footer)
+            is_renamed = (
+                names_in_file is None
+                or bool(names_in_file)
+                or any(number is not None for number in footer.ids)
+                or any(map(_MADE_UP.match, of_file))
+            )
+            pairs = {(name, name_in_file) for name, name_in_file in names_in_file or ()} | footer.nested
+            pairs |= {
+                (name, inner) for name, name_in_file in names_in_file or () for outer, inner in footer.nested if outer == name_in_file
+            }
+            other_names = frozenset(pair for pair in pairs if pair[0] != pair[1])
+            all_names = frozenset({*of_file, *(name for pair in other_names for name in pair), *(name for name, _ in shape.partitions)})
+            column_names.append(ColumnNames(self.has_reliable_columns(shape), other_names, doubled, is_renamed, all_names))
+        return column_names
 
     def names_in_file(self, shape: Shape, file: ReadFile, footer: Footer) -> Collection[tuple[str, str]] | None:
-        """Columns of a table with their names in a file, if the table maps them; None if that is not known."""
+        """Return columns of a table with their names in a file, if the table maps them. None if that is not known."""
         del shape, file, footer
         return ()
 
@@ -87,117 +96,117 @@ class Parquet(Format):
         self, database: Database, source: Source, shape: Shape, files: Sequence[ReadFile], attributes: Mapping[str, str]
     ) -> set[str]:
         split = {name.lower() for name, _ in shape.partitions}
-        wanted = {name: kind for name, kind in attributes.items() if name.lower() not in split}
+        stored_types = {name: kind for name, kind in attributes.items() if name.lower() not in split}
         found_by = dict(shape.options).get("columnsby")
-        if found_by == "id" and wanted:
-            raise Untranslatable(f"{min(wanted)}, which Spark may have found by a field id,")
+        if found_by == "id" and stored_types:
+            raise Untranslatable(f"{min(stored_types)}, which Spark may have found by a field id,")
         defaulted = {column.name.lower() for column in source.columns if column.default}
-        return check_columns(database, files, wanted, everywhere=defaulted, cased=found_by == "case")
+        return check_columns(database, files, stored_types, everywhere=defaulted, cased=found_by == "case")
 
-    def names_at_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
+    def translate_to_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
         """The file keeps the names, unless columns are found by field ids."""
         if sink.format != self.name or dict(source.options).get("columnsby") == "id":
             return None
         return frozenset(names)
 
-    def query(
+    def make_query(
         self,
         reader: Reader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],
-        wanted: Wanted | None = None,
+        wanted_rows: WantedRows | None = None,
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
         self.check_names(name for name, _ in shape.columns)
         if not files:
-            return no_records(shape), []
-        if wanted is not None and 0 < len(files) <= self.few_files:
-            excerpts = _cut(reader, database, files, wanted) if columns is None and not isinstance(wanted, str) else {}
-            select, parameters = few(shape, files, wanted, excerpts)
+            return query_no_records(shape), []
+        if wanted_rows is not None and 0 < len(files) <= self.few_files:
+            excerpts = _cut_excerpts(reader, database, files, wanted_rows) if columns is None and not isinstance(wanted_rows, str) else {}
+            select, parameters = scan_separately(shape, files, wanted_rows, excerpts)
         else:
-            select, parameters = many(database, shape, files, wanted)
-        named = "*" if columns is None else ", ".join([FILE, ROW, LINE, *map(quoted, columns)])
-        return f"SELECT {named} FROM ({select})", parameters
+            select, parameters = scan_together(database, shape, files, wanted_rows)
+        column_list = "*" if columns is None else ", ".join([FILE, ROW, LINE, *map(quoted, columns)])
+        return f"SELECT {column_list} FROM ({select})", parameters
 
 
-def no_records(shape: Shape) -> str:
-    """A query of no records."""
+def query_no_records(shape: Shape) -> str:
+    """Return a query of no records."""
     kinds = {name.lower(): (name, kind) for name, kind in (*shape.columns, *shape.partitions)}
-    listed = "".join(f", NULL::{duckdb_type(kind) or 'VARCHAR'} AS {quoted(name)}" for name, kind in kinds.values())
-    return f"SELECT 0::BIGINT AS {FILE}, 0::BIGINT AS {ROW}, NULL::BIGINT AS {LINE}{listed} WHERE false"
+    null_columns = "".join(f", NULL::{duckdb_type(kind) or 'VARCHAR'} AS {quoted(name)}" for name, kind in kinds.values())
+    return f"SELECT 0::BIGINT AS {FILE}, 0::BIGINT AS {ROW}, NULL::BIGINT AS {LINE}{null_columns} WHERE false"
 
 
-def _cut(reader: Reader, database: Database, files: Sequence[ReadFile], wanted: Mapping[int, Longs]) -> dict[int, Excerpt]:
-    """Excerpts of those files of which a record would take long to read, by number; they last as long as the database."""
-    found: dict[int, Excerpt] = {}
+def _cut_excerpts(reader: Reader, database: Database, files: Sequence[ReadFile], wanted_rows: Mapping[int, Longs]) -> dict[int, Excerpt]:
+    """Cut excerpts of files with slow records, by number. They last as long as the database."""
+    excerpts: dict[int, Excerpt] = {}
     for file in files:
-        rows = wanted.get(file.number, NO_ROWS)
+        rows = wanted_rows.get(file.number, NO_ROWS)
         name = f"excerpt_{next(_numbers)}.parquet"
         if not len(rows) or not isinstance(file.stored, LocalFile):
-            continue  # elsewhere each of many small reads would wait; DuckDB reads what lies together at once
-        if (excerpt := reader.excerpts.of(file.stored, rows, partial(database.scratch, name))) is not None:
-            found[file.number] = excerpt
-    return found
+            continue  # remote files would make each of many small reads wait; DuckDB reads adjacent data together
+        if (excerpt := reader.excerpts.cut_rows(file.stored, rows, partial(database.scratch, name))) is not None:
+            excerpts[file.number] = excerpt
+    return excerpts
 
 
-def many(
-    database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None, columns: str = "p.*"
+def scan_together(
+    database: Database, shape: Shape, files: Sequence[ReadFile], wanted_rows: WantedRows | None, columns: str = "p.*"
 ) -> tuple[str, list[object]]:
-    """Records of any number of files, as one scan; and the parameters of the query."""
-    if wanted is not None and not isinstance(wanted, str):
-        wanted = database.hold(places_of(wanted))
-    join = f" JOIN {wanted} w ON w.file = m.{FILE} AND w.row = p.file_row_number" if wanted else ""
+    """Return records of any number of files as one scan, and the parameters of the query."""
+    if wanted_rows is not None and not isinstance(wanted_rows, str):
+        wanted_rows = database.hold(make_places_table(wanted_rows))
+    join = f" JOIN {wanted_rows} w ON w.file = m.{FILE} AND w.row = p.file_row_number" if wanted_rows else ""
     select = (
-        f"SELECT m.{FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, {columns}{extra(shape)} "
+        f"SELECT m.{FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, {columns}{format_partitions(shape)} "
         "FROM read_parquet(?, union_by_name = true, hive_partitioning = false) p "
-        f"JOIN {places(database, shape, files)} ON m.place = p.file_index{join}"
+        f"JOIN {make_places(database, shape, files)} ON m.place = p.file_index{join}"
     )
     return select, [[file.stored.scan for file in files]]
 
 
-def few(
+def scan_separately(
     shape: Shape,
     files: Sequence[ReadFile],
-    wanted: Wanted,
+    wanted_rows: WantedRows,
     excerpts: Mapping[int, Excerpt],
     columns: Callable[[ReadFile], str] = lambda _: "p.*",
 ) -> tuple[str, list[object]]:
-    """Wanted records of a few files, each a scan of its own: so only row groups that hold one are read. And the parameters."""
+    """Return wanted records of a few files, each scanned alone, so only their row groups are read; and the parameters."""
     parts: list[str] = []
     parameters: list[object] = []
     for file in files:
         cast = "".join(f", CAST(? AS {duckdb_type(kind) or 'VARCHAR'}) AS {quoted(column)}" for column, kind in shape.partitions)
         excerpt = excerpts.get(file.number)
-        cut = ", ".join(f"x.{quoted(column)} AS {quoted(column)}" for column in excerpt.columns) if excerpt else ""
+        excerpt_columns = ", ".join(f"x.{quoted(column)} AS {quoted(column)}" for column in excerpt.columns) if excerpt else ""
         parts.append(
             f"SELECT {file.number}::BIGINT AS {FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, "
-            f"{columns(file)}{f' REPLACE ({cut})' if cut else ''}{cast} "
-            f"FROM read_parquet(?, hive_partitioning = false) p{_beside(excerpt)} "
-            f"WHERE p.file_row_number IN ({_rows(file, wanted)})"
+            f"{columns(file)}{f' REPLACE ({excerpt_columns})' if excerpt_columns else ''}{cast} "
+            f"FROM read_parquet(?, hive_partitioning = false) p{_join_excerpt(excerpt)} "
+            f"WHERE p.file_row_number IN ({_count_rows(file, wanted_rows)})"
         )
         parameters += [*(file.partition[column] for column, _ in shape.partitions), file.stored.scan]
         parameters += [exactly(excerpt.path)] if excerpt else []
     return " UNION ALL BY NAME ".join(parts), parameters
 
 
-def _beside(excerpt: Excerpt | None) -> str:
-    """A join with the values of an excerpt, in a query."""
+def _join_excerpt(excerpt: Excerpt | None) -> str:
+    """Return a join with the values of an excerpt, for a query."""
     if excerpt is None:
         return ""
     columns = ", ".join(map(quoted, excerpt.columns))
     rows = f"({list(excerpt.rows)}::BIGINT[])"
-    read = f"SELECT {rows}[file_row_number + 1] AS {ROW}, {columns} FROM read_parquet(?, hive_partitioning = false)"
-    return f" JOIN ({read}) x ON x.{ROW} = p.file_row_number"
+    row_query = f"SELECT {rows}[file_row_number + 1] AS {ROW}, {columns} FROM read_parquet(?, hive_partitioning = false)"
+    return f" JOIN ({row_query}) x ON x.{ROW} = p.file_row_number"
 
 
-def _rows(file: ReadFile, wanted: Wanted) -> str:
-    if isinstance(wanted, str):
-        return f"SELECT row FROM {wanted} WHERE file = {file.number}"
-    return ", ".join(map(str, wanted.get(file.number, NO_ROWS).tolist())) or "NULL"
+def _count_rows(file: ReadFile, wanted_rows: WantedRows) -> str:
+    if isinstance(wanted_rows, str):
+        return f"SELECT row FROM {wanted_rows} WHERE file = {file.number}"
+    return ", ".join(map(str, wanted_rows.get(file.number, NO_ROWS).tolist())) or "NULL"
 
 
-def places_of(wanted: Mapping[int, Longs]) -> Columns:
-    """Wanted records as the columns of a table `file, row`."""
-    files = [np.full(len(rows), file, np.int64) for file, rows in wanted.items()]
-    return {"file": np.concatenate([*files, NO_ROWS]), "row": np.concatenate([*wanted.values(), NO_ROWS])}
+def make_places_table(wanted_rows: Mapping[int, Longs]) -> Columns:
+    """Return wanted records as the columns of a table `file, row`."""
+    files = [np.full(len(rows), file, np.int64) for file, rows in wanted_rows.items()]
+    return {"file": np.concatenate([*files, NO_ROWS]), "row": np.concatenate([*wanted_rows.values(), NO_ROWS])}

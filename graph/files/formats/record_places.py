@@ -1,4 +1,4 @@
-"""What records of other programs lie in: ranges of bytes, streams, tables by key. A record is named by its place; it has no values here."""
+"""Containers of records of other programs: ranges of bytes, streams, tables by key. A record is named by its place, without values."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Ranges(Format):
     shares_files = True
 
     @property
-    def unreadable(self) -> str | None:
+    def unreadable_reason(self) -> str | None:
         return "its records are ranges of bytes; their values are not read here"
 
 
 class Keyed(Format):
-    """Positions of a stream, or keys of a table. There is no file."""
+    """Positions of a stream, or keys of a table, without a file."""
 
     has_columns = False
     counts_from_file = True
@@ -27,5 +27,5 @@ class Keyed(Format):
     shares_files = True
 
     @property
-    def unreadable(self) -> str | None:
+    def unreadable_reason(self) -> str | None:
         return f"it is a {self.name}, which is not read here"

@@ -1,4 +1,4 @@
-"""Text: each line is a record of one column, or, with wholetext, each file."""
+"""Text: each line is a record of one column. With wholetext, each file is a record."""
 
 from __future__ import annotations
 
@@ -11,71 +11,71 @@ import pyarrow as pa
 from headwater.errors import UnsupportedError
 from headwater.graph.duck.memory_tables import Database
 from headwater.graph.files.formats.line_records import UTF_8, LineFormat
-from headwater.graph.files.formats.loaded_records import chosen, loaded
-from headwater.graph.files.lines import LineRules, text_of
-from headwater.graph.files.reader import Reader, ReadFile, Wanted
+from headwater.graph.files.formats.loaded_records import choose_rows, load_records
+from headwater.graph.files.lines import LineRules, read_whole_text
+from headwater.graph.files.reader import Reader, ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs
 
 
 class Text(LineFormat):
-    """Lines as they are, blank ones too."""
+    """Lines, including blank ones."""
 
     has_columns = False
 
-    def numbering(self, options: Mapping[str, Any]) -> Hashable:
-        return "wholetext" if _of_files(options) else super().numbering(options)
+    def describe_numbering(self, options: Mapping[str, Any]) -> Hashable:
+        return "wholetext" if _read_whole_files(options) else super().describe_numbering(options)
 
-    def count(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
-        return 1 if _of_files(dict(shape.options)) else super().count(reader, database, shape, file)
+    def count_records(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+        return 1 if _read_whole_files(dict(shape.options)) else super().count_records(reader, database, shape, file)
 
-    def line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
-        return None if _of_files(dict(shape.options)) else super().line_numbers(reader, file, shape)
+    def find_line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
+        return None if _read_whole_files(dict(shape.options)) else super().find_line_numbers(reader, file, shape)
 
-    def byte_ranges(self, reader: Reader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
-        return None if _of_files(dict(shape.options)) else super().byte_ranges(reader, file, shape)
+    def find_byte_ranges(self, reader: Reader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
+        return None if _read_whole_files(dict(shape.options)) else super().find_byte_ranges(reader, file, shape)
 
-    def query(
+    def make_query(
         self,
         reader: Reader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],
-        wanted: Wanted | None = None,
+        wanted_rows: WantedRows | None = None,
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
-        if not shape.columns:  # an RDD of lines has none of its own
+        if not shape.columns:  # an RDD of lines has no columns of its own
             shape = replace(shape, columns=(("value", "string"),))
-        if not _of_files(dict(shape.options)):
-            return super().query(reader, database, shape, files, wanted, columns)
+        if not _read_whole_files(dict(shape.options)):
+            return super().make_query(reader, database, shape, files, wanted_rows, columns)
 
         def load(file: ReadFile, rows: Longs | None) -> tuple[Longs, pa.Table]:
-            rows = chosen(rows, 1)
-            texts = [text_of(file.stored)] if len(rows) else []
+            rows = choose_rows(rows, 1)
+            texts = [read_whole_text(file.stored)] if len(rows) else []
             if columns is not None and not all(
                 self.is_certain([text.encode()], dict(shape.options)) and "\ufffd" not in text for text in texts
             ):
                 raise UnsupportedError(f"What Spark read of {file.stored.name} is not certain: its encoding.")
             return rows, pa.table([pa.array(texts, pa.string()) for _ in shape.columns], names=[name for name, _ in shape.columns])
 
-        return loaded(database, shape, files, wanted, load)
+        return load_records(database, shape, files, wanted_rows, load)
 
-    def rules(self, options: Mapping[str, Any]) -> LineRules:
+    def get_rules(self, options: Mapping[str, Any]) -> LineRules:
         self.check_lines(options)
         return LineRules(blank=True, header=False)
 
     def is_certain(self, lines: Sequence[bytes], options: Mapping[str, Any], columns: Sequence[tuple[str, str]] = ()) -> bool:
         del columns
-        given = {name.lower(): str(value).lower() for name, value in options.items()}
-        whole = b"\n".join(lines)
-        return whole.isascii() or (given.get("encoding", given.get("charset", "utf-8")) in UTF_8 and _is_utf8(whole))
+        lower_options = {name.lower(): str(value).lower() for name, value in options.items()}
+        content = b"\n".join(lines)
+        return content.isascii() or (lower_options.get("encoding", lower_options.get("charset", "utf-8")) in UTF_8 and _is_utf8(content))
 
-    def cells(self, lines: Sequence[bytes], names: Sequence[str], options: Mapping[str, Any]) -> pa.Table:
+    def cut_cells(self, lines: Sequence[bytes], names: Sequence[str], options: Mapping[str, Any]) -> pa.Table:
         del options
         return pa.table({names[0]: pa.array([line.decode("utf-8", "replace") for line in lines], pa.string())})
 
 
-def _of_files(options: Mapping[str, Any]) -> bool:
+def _read_whole_files(options: Mapping[str, Any]) -> bool:
     return {name.lower(): str(value) for name, value in options.items()}.get("wholetext", "false").lower() == "true"
 
 

@@ -11,7 +11,7 @@ import duckdb
 from headwater.errors import SourceChangedError
 from headwater.graph.associations import Boundary
 from headwater.graph.duck.sql import Untranslatable
-from headwater.graph.files.footers import footers
+from headwater.graph.files.footers import read_footers
 from headwater.graph.trace.plan import list_references
 from headwater.graph.trace.recompute.boundary_rows import BoundaryRows
 from headwater.graph.trace.recompute.spec import find_input
@@ -63,4 +63,4 @@ def _count_rows(session: Session, capture: Capture, boundary: Boundary) -> int:
     """Return the number of records in the scans below a boundary."""
     scans = capture.plan.scans(find_input(capture, boundary))
     files = [file.make_read_file() for scan in scans for file in make_whole_scan(session, capture, scan, {}).files]
-    return sum(footer.rows for footer in footers(session.database, files)) if files else 0
+    return sum(footer.rows for footer in read_footers(session.database, files)) if files else 0

@@ -42,7 +42,7 @@ def make_whole_scan(session: Session, capture: Capture, scan: Operator, types: M
         SourceChangedError: a file is not what it was.
         Untranslatable: the files hold something else than Spark read.
     """
-    shape, names = Shape.of_source(capture.source(scan.source)), {column.attr: column.name for column in scan.attributes}
+    shape, names = Shape.from_source(capture.source(scan.source)), {column.attr: column.name for column in scan.attributes}
     files = _list_files(session, capture, scan, shape)
     read_files = [file.make_read_file() for file, _ in files]
     split = {name.lower(): kind for name, kind in shape.partitions}

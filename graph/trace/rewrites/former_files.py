@@ -101,10 +101,10 @@ class FormerFiles:
 
     def _find_known_targets(self, table_rows: TableRows, entry: TableFile, file: KnownFile, rows: RowNumbers) -> Columns:
         """Return for each row the file and place where a known run wrote it, or −1."""
-        places, holders = table_rows.holders(rows.numbers)
+        places, holders = table_rows.find_holders(rows.numbers)
         if (places < 0).any():  # snapshots have expired
             table_rows = self._tables.add_captured_files(file.dataset, table_rows)
-            places, holders = table_rows.holders(rows.numbers)
+            places, holders = table_rows.find_holders(rows.numbers)
         targets = {"file": np.full(len(places), -1, np.int64), "row": np.full(len(places), -1, np.int64)}
         known_holders = {place: holders[place] for place in memory_tables.values(np.sort(places)).tolist() if place >= 0}
         is_own = np.isin(places, [place for place, holder in known_holders.items() if holder.path == entry.path])
@@ -136,7 +136,7 @@ class FormerFiles:
         """Search rows, by number and version, in earlier files that known runs wrote. Rows that are found leave `is_open`."""
         if not is_open.any():
             return
-        candidates = table_rows.before(entry, int(rows.versions[is_open].min()))
+        candidates = table_rows.find_earlier_files(entry, int(rows.versions[is_open].min()))
         for place, number in sorted(self._tables.find_written_files(dict(enumerate(candidates)), file.dataset).items()):
             is_searched = is_open.copy()
             if not is_searched.any():

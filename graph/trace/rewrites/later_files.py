@@ -116,7 +116,7 @@ class LaterFiles:
         is_later = target_numbers.versions[target_indexes] > records["version"][record_indexes]
         if is_later.any():
             written_numbers = {
-                version: bool(self._tables.find_written_files(dict(enumerate(table_rows.changed_at(version))), target.dataset))
+                version: bool(self._tables.find_written_files(dict(enumerate(table_rows.list_files_of_commit(version))), target.dataset))
                 for version in memory_tables.values(np.sort(target_numbers.versions[target_indexes][is_later])).tolist()
             }
             by_known = np.array(

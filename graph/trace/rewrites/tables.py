@@ -16,8 +16,8 @@ from headwater.errors import HeadwaterError
 from headwater.graph.associations.parts import NumberedFile
 from headwater.graph.duck import memory_tables
 from headwater.graph.duck.memory_tables import Columns
-from headwater.graph.files.formats import format_of
-from headwater.graph.files.row_ids import RowNumbers, TableFile, TableRows, has_new_rows, numbered_apart, numbers_in
+from headwater.graph.files.formats import get_format
+from headwater.graph.files.row_ids import RowNumbers, TableFile, TableRows, has_new_rows, index_numbered_files, read_numbers
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import FileBlock, uri_of
 from headwater.graph.records.decode import Longs
@@ -55,7 +55,7 @@ class WalkTables:
         writer = catalog.latest(session.tenant, dataset, "sink")
         sink = session.get_capture(writer).manifest.sink if writer is not None else None
         entries = catalog.called(session.tenant, dataset)
-        if sink is None or not entries or not format_of(sink.format).is_table:
+        if sink is None or not entries or not get_format(sink.format).is_table:
             return None
         try:
             rows = session.read_table_rows(sink.format, entries[0].path)
@@ -77,8 +77,8 @@ class WalkTables:
                             kept_file.block.path, kept_file.block.length, kept_file.rows, file.first, file.version, file.added, None
                         )
                         files.append(table_file)
-            removals = {path: file.removed for path, file in table.files.items() if file.removed is not None}
-            self._stated[dataset] = TableRows(numbered_apart(files, removals), table.number, table.version)
+            removals = {path: file.removed_at for path, file in table.files.items() if file.removed_at is not None}
+            self._stated[dataset] = TableRows(index_numbered_files(files, removals), table.number, table.version)
         return self._stated[dataset]
 
     def find_written_files(self, files: Mapping[int, TableFile], dataset: str) -> dict[int, int]:
@@ -97,7 +97,7 @@ class WalkTables:
         for key, block in present_blocks.items():
             sink = session.get_capture(writers[block]).manifest.sink
             if writers[block] not in pruned_captures and sink is not None and self._is_consistent(files[key], block, writers[block]):
-                numbers[key] = session.add_file(block, dataset, Shape.of_sink(sink)).number
+                numbers[key] = session.add_file(block, dataset, Shape.from_sink(sink)).number
         return numbers
 
     def check_agreement(self, file: TableFile, block: FileBlock) -> bool:
@@ -135,7 +135,7 @@ class WalkTables:
         self._reads += 1
         if self._reads > _MOST_READ:
             raise OSError(f"the numbers of rows are in more than {_MOST_READ} files")
-        row_numbers = numbers_in(self.session.local_database, table, entry, file.make_read_file(), rows=rows, numbers=numbers)
+        row_numbers = read_numbers(self.session.local_database, table, entry, file.make_read_file(), rows=rows, numbers=numbers)
         if rows is not None and len(row_numbers.rows) != len(rows):
             raise OSError("it has fewer rows than were read of it")
         return row_numbers
@@ -159,4 +159,4 @@ class WalkTables:
 
 def format_table_name(file: KnownFile) -> bool:
     """Return whether a file belongs to a table, whose metadata list it."""
-    return format_of(file.shape.format).is_table
+    return get_format(file.shape.format).is_table

@@ -30,11 +30,11 @@ def test_a_split_begins_with_the_first_mark_at_its_start_or_after(rows: int, int
     at = data.find(mark, start)  # as a reader of the split looks for it
     if start > 0 and at >= 0 and at + 16 < len(data):
         rest: list[Any] = list(fastavro.reader(io.BytesIO(data[: found.header] + data[at + 16 :])))
-        assert found.before(start) == rest[0]["id"]
+        assert found.count_before(start) == rest[0]["id"]
     elif start > 0:
-        assert found.before(start) == rows
+        assert found.count_before(start) == rows
     else:
-        assert found.before(start) == 0
+        assert found.count_before(start) == 0
 
 
 def test_records_are_cut_out_by_their_blocks() -> None:
@@ -42,8 +42,8 @@ def test_records_are_cut_out_by_their_blocks() -> None:
     found = find_blocks(data, "a.avro")
     import numpy as np
 
-    blocks = found.holding(np.array([3, 150, 299]))
-    ids = [record["id"] for record in fastavro.reader(found.cut(data, blocks)) if isinstance(record, dict)]
+    blocks = found.find_holding(np.array([3, 150, 299]))
+    ids = [record["id"] for record in fastavro.reader(found.cut_file(data, blocks)) if isinstance(record, dict)]
     assert {3, 150, 299} <= set(ids)
     assert len(ids) < 100
 

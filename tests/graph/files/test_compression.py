@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from headwater.errors import UnsupportedError
-from headwater.graph.files.compression import unpacked
+from headwater.graph.files.compression import unpack_file
 from headwater.graph.storage import StoredFile
 from tests.graph.trace.local import local
 
@@ -43,28 +43,28 @@ def stored(tmp_path, suffix, content) -> StoredFile:
 
 @pytest.mark.parametrize("suffix", PACKED)
 def test_text_is_what_was_packed(tmp_path, suffix) -> None:
-    assert unpacked(stored(tmp_path, suffix, PACKED[suffix](TEXT))) == TEXT
+    assert unpack_file(stored(tmp_path, suffix, PACKED[suffix](TEXT))) == TEXT
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".zst"])
 def test_files_one_after_the_other_are_one_file(tmp_path, suffix) -> None:
-    assert unpacked(stored(tmp_path, suffix, PACKED[suffix](TEXT) + PACKED[suffix](b"end\n"))) == TEXT + b"end\n"
+    assert unpack_file(stored(tmp_path, suffix, PACKED[suffix](TEXT) + PACKED[suffix](b"end\n"))) == TEXT + b"end\n"
 
 
 @pytest.mark.parametrize("suffix", PACKED)
 @pytest.mark.parametrize("cut", [-1, -7, 100])
 def test_a_file_that_is_cut_off_is_damaged(tmp_path, suffix, cut) -> None:
     with pytest.raises(OSError, match="cannot be decompressed"):
-        unpacked(stored(tmp_path, suffix, PACKED[suffix](TEXT)[:cut]))
+        unpack_file(stored(tmp_path, suffix, PACKED[suffix](TEXT)[:cut]))
 
 
 @pytest.mark.parametrize("suffix", PACKED)
 def test_a_file_that_says_too_much_is_not_unpacked(tmp_path, suffix) -> None:
     with pytest.raises(UnsupportedError, match="larger than 1000 bytes"):
-        unpacked(stored(tmp_path, suffix, PACKED[suffix](bytes(1 << 25))), 1000)
+        unpack_file(stored(tmp_path, suffix, PACKED[suffix](bytes(1 << 25))), 1000)
 
 
 def test_what_no_codec_is_known_for_is_refused_and_other_suffixes_are_plain(tmp_path) -> None:
     with pytest.raises(UnsupportedError, match="lz4"):
-        unpacked(stored(tmp_path, ".lz4", TEXT))
-    assert unpacked(stored(tmp_path, ".GZ", TEXT))[:] == TEXT  # Hadoop minds the case
+        unpack_file(stored(tmp_path, ".lz4", TEXT))
+    assert unpack_file(stored(tmp_path, ".GZ", TEXT))[:] == TEXT  # Hadoop minds the case

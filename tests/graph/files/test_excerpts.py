@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from headwater.graph.duck.memory_tables import Database
 from headwater.graph.files import excerpts, thrift
 from headwater.graph.files.excerpts import Excerpts
-from headwater.graph.files.parquet_file import CutChunk, Leaf, parquet_file
+from headwater.graph.files.parquet_file import CutChunk, Leaf, make_parquet_file
 from headwater.graph.files.reader import Reader, ReadFile
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import block_of
@@ -85,7 +85,7 @@ def test_an_excerpt_holds_what_the_file_holds(tmp_path: Path, made: tuple[pa.Tab
     table, how, rows = made
     path, target = tmp_path / "whole.parquet", tmp_path / "cut.parquet"
     pq.write_table(table, path, **how)
-    excerpt = Excerpts().of(local(path), np.array(rows, np.int64), lambda: target)
+    excerpt = Excerpts().cut_rows(local(path), np.array(rows, np.int64), lambda: target)
     assert excerpt is not None, "the file is written in ways that are known"
     assert (list(excerpt.columns), list(excerpt.rows)) == (["n", "v"], rows)
     with duckdb.connect() as database:
@@ -112,7 +112,7 @@ def test_large_columns_stand_among_the_others_as_in_the_file(database: Database,
     path = tmp_path / "a.parquet"
     long = [f"{place} " * 40 for place in range(1000)]
     pq.write_table(pa.table({"a": range(1000), "A long one": long, "z": range(1000)}), path, data_page_size=2000, use_dictionary=False)
-    query, parameters = Reader().query(database, Shape("parquet", (), ()), [_read(path)], {3: np.array([7, 999])})
+    query, parameters = Reader().make_query(database, Shape("parquet", (), ()), [_read(path)], {3: np.array([7, 999])})
     assert len(parameters) == 2, "an excerpt is read beside the file"
     found = sorted(database.execute(query, parameters).fetchall())
     assert [column[0] for column in database.execute(query, parameters).description or ()][3:] == ["a", "A long one", "z"]
@@ -123,7 +123,7 @@ def test_a_second_record_is_cut_from_pages_that_are_known(tmp_path: Path) -> Non
     path, target, known = tmp_path / "a.parquet", tmp_path / "cut.parquet", Excerpts()
     pq.write_table(pa.table({"v": [[place] * (place % 5) for place in range(5000)]}), path, data_page_size=100, write_batch_size=3)
     for row in (10, 4999, 0, 2500):
-        assert known.of(local(path), np.array([row]), lambda: target)
+        assert known.cut_rows(local(path), np.array([row]), lambda: target)
         assert pq.read_table(target).to_pylist() == [{"v": [row] * (row % 5)}]
 
 
@@ -131,7 +131,7 @@ def test_a_file_that_was_written_anew_is_looked_at_anew(tmp_path: Path) -> None:
     path, target, known = tmp_path / "a.parquet", tmp_path / "cut.parquet", Excerpts()
     for count in (10, 2000):
         pq.write_table(pa.table({"v": [[count]] * count}), path, data_page_size=10, write_batch_size=1)
-        assert known.of(local(path), np.array([count - 1]), lambda: target)
+        assert known.cut_rows(local(path), np.array([count - 1]), lambda: target)
         assert pq.read_table(target).to_pylist() == [{"v": [count]}]
 
 
@@ -139,9 +139,9 @@ def test_what_the_file_was_is_not_cut_out_of_what_it_is(tmp_path: Path) -> None:
     path, target, known = tmp_path / "a.parquet", tmp_path / "cut.parquet", Excerpts()
     pq.write_table(pa.table({"v": ["old"] * 100}), path)
     then = local(path)
-    assert known.of(then, np.array([5]), lambda: target)
+    assert known.cut_rows(then, np.array([5]), lambda: target)
     pq.write_table(pa.table({"v": ["new"] * 1000}), path)
-    assert known.of(then, np.array([5]), lambda: target) is None
+    assert known.cut_rows(then, np.array([5]), lambda: target) is None
 
 
 @pytest.mark.parametrize("damage", ["truncated", "no parquet", "two columns of one name", "a row beyond"])
@@ -153,36 +153,36 @@ def test_what_cannot_be_cut_is_left_to_reading_the_file(tmp_path: Path, damage: 
         path.write_bytes(path.read_bytes()[:50])
     if damage == "no parquet":
         path.write_bytes(b"a,b\n1,2\n")
-    assert Excerpts().of(local(path), np.array([99 if damage == "a row beyond" else 1]), lambda: tmp_path / "cut.parquet") is None
+    assert Excerpts().cut_rows(local(path), np.array([99 if damage == "a row beyond" else 1]), lambda: tmp_path / "cut.parquet") is None
 
 
 def test_pages_that_lead_back_to_themselves_are_not_followed(tmp_path: Path) -> None:
     path, leaf = tmp_path / "a.parquet", Leaf("v", 1, 0, 0, 0)
-    back = thrift.struct([(1, thrift.INT, 1), (2, thrift.INT, 0), (3, thrift.INT, -7)])
+    back = thrift.write_struct([(1, thrift.INT, 1), (2, thrift.INT, 0), (3, thrift.INT, -7)])
     assert len(back) == 7
-    schema = [thrift.struct([(1, thrift.INT, 1), (3, thrift.INT, 0), (4, thrift.BINARY, b"v")])]
-    path.write_bytes(parquet_file(schema, 1, [([CutChunk(leaf, [b"v"], [[back]], 1)], 1)], 1))
-    assert Excerpts().of(local(path), np.array([0]), lambda: tmp_path / "cut.parquet") is None
+    schema = [thrift.write_struct([(1, thrift.INT, 1), (3, thrift.INT, 0), (4, thrift.BINARY, b"v")])]
+    path.write_bytes(make_parquet_file(schema, 1, [([CutChunk(leaf, [b"v"], [[back]], 1)], 1)], 1))
+    assert Excerpts().cut_rows(local(path), np.array([0]), lambda: tmp_path / "cut.parquet") is None
 
 
 def test_without_a_folder_for_them_the_file_is_read(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"v": [str(place) for place in range(10)]}), path)
-    query, parameters = Reader().query(database, Shape("parquet", (), ()), [_read(path)], {3: np.array([7])})
+    query, parameters = Reader().make_query(database, Shape("parquet", (), ()), [_read(path)], {3: np.array([7])})
     assert database.execute(query, parameters).fetchall() == [(3, 7, None, "7")]
 
 
 def test_what_is_long_to_say_and_short_to_read_is_left_to_reading_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({f"column {number}": ["x"] * 10 for number in range(900)}), path, row_group_size=1, use_dictionary=False)
-    assert Excerpts().of(local(path), np.array([1]), lambda: tmp_path / "cut.parquet") is None
+    assert Excerpts().cut_rows(local(path), np.array([1]), lambda: tmp_path / "cut.parquet") is None
 
 
 def test_of_many_rows_the_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"v": range(2000)}), path)
-    assert Excerpts().of(local(path), np.arange(1500), lambda: tmp_path / "cut.parquet") is None
+    assert Excerpts().cut_rows(local(path), np.arange(1500), lambda: tmp_path / "cut.parquet") is None
 
 
 def test_a_column_that_is_large_in_one_row_group_is_cut_from_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,8 +190,8 @@ def test_a_column_that_is_large_in_one_row_group_is_cut_from_all(tmp_path: Path,
     path, target, known = tmp_path / "a.parquet", tmp_path / "cut.parquet", Excerpts()
     table = pa.table({"v": ["short"] * 100 + ["long " * 100] * 100, "w": range(200)})
     pq.write_table(table, path, row_group_size=100, use_dictionary=False)
-    assert known.of(local(path), np.array([5]), lambda: target) is None
-    assert known.of(local(path), np.array([5, 150]), lambda: target)
+    assert known.cut_rows(local(path), np.array([5]), lambda: target) is None
+    assert known.cut_rows(local(path), np.array([5, 150]), lambda: target)
     assert pq.read_table(target).to_pylist() == [{"v": "short"}, {"v": "long " * 100}]
 
 
@@ -200,7 +200,7 @@ def test_excerpts_are_gone_with_the_database(tmp_path: Path) -> None:
     pq.write_table(pa.table({"v": ["x"] * 10}), path)
     with duckdb.connect() as connection:
         database = Database(connection)
-        _, parameters = Reader().query(database, Shape("parquet", (), ()), [_read(path)], {3: np.array([7])})
+        _, parameters = Reader().make_query(database, Shape("parquet", (), ()), [_read(path)], {3: np.array([7])})
         cut = Path(str(parameters[1]))
         assert cut.stat().st_mode & 0o077 == 0 or cut.parent.stat().st_mode & 0o077 == 0, "nobody else may read it"
         database.close()
@@ -212,5 +212,5 @@ def test_where_nothing_is_large_no_folder_is_made(database: Database, tmp_path: 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"v": ["x"] * 10}), path)
-    Reader().query(database, Shape("parquet", (), ()), [_read(path)], {3: np.array([7])})
+    Reader().make_query(database, Shape("parquet", (), ()), [_read(path)], {3: np.array([7])})
     assert list(tmp_path.iterdir()) == [path]

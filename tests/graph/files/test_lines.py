@@ -15,7 +15,7 @@ from headwater.graph.files import marks
 from headwater.graph.files.formats.csv import Csv
 from headwater.graph.files.formats.json import JsonLines
 from headwater.graph.files.lines import LineCache, LineRules, find_lines
-from headwater.graph.files.marks import marked
+from headwater.graph.files.marks import mark_lines
 from headwater.graph.records import block_of
 from tests.graph.trace.local import local
 
@@ -65,7 +65,7 @@ def test_a_split_begins_after_the_records_of_those_before_it(data, cuts) -> None
     found = find_lines(data, PLAIN)
     counted = 0
     for start, end in zip(starts, [*starts[1:], len(data)], strict=True):
-        assert found.before(start) == counted
+        assert found.count_before(start) == counted
         counted += len(hadoop_split(data, start, end))
     assert counted == len(found)
 
@@ -74,23 +74,23 @@ def test_a_split_begins_after_the_records_of_those_before_it(data, cuts) -> None
 def test_lines_by_marks_are_those_of_the_whole_file(data, picks, part) -> None:
     lines = [text for _, text in hadoop_lines(data)]
     with patch.object(marks, "_PART", part):
-        found = marked(data)
+        found = mark_lines(data)
         if b"\r" in data:
             assert found is None
             return
         assert found is not None
         rows = np.array([pick % len(lines) for pick in picks] if lines else [], np.int64)
         assert found.read(rows) == [lines[row] for row in rows]
-        assert found.numbers_of(rows).tolist() == [row + 1 for row in rows]
+        assert found.find_line_numbers(rows).tolist() == [row + 1 for row in rows]
         assert len(found) == len(lines)
         begins = [begin for begin, _ in hadoop_lines(data)]
-        assert [found.before(start) for start in range(1, len(data) + 1)] == [
+        assert [found.count_before(start) for start in range(1, len(data) + 1)] == [
             sum(begin <= start for begin in begins) for start in range(1, len(data) + 1)
         ]
 
 
 def test_a_line_that_is_not_there_is_not_read() -> None:
-    found = marked(b"a\nb")
+    found = mark_lines(b"a\nb")
     assert found is not None
     for row in (-1, 2):
         with pytest.raises(IndexError, match="the file has 2 lines"):
@@ -118,12 +118,12 @@ def test_a_byte_order_mark_is_no_part_of_the_first_record() -> None:
 @pytest.mark.parametrize("options", [{"multiLine": "true"}, {"lineSep": ";"}, {"mode": "DROPMALFORMED"}, {"wholetext": "true"}])
 def test_records_that_lines_do_not_tell_are_refused(options) -> None:
     with pytest.raises(UnsupportedError, match="cannot be located"):
-        Csv("csv").rules(options)
+        Csv("csv").get_rules(options)
 
 
 @pytest.mark.parametrize("line", [b'[{"a": 1}, {"a": 2}]', b" \t[]", b"\x01"])
 def test_lines_of_json_that_are_not_one_record_each_are_refused(line) -> None:
-    rules = JsonLines("json").rules({})
+    rules = JsonLines("json").get_rules({})
     assert len(find_lines(b'{"a": 1}\n \n {"a": 2}\nbad\n', rules)) == 3
     with pytest.raises(UnsupportedError, match="records"):
         find_lines(b'{"a": 1}\n' + line + b'\n{"a": 2}\n', rules)
@@ -133,7 +133,7 @@ def test_lines_of_json_that_are_not_one_record_each_are_refused(line) -> None:
 def test_compressed_text_is_read_too(tmp_path, suffix, pack) -> None:
     path = tmp_path / f"a.csv{suffix}"
     path.write_bytes(pack(b"h\n1\n2\n"))
-    found = LineCache().get(local(path), block_of(path), Csv("csv").rules({"header": "true"}))
+    found = LineCache().get(local(path), block_of(path), Csv("csv").get_rules({"header": "true"}))
     assert found.read(slice(None)) == [b"1", b"2"]  # type: ignore[arg-type]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.formats.base import Format
 from headwater.graph.files.reader import Reader, ReadFile
 from headwater.graph.files.shapes import Shape
@@ -16,29 +16,29 @@ KNOWN = ("avro", "csv", "json", "local", "orc", "parquet", "text")
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_each_known_format_has_a_module_of_its_own(name: str) -> None:
-    found = format_of(name)
+    found = get_format(name)
     assert found.name == name
     assert type(found) is not Format
-    assert format_of(name) is found
+    assert get_format(name) is found
 
 
 def test_records_of_an_unknown_format_have_numbers_and_no_values(tmp_path) -> None:
     path = tmp_path / "a.tape"
     path.write_bytes(b"x")
     file, shape = ReadFile(0, local(path), block_of(path), {}), Shape("tape", (), (("a", "string"),))
-    tape = format_of("tape")
-    assert tape.unreadable == "records of the format tape are not readable here"
-    assert tape.numbering({}) == format_of("tape").numbering({"x": "y"}) != format_of("parquet").numbering({})
-    assert tape.line_numbers(Reader(), file, shape) is None
+    tape = get_format("tape")
+    assert tape.unreadable_reason == "records of the format tape are not readable here"
+    assert tape.describe_numbering({}) == get_format("tape").describe_numbering({"x": "y"}) != get_format("parquet").describe_numbering({})
+    assert tape.find_line_numbers(Reader(), file, shape) is None
     with pytest.raises(UnsupportedError, match="format tape are not readable here"):
-        tape.query(Reader(), None, shape, [file])  # type: ignore[arg-type]  # it is refused before anything is asked
+        tape.make_query(Reader(), None, shape, [file])  # type: ignore[arg-type]  # it is refused before anything is asked
     with pytest.raises(UnsupportedError, match="tape"):
-        tape.first_of_split(Reader(), file, shape, 10)
+        tape.find_first_of_split(Reader(), file, shape, 10)
 
 
 def test_the_name_of_a_format_never_becomes_a_module() -> None:
     for name in ("base", "lined", "..session", "os", "csv:Csv", ""):
-        assert type(format_of(name)) is Format
+        assert type(get_format(name)) is Format
 
 
 def _ends(source: str, sink: str, **options: str) -> tuple[Source, Sink]:
@@ -66,4 +66,4 @@ def _ends(source: str, sink: str, **options: str) -> tuple[Source, Sink]:
 )
 def test_columns_are_followed_to_their_writer_as_far_as_the_format_tells(source: str, sink: str, names: set[str] | None) -> None:
     read, wrote = _ends(source, sink)
-    assert format_of(source).names_at_writer(read, wrote, {"a"}) == names
+    assert get_format(source).translate_to_writer(read, wrote, {"a"}) == names

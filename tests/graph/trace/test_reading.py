@@ -11,14 +11,14 @@ from headwater.errors import UnsupportedError
 from headwater.graph.files.formats.csv import Csv
 from headwater.graph.files.formats.json import JsonLines
 from headwater.graph.files.reader import Reader, ReadFile
-from headwater.graph.files.shapes import Shape, partition_values
-from headwater.graph.files.text_values import certain, typed
+from headwater.graph.files.shapes import Shape, find_partition_values
+from headwater.graph.files.text_values import convert_text, make_certainty_check
 from headwater.graph.records import block_of
 from tests.graph.trace.local import local
 
 
 def cut(lines: list[str], names: list[str], **options: str) -> list[tuple[str | None, ...]]:
-    table = Csv("csv").cells([line.encode() for line in lines], names, options)
+    table = Csv("csv").cut_cells([line.encode() for line in lines], names, options)
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
@@ -49,7 +49,7 @@ def test_every_line_is_one_record_even_with_an_open_quote() -> None:
 
 
 def test_json_records_are_objects_and_malformed_ones_are_nulls() -> None:
-    table = JsonLines("json").cells([b'{"a": 1, "b": "x"}', b"{"], ["a", "b"], {})
+    table = JsonLines("json").cut_cells([b'{"a": 1, "b": "x"}', b"{"], ["a", "b"], {})
     assert table.to_pylist() == [{"a": "1", "b": "x"}, {"a": None, "b": None}]
 
 
@@ -69,7 +69,7 @@ def test_csv_is_typed_by_the_schema_and_what_does_not_fit_is_null(database, tmp_
     path = tmp_path / "a.csv"
     path.write_text("i,d,b,s\n1,2.5,TRUE,x\n1.5,x,maybe,\n")
     shape = Shape("csv", (("header", "true"),), (("i", "int"), ("d", "double"), ("b", "boolean"), ("s", "string")))
-    table = Reader().table(database, shape, [ReadFile(4, local(path), block_of(path), {})])
+    table = Reader().make_table(database, shape, [ReadFile(4, local(path), block_of(path), {})])
     assert rows(database, table) == [(4, 0, 2, 1, 2.5, True, "x"), (4, 1, 3, None, None, None, None)]
 
 
@@ -79,16 +79,16 @@ def test_chosen_rows_of_parquet_are_those_at_their_positions(database, tmp_path)
         (tmp_path / folder).mkdir()
         path = tmp_path / folder / "p.parquet"
         pq.write_table(pa.table({"v": [number * 10 + n for n in range(5)]}), path, row_group_size=2)
-        files.append(ReadFile(number, local(path), block_of(path), partition_values(str(path), shape, {})))
+        files.append(ReadFile(number, local(path), block_of(path), find_partition_values(str(path), shape, {})))
     database.execute("CREATE TEMP TABLE wanted AS SELECT * FROM (VALUES (0, 3), (1, 0), (1, 4)) t(file, row)")
-    table = Reader().table(database, shape, files, "wanted")
+    table = Reader().make_table(database, shape, files, "wanted")
     assert rows(database, table) == [(0, 3, None, 3, "b"), (1, 0, None, 10, None), (1, 4, None, 14, None)]
 
 
 def test_text_has_its_line_as_value(database, tmp_path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("x y\n\nz\n")
-    table = Reader().table(database, Shape.of_names([str(path)]), [ReadFile(0, local(path), block_of(path), {})])
+    table = Reader().make_table(database, Shape.from_names([str(path)]), [ReadFile(0, local(path), block_of(path), {})])
     assert [row[3] for row in rows(database, table)] == ["x y", "", "z"]
 
 
@@ -102,7 +102,7 @@ def test_text_has_its_line_as_value(database, tmp_path) -> None:
     ],
 )  # fmt: skip
 def test_text_has_the_value_that_spark_reads(database, kind: str, text: str, value: Any) -> None:
-    found = database.execute(f"SELECT {typed('t', kind)} FROM (SELECT ? AS t)", [text]).fetchone()[0]
+    found = database.execute(f"SELECT {convert_text('t', kind)} FROM (SELECT ? AS t)", [text]).fetchone()[0]
     assert found == value or str(found) == str(value) or float(found) == value
 
 
@@ -118,13 +118,14 @@ def test_text_has_the_value_that_spark_reads(database, kind: str, text: str, val
 )
 def test_what_is_not_certain_of_a_text_is_said(database, kind: str, sure: list[str], unsure: list[str]) -> None:
     asked = [
-        (text, database.execute(f"SELECT {certain('t', kind, {})} FROM (SELECT ? AS t)", [text]).fetchone()[0]) for text in sure + unsure
+        (text, database.execute(f"SELECT {make_certainty_check('t', kind, {})} FROM (SELECT ? AS t)", [text]).fetchone()[0])
+        for text in sure + unsure
     ]
     assert asked == [(text, True) for text in sure] + [(text, False) for text in unsure]
 
 
 def test_a_time_without_zone_is_certain_where_the_session_s_zone_is_utc(database) -> None:
-    asked = f"SELECT {certain('t', 'timestamp', {'timezone': 'Etc/UTC'})} FROM (SELECT '2024-05-01 10:00:00' AS t)"
+    asked = f"SELECT {make_certainty_check('t', 'timestamp', {'timezone': 'Etc/UTC'})} FROM (SELECT '2024-05-01 10:00:00' AS t)"
     assert database.execute(asked).fetchone() == (True,)
 
 
@@ -152,6 +153,6 @@ def test_columns_of_text_whose_names_differ_in_case_alone_have_their_own_values(
     path = tmp_path / "a.csv"
     path.write_text("1,9\n2,8\n")
     shape, file = Shape("csv", (), (("a", "int"), ("A", "int"))), ReadFile(0, local(path), block_of(path), {})
-    assert rows(database, Reader().table(database, shape, [file])) == [(0, 0, 1, 1, 9), (0, 1, 2, 2, 8)]
+    assert rows(database, Reader().make_table(database, shape, [file])) == [(0, 0, 1, 1, 9), (0, 1, 2, 2, 8)]
     with pytest.raises(UnsupportedError, match="differs from it in case alone"):
-        Reader().query(database, shape, [file], columns=["A"])
+        Reader().make_query(database, shape, [file], columns=["A"])

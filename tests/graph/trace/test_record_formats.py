@@ -10,7 +10,7 @@ import pytest
 
 from headwater.errors import UnsupportedError
 from headwater.graph.duck.memory_tables import Database
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.reader import Reader, ReadFile
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import block_of
@@ -23,7 +23,7 @@ def rows_of(path: Path, shape: Shape, columns: list[str] | None = None) -> list[
     with duckdb.connect() as connection:
         database = Database(connection)
         file = ReadFile(0, local(path), block_of(path), {})
-        select, parameters = Reader().query(database, shape, [file], None, columns)
+        select, parameters = Reader().make_query(database, shape, [file], None, columns)
         return [row[2:] for row in database.execute(f"SELECT * EXCLUDE (__line) FROM ({select}) ORDER BY __row", parameters).fetchall()]
 
 
@@ -87,7 +87,7 @@ def test_a_large_binary_file_is_not_shown_but_counted(tmp_path) -> None:
     with pytest.raises(UnsupportedError, match="not shown"):
         rows_of(path, BINARY)
     assert rows_of(path, BINARY, ["length"])[0][2] == 1 << 30
-    assert format_of("binaryFile").unreadable is None
+    assert get_format("binaryFile").unreadable_reason is None
 
 
 @pytest.mark.parametrize(("kind", "content"), [("text", b"\xc3\xa9\n"), ("json", b'{"value": "\xc3\xa9"}\n')])

@@ -18,7 +18,7 @@ import pytest
 from headwater.errors import UnsupportedError
 from headwater.graph.files import allowance
 from headwater.graph.files.row_ids import TableRows
-from headwater.graph.files.table_cache import KnownTables
+from headwater.graph.files.table_cache import TableCache
 from headwater.graph.records import ANYWHERE, AssociationStore, DataRoots, block_of
 from headwater.graph.trace import TraceAnswer
 from tests.graph.jobs import Job, write_csv
@@ -242,7 +242,7 @@ def _avro(path: Path, fields: dict[str, Any], records: Iterator[dict[str, Any]] 
 
 
 def _rows(table: Path, root: Path) -> TableRows | None:
-    return KnownTables().rows(DataRoots.of([root]).look(), "iceberg", f"file:{table}")
+    return TableCache().get_rows(DataRoots.of([root]).look(), "iceberg", f"file:{table}")
 
 
 def test_metadata_lead_to_nothing_outside_of_the_roots(tmp_path: Path) -> None:
@@ -329,18 +329,18 @@ def test_a_file_of_iceberg_with_numbers_that_the_table_never_gave_is_left_out(
 
 
 def test_what_was_read_counts_as_long_as_the_log_is_as_it_was(lake: Lake) -> None:
-    known, path = KnownTables(), f"file:{lake.table}"
-    first = known.rows(ANYWHERE.look(), "delta", path)
+    known, path = TableCache(), f"file:{lake.table}"
+    first = known.get_rows(ANYWHERE.look(), "delta", path)
     assert first is not None
-    assert known.rows(ANYWHERE.look(), "delta", path) is first
+    assert known.get_rows(ANYWHERE.look(), "delta", path) is first
     lake.log.append([{"commitInfo": {"operation": "DELETE"}}, {"remove": {"path": "moved.parquet"}}])
     lake.put()
-    second = known.rows(ANYWHERE.look(), "delta", path)
+    second = known.get_rows(ANYWHERE.look(), "delta", path)
     assert second is not None
-    assert second.files[block_of(lake.table / "moved.parquet").path].removed == 3
-    small = KnownTables(most_files=1)
+    assert second.files[block_of(lake.table / "moved.parquet").path].removed_at == 3
+    small = TableCache(most_files=1)
     other = lake.folder / "other"
     other.mkdir()
     (lake.table / "_delta_log").rename(other / "_delta_log")
-    assert small.rows(ANYWHERE.look(), "delta", f"file:{other}") is not None
-    assert known.rows(ANYWHERE.look(), "delta", path) is None
+    assert small.get_rows(ANYWHERE.look(), "delta", f"file:{other}") is not None
+    assert known.get_rows(ANYWHERE.look(), "delta", path) is None

@@ -214,7 +214,7 @@ def test_records_of_xml_are_those_that_spark_reads_or_refused(spark: SparkSessio
         with duckdb.connect() as connection:
             database = Database(connection)
             try:
-                select, parameters = Reader().query(database, shape, [ReadFile(0, local(path), block_of(path), {})])
+                select, parameters = Reader().make_query(database, shape, [ReadFile(0, local(path), block_of(path), {})])
             except UnsupportedError:
                 refused.append(number)
                 continue
