@@ -15,7 +15,6 @@ PRESENT = {
     ("graph/access", "python"): 8,
     ("graph/associations", "python"): 22,
     ("graph/duck", "python"): 22,
-    ("graph/files", "python"): 19,
     ("graph/model", "python"): 16,
     ("graph/prov", "python"): 17,
     ("graph/records", "python"): 19,
