@@ -57,7 +57,7 @@ async def check_predicate(graph: GraphStore, records: AssociationStore, tenant: 
 def _bind(session: Session, dataset: Dataset, where: str) -> None:
     shape, _ = find_shape(session, dataset)
     files = keep_readable_files(session, list_current_files(session, dataset, shape))[:1]
-    query, parameters = session.reader.query(session.database, shape, [file.make_read_file() for file in files])
+    query, parameters = session.reader.make_query(session.database, shape, [file.make_read_file() for file in files])
     predicate = check_syntax(session.database, where)
     described = session.database.execute(f"SELECT * FROM ({query}) LIMIT 0", parameters).description or ()
     try:

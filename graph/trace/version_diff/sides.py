@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs
 from headwater.graph.stores.protocol import GraphStore
@@ -47,7 +47,7 @@ async def find_side(session: Session, graph: GraphStore | None, dataset: Dataset
         UnsupportedError: the records of that version are not known, or not in files.
     """
     shape, _ = await asyncio.to_thread(find_shape, session, dataset)
-    if not format_of(shape.format).in_files or format_of(shape.format).spans_ordinals:
+    if not get_format(shape.format).in_files or get_format(shape.format).spans_ordinals:
         raise UnsupportedError(
             f"Versions of {dataset.name} cannot be compared: its records are not in files ({shape.format}).",
             hint="`headwater versions` lists the blocks without their records.",
@@ -56,7 +56,7 @@ async def find_side(session: Session, graph: GraphStore | None, dataset: Dataset
     if name == NOW:
         return await asyncio.to_thread(_side_now, session, dataset, shape)
     as_of = name
-    if name.isdecimal() and not format_of(shape.format).is_table:
+    if name.isdecimal() and not get_format(shape.format).is_table:
         as_of = await _version_of_block(graph, session.tenant, dataset, int(name))
     found = await find_version(session, graph, dataset, as_of)
     if found.version is None:
@@ -68,7 +68,7 @@ async def find_side(session: Session, graph: GraphStore | None, dataset: Dataset
 
 def _side_now(session: Session, dataset: Dataset, shape: Shape) -> Side:
     """The dataset as it is. If only a table's catalog knows the current snapshot, the newest one in the table's folder is taken."""
-    of_format = format_of(shape.format)
+    of_format = get_format(shape.format)
     if not of_format.is_table:
         files = list_current_files(session, dataset, shape)
         return Side(DiffSide(NOW, None, None, ()), shape, files, dict(session.deleted_rows), {})
@@ -138,14 +138,14 @@ def read_side(session: Session, side: Side) -> str:
     parts: list[tuple[str, list[object]]] = []
     whole = [file for file in side.files if file.number not in side.chosen]
     for shape, files in group_by_shape(side.shape, whole).items():
-        query, parameters = session.reader.query(session.database, shape, [file.make_read_file() for file in files])
+        query, parameters = session.reader.make_query(session.database, shape, [file.make_read_file() for file in files])
         parts.append((f"SELECT * FROM ({query}){_without(session, side, files)}", parameters))
     some = [file for file in side.files if file.number in side.chosen]
     for shape, files in group_by_shape(side.shape, some).items():
         wanted = {file.number: side.chosen[file.number] for file in files}
-        parts.append(session.reader.query(session.database, shape, [file.make_read_file() for file in files], wanted))
+        parts.append(session.reader.make_query(session.database, shape, [file.make_read_file() for file in files], wanted))
     if not parts:
-        parts.append(session.reader.query(session.database, side.shape, []))
+        parts.append(session.reader.make_query(session.database, side.shape, []))
     union = " UNION ALL BY NAME ".join(f"SELECT * FROM ({query})" for query, _ in parts)
     return session.make_table(union, [value for _, parameters in parts for value in parameters])
 
