@@ -72,7 +72,7 @@ def _side_now(session: Session, dataset: Dataset, shape: Shape) -> Side:
     if not of_format.is_table:
         files = list_current_files(session, dataset, shape)
         return Side(DiffSide(NOW, None, None, ()), shape, files, dict(session.deleted_rows), {})
-    held = of_format.held(session.look, dataset.path, shape)
+    held = of_format.find_content(session.look, dataset.path, shape)
     if held is None:
         raise NotFoundError(f"{dataset.name} is not a table of {shape.format} any more: its folder has no metadata.")
     if held.label is not None:
